@@ -132,7 +132,7 @@ class Session:
             if row.usage and row.usage.input and row.message.role == "assistant":
                 self._fit(row.usage, is_first=not calls)
                 charge = cache.send(
-                    self.items, at=at or row.at, answered=row.at, beside=self.beside
+                    self.items, at=at or row.at, answered=row.at, overhead=self.beside
                 )
                 rested = (at - last) if at and last else timedelta()
                 if calls:

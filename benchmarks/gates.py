@@ -26,7 +26,7 @@ from thalweg_memory.facts.gates.own_words import own_words
 from thalweg_memory.facts.gates.pasted import find_pasted
 from thalweg_memory.facts.gates.quotations import find_quotations
 from thalweg_memory.facts.gates.quoting import find_quote
-from thalweg_memory.facts.gates.support import brings, telling_words
+from thalweg_memory.facts.gates.support import brings, significant_words
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0
@@ -71,7 +71,7 @@ GATES: dict[str, Callable[[str], object]] = {
     "find_quote": lambda text: list(find_quote("I live in Porto", text)),
     "brings": lambda text: brings("User lives in Porto since 2020", text, "2026-03-02T09:00:00Z"),
     "new_number": lambda text: new_number("since 2020", text, "2026-03-02T09:00:00Z"),
-    "telling_words": telling_words,
+    "significant_words": significant_words,
 }
 """What each gate is called with: the text of a whole message."""
 

@@ -71,7 +71,7 @@ def learn(
     count = exact_counter()
     respondent = Recorded(model, count)
     reports: list[JobReport] = []
-    learner = Learner(store, respondent, settings, count=count, tell=reports.append)
+    learner = Learner(store, respondent, settings, count=count, emit=reports.append)
     begun = time.monotonic()
     Worker(store, learner.learn, lease_s=7_200).run_due()
     spent = time.monotonic() - begun

@@ -99,7 +99,7 @@ class Life:
             settings,
             self.clock,
             count=lambda text: len(text) // 4,
-            tell=self.reports.append,
+            emit=self.reports.append,
         )
         self.worker = Worker(self.store, learner.learn, clock=self.clock)
 

@@ -182,7 +182,7 @@ def drive(middleware: Sequence[AgentMiddleware[Any, Any, Any]], number: int, win
             if id(source) not in sizes:
                 sizes[id(source)] = source, measure(message, count).tokens
             items.append(WindowItem(message, -1, sizes[id(source)][1]))
-        charges = {kind: cache.send(items, beside=500) for kind, cache in caches.items()}
+        charges = {kind: cache.send(items, overhead=500) for kind, cache in caches.items()}
         sent.tokens += charges["openai"].tokens
         for kind, charge in charges.items():
             sent.cached[kind] += charge.cached

@@ -82,7 +82,7 @@ def outcomes(
                 for k, (cache, size) in enumerate(
                     ((none, beside), (always, beside + ours), (later, beside + extra))
                 ):
-                    costs[k] += cache.send(request.items, cold=is_cold, beside=size).cost
+                    costs[k] += cache.send(request.items, cold=is_cold, overhead=size).cost
                 last = sum(item.tokens for item in request.items)
             contestant.receive(message)
     if calls:

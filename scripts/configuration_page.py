@@ -29,7 +29,7 @@ def _tables(field: Field, above: str) -> Iterator[str]:
     path = f"{above}{field.name}{_holds(field)}"
     yield f"### `{path}`"
     yield ""
-    yield field.told if not above else about(section)
+    yield field.description if not above else about(section)
     yield ""
     yield "| key | default | what it is for |"
     yield "|---|---|---|"
@@ -54,7 +54,7 @@ def _row(field: Field) -> str:
     choices = (
         f" One of {', '.join(f'`{each}`' for each in field.choices)}." if field.choices else ""
     )
-    told = f"{field.told}{choices}".replace("|", "\\|")
+    told = f"{field.description}{choices}".replace("|", "\\|")
     return f"| `{field.name}` | {_default(field)} | {told} |"
 
 

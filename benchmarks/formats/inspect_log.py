@@ -98,8 +98,8 @@ def unpack(path: Path, data: bytes) -> bytes:
             ]
     except NotImplementedError as error:
         problem = f"is compressed in a way that Python cannot read ({error})"
-        mend = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
-        raise RecordingError(str(path), problem, mend) from None
+        fix = "convert it: inspect log convert --to json --output-dir FOLDER FILE"
+        raise RecordingError(str(path), problem, fix) from None
     except (BadZipFile, KeyError, TypeError, ValueError, zlib.error, ZstdError) as error:
         problem = f"is a zip file, but no log of inspect_ai ({error})"
         raise RecordingError(str(path), problem, "pass a recorded thread") from error

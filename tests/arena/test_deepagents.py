@@ -41,7 +41,7 @@ def test_it_acts_at_85_percent_and_keeps_a_tenth(long: Long) -> None:
     first = first_compacted(requests)
     before, after = requests[first - 1], requests[first]
 
-    assert 0.80 * WINDOW < tokens(before) + before.beside < 0.90 * WINDOW
+    assert 0.80 * WINDOW < tokens(before) + before.overhead < 0.90 * WINDOW
     record, *tail = after.items
     assert record.section == "summary"
     assert record.tokens > SUMMARY_TOKENS
@@ -54,8 +54,8 @@ def test_every_request_of_it_is_valid_and_inside_the_window(long: Long) -> None:
 
     assert {request.problems for request in requests} == {()}
     assert max(map(tokens, requests)) < WINDOW
-    assert {request.beside for request in requests} == {requests[0].beside}
-    assert 1_000 < requests[0].beside < 10_000
+    assert {request.overhead for request in requests} == {requests[0].overhead}
+    assert 1_000 < requests[0].overhead < 10_000
 
 
 def test_what_it_evicts_was_read_by_its_summarizer_and_is_in_its_files(long: Long) -> None:
@@ -83,7 +83,7 @@ def test_another_trigger_takes_the_default_ones_place() -> None:
     first = first_compacted(requests)
     before = requests[first - 1]
 
-    assert 0.45 * WINDOW < tokens(before) + before.beside < 0.55 * WINDOW
+    assert 0.45 * WINDOW < tokens(before) + before.overhead < 0.55 * WINDOW
     assert 0.05 * WINDOW < sum(i.tokens for i in requests[first].items[1:]) < 0.12 * WINDOW
 
 

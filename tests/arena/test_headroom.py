@@ -78,7 +78,7 @@ def test_a_log_is_left_out_and_found_by_the_hash_that_is_shown() -> None:
     assert "worker 399 took order 2793" in peer.recall("Who took order 2793?")
     how, handle = peer.shown(last.items[2])
     assert (how, handle in last.items[2].message.text) == ("elide", True)
-    assert last.beside > 0
+    assert last.overhead > 0
 
 
 def test_what_is_lost_without_a_mark_is_not_held() -> None:

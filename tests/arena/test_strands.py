@@ -175,7 +175,7 @@ def test_a_large_result_is_cut_on_arrival_and_read_back_by_the_name_it_shows() -
     assert peer.holds(2)
     assert NEEDLE in peer.recall("Where does the spare key hang?")
     assert peer.shown(last.items[2]) == ("elide", "c1_0")
-    assert last.beside > 0
+    assert last.overhead > 0
 
 
 def test_a_result_whose_name_is_no_longer_shown_cannot_be_read_back() -> None:

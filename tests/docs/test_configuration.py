@@ -34,6 +34,6 @@ def test_the_errors_are_those_that_are_told() -> None:
             "  keep: {type: messages, value: 60}\n"
         )
         said = [
-            f"{p.key}: {p.problem}; {p.mend}" for p in examine_text(text.encode(), "c", {}).problems
+            f"{p.key}: {p.problem}; {p.fix}" for p in examine_text(text.encode(), "c", {}).problems
         ]
         assert told.replace("line 7", "line 5") in said

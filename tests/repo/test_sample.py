@@ -16,7 +16,7 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.window.reading import Reader
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.files import find_recordings, read_recording
-from thalweg_recorder.replay.questions import Questions, questions_beside
+from thalweg_recorder.replay.questions import Questions, find_questions
 from thalweg_recorder.replay.sample import sample_path
 
 FIRST_SHARE = 0.36
@@ -73,7 +73,7 @@ def sample() -> Recording:
 @pytest.fixture(scope="module")
 def questions() -> Questions:
     """Read what is asked of the committed sample."""
-    return questions_beside(sample_path())["sample"]
+    return find_questions(sample_path())["sample"]
 
 
 def well_formed(lines: list[dict[str, Any]]) -> None:
@@ -177,5 +177,5 @@ def test_a_tiny_tree_gives_a_well_formed_recording(tmp_path: Path) -> None:
     assert edited
     assert not any("/tests/" in call.arguments for call in edited)
     assert (package / "pages.py").read_text() == PAGES
-    needles = questions_beside(tmp_path / "out" / "sample.jsonl.gz")["sample"].needles
+    needles = find_questions(tmp_path / "out" / "sample.jsonl.gz")["sample"].needles
     assert {"Ines Okafor", "QUAY-2291"} <= {needle.answer for needle in needles} <= set(QUESTIONS)

@@ -146,7 +146,7 @@ class AgentContestant(PeerContestant):
 
     def _usage(self, output: int) -> Any:  # noqa: ANN401 (LangChain's)
         last = self._last
-        read = sum(item.tokens for item in last.items) + last.beside if last else 0
+        read = sum(item.tokens for item in last.items) + last.overhead if last else 0
         return {"input_tokens": read, "output_tokens": output, "total_tokens": read + output}
 
     def _summarize(self, prompt: str) -> AIMessage:

@@ -76,7 +76,7 @@ class PeerContestant(Contestant):
         return PeerRequest(
             items=items,
             whole=whole,
-            beside=beside,
+            overhead=beside,
             summaries=tuple(summaries),
             problems=self._problems(items),
             engine_ms=self._watch.lap_ms(),

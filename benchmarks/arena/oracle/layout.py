@@ -107,7 +107,7 @@ def trail_of(
     starts = [k for k, _ in beside]
 
     def need(use: LaterUse, length: int) -> ToolResultUse:
-        said = [k for p in use.said_at if (k := whole.get(p, -1)) < length]
+        said = [k for p in use.occurrences if (k := whole.get(p, -1)) < length]
         shown = bisect_right(starts, length - 1)
         if use.identifier:
             said += [k for k, text in beside[:shown] if use.identifier in text]

@@ -92,7 +92,7 @@ class AnthropicDialect(StrictDialect):
         return found if drops(body) else [*found, *(one.problem for one in unbound(body))]
 
     def dropped(self, body: Object, traits: RequestTraits) -> tuple[str, ...]:
-        """Return the paths of what is dropped from a valid body before the model sees it.
+        """Return the paths of the blocks dropped from a valid body before the model sees it.
 
         See `StrictDialect.dropped`.
         """
@@ -100,12 +100,12 @@ class AnthropicDialect(StrictDialect):
 
     def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
         """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
-        total, asked = measured.total, body["max_tokens"]
+        total, max_tokens = measured.total, body["max_tokens"]
         if total > window:
             return RequestProblem(f"prompt is too long: {total} tokens > {window} maximum")
-        if total + asked > window:
+        if total + max_tokens > window:
             return RequestProblem(
-                f"input length and `max_tokens` exceed context limit: {total} + {asked} > "
+                f"input length and `max_tokens` exceed context limit: {total} + {max_tokens} > "
                 f"{window}, decrease input length or `max_tokens` and try again"
             )
         return None
@@ -138,7 +138,7 @@ class AnthropicDialect(StrictDialect):
         return self._counter.measure(_rendered(body), 1.0).total
 
     def _managed(self, body: Object) -> Object:
-        """Report what context editing removed, where it was requested."""
+        """Report the content that context editing removed, if it was requested."""
         if not body.get("context_management"):
             return {}
         applied = self._edited(body).applied
@@ -159,7 +159,7 @@ class AnthropicDialect(StrictDialect):
         """Look a request up in the prompt cache, and store it there; see `StrictDialect.spend`."""
         return cache.marked(model, measured, now)
 
-    def said(self, body: Object, answer: Answer) -> Answer:
+    def adapt_answer(self, body: Object, answer: Answer) -> Answer:
         """See `StrictDialect.said`. Where thinking is on, a model always thinks."""
         enabled = (body.get("thinking") or {}).get("type") == "enabled"
         if enabled and not answer.thinking:
@@ -299,7 +299,7 @@ def _end(reply: Reply) -> Object:
 
 
 def _transformed(reply: Reply) -> Object:
-    """Report what was dropped, to clients that sent the beta header for it."""
+    """Report the dropped reasoning, to clients that sent the beta header for it."""
     body = reply.request.body
     if not (reply.traits.binds and drops(body)):
         return {}

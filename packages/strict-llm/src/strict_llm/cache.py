@@ -1,7 +1,7 @@
 """The prompt caches of the providers, simulated on the pieces of a request.
 
 OpenAI caches every request automatically, from 1,024 tokens in steps of 128. Anthropic caches up to
-the breakpoints that a request marks, from 1,024 tokens; a breakpoint matches what was written at it
+the breakpoints that a request marks, from 1,024 tokens; a breakpoint matches an entry written at it
 or at one of the 19 blocks before it, and a read extends an entry's lifetime. Both caches are per
 model, and expire by the clock that each call passes.
 
@@ -17,7 +17,7 @@ from strict_llm.exchange import ExchangeTokens
 
 LEAST_TOKENS = 1_024
 STEP_TOKENS = 128
-LOOK_BACK = 20
+LOOKBACK = 20
 """Blocks that a breakpoint of Anthropic looks at, itself the first."""
 LIFETIMES_S = {"5m": 300.0, "1h": 3_600.0}
 AUTOMATIC_LIFETIME_S = 600.0
@@ -70,9 +70,9 @@ class PromptCache:
         return ExchangeTokens(measured.total, cached, written["5m"], written["1h"])
 
     def _found(self, model: str, measured: Measured, marks: list[int], now: float) -> Iterator[int]:
-        """Find what is remembered, the longest prefix first."""
+        """Find the remembered prefixes, the longest first."""
         for mark in reversed(marks):
-            for at in range(mark, max(-1, mark - LOOK_BACK), -1):
+            for at in range(mark, max(-1, mark - LOOKBACK), -1):
                 if self._touch(model, measured.prefixes[at], now):
                     yield at
 

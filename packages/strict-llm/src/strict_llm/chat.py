@@ -46,8 +46,8 @@ class ChatDialect(OpenAIDialect):
 
     def overflow(self, body: Object, measured: Measured, window: int) -> RequestProblem | None:
         """Refuse a body that the window does not hold; see `StrictDialect.overflow`."""
-        total, asked = measured.total, self.max_tokens(body) or 0
-        if total + asked <= window:
+        total, max_tokens = measured.total, self.max_tokens(body) or 0
+        if total + max_tokens <= window:
             return None
         code, head = "context_length_exceeded", f"This model's maximum context length is {window}"
         if total > window:
@@ -58,8 +58,8 @@ class ChatDialect(OpenAIDialect):
                 code=code,
             )
         return RequestProblem(
-            f"{head} tokens. However, you requested {total + asked} tokens ({total} in the "
-            f"messages, {asked} in the completion). "
+            f"{head} tokens. However, you requested {total + max_tokens} tokens ({total} in the "
+            f"messages, {max_tokens} in the completion). "
             "Please reduce the length of the messages or completion.",
             param="messages",
             code=code,
@@ -78,8 +78,8 @@ class ChatDialect(OpenAIDialect):
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
-        asked = body.get("max_completion_tokens", body.get("max_tokens"))
-        return asked if isinstance(asked, int) else None
+        limit = body.get("max_completion_tokens", body.get("max_tokens"))
+        return limit if isinstance(limit, int) else None
 
     def pieces(self, body: Object) -> list[CountedPiece]:
         """Render a valid body for counting; see `StrictDialect.pieces`."""

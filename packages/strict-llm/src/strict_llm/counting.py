@@ -61,7 +61,7 @@ class CountedPiece:
     """A stretch of a request that is counted, and cached, as one."""
 
     kind: str
-    """What it is and whose; a part of its identity that is not counted."""
+    """Its type and sender; a part of its identity that is not counted."""
     text: str
     framing: int = 0
     """Tokens around it."""

@@ -1,4 +1,4 @@
-"""What a dialect of the strict provider is: how it refuses, counts, answers and streams."""
+"""The interface of a dialect of the strict provider: refusing, counting, answering, streaming."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ class StrictDialect(Protocol):
         ...
 
     def dropped(self, body: Object, traits: RequestTraits) -> tuple[str, ...]:
-        """Return the paths of what is dropped from a valid body before the model sees it."""
+        """Return the paths of the parts dropped from a valid body before the model sees it."""
         del body, traits
         return ()
 
@@ -82,7 +82,7 @@ class StrictDialect(Protocol):
         """Look a request up in the prompt cache, and store it there."""
         return cache.automatic(model, measured, now)
 
-    def said(self, body: Object, answer: Answer) -> Answer:
+    def adapt_answer(self, body: Object, answer: Answer) -> Answer:
         """Return an answer in the form that a model of this API would use for a body."""
         del body
         return answer

@@ -124,15 +124,16 @@ Script = Callable[[Request], Answer]
 
 @dataclass(frozen=True, slots=True)
 class RequestTraits:
-    """What a request is judged by, besides its body: its model's settings and its headers."""
+    """The traits that a request is judged by, besides its body: model settings and headers."""
 
     window: int = 0
     """Tokens that the model accepts."""
     inflation: float = 1.0
     """Factor of its counts over the exact count."""
     binds: bool = False
-    """Whether signed reasoning is bound to what was sent before it (Anthropic). Such a model
-    takes no forced tool either."""
+    """Whether signed reasoning is bound to the content sent before it (Anthropic).
+
+    Such a model takes no forced tool either."""
     takes_system: bool = False
     """Whether system messages are allowed among the others (Anthropic)."""
     text_only: bool = False
@@ -181,7 +182,7 @@ class CompactedBody:
     body: Object
     """As the model sees it."""
     block: Object
-    """The block or item that stands for what was compacted; the answer begins with it."""
+    """The block or item that replaces the compacted content; the answer begins with it."""
     text: str
     """The summary in it."""
     spent: ExchangeTokens = ExchangeTokens()
@@ -219,7 +220,7 @@ class Seen:
     body: Object | None
     """As it was sent; `None` when bodies are not kept."""
     tokens: int
-    """As this provider counted; 0 where it was refused before counting."""
+    """As this provider counted; 0 if it was refused before counting."""
     cached_tokens: int
     written_tokens: int
     """Written to the prompt cache (Anthropic)."""

@@ -9,7 +9,7 @@ from strict_llm.exchange import RequestProblem, WireName
 from strict_llm.tables import read_table
 
 FaultName = Literal["rate_limit", "overloaded", "server", "invalid", "stall", "cut"]
-"""Faults that the provider can be set to: what an answer is replaced by."""
+"""Faults that the provider can be set to: the replacement of an answer."""
 
 
 @dataclass(frozen=True, slots=True)

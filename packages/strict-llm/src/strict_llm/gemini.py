@@ -40,7 +40,7 @@ _STATUSES = {
 }
 
 
-def asked_at(path: str) -> Object | None:
+def path_fields(path: str) -> Object | None:
     """Read model and method off a path, as fields of a body; `None` of another path.
 
     Example:
@@ -107,8 +107,8 @@ class GeminiDialect(StrictDialect):
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
-        asked = (body.get("generationConfig") or {}).get("maxOutputTokens")
-        return asked if isinstance(asked, int) else None
+        limit = (body.get("generationConfig") or {}).get("maxOutputTokens")
+        return limit if isinstance(limit, int) else None
 
     def pieces(self, body: Object) -> list[CountedPiece]:
         """Render a valid body for counting; see `StrictDialect.pieces`."""

@@ -31,7 +31,7 @@ from strict_llm.exchange import (
     brief_summary,
 )
 from strict_llm.faults import FaultName, Faults, InjectedFault, problem_of
-from strict_llm.gemini import GeminiDialect, asked_at
+from strict_llm.gemini import GeminiDialect, path_fields
 from strict_llm.responses import ResponsesDialect
 from strict_llm.rules.anthropic_binding import binds_thinking
 from strict_llm.server import LoopbackServer, ScriptedResponse
@@ -132,7 +132,7 @@ class StrictProvider:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, close every connection, and raise what a script raised.
+        """Stop, close every connection, and raise the error of a script, if any.
 
         Raises:
             BaseException: The first that the script raised.
@@ -211,15 +211,15 @@ class StrictProvider:
         """Return the dialect, the fields in a path of Google's, and whether only a count is due."""
         path = path.partition("?")[0]
         api = path.removesuffix("/count_tokens").removesuffix("/input_tokens")
-        asked = asked_at(api)
-        dialect = self._dialects.get(api if asked is None else "")
-        return dialect, asked or {}, api != path
+        fields = path_fields(api)
+        dialect = self._dialects.get(api if fields is None else "")
+        return dialect, fields or {}, api != path
 
     def _respond(
         self, path: str, headers: Mapping[str, str], length: int, raw: bytes
     ) -> ScriptedResponse:
         """Decide what becomes of a request, and note it."""
-        dialect, asked, counts = self._routed(path)
+        dialect, fields, counts = self._routed(path)
         if dialect is None:
             message = f"Invalid URL (POST {path.partition('?')[0]})"
             return ScriptedResponse(404, {"error": {"message": message}})
@@ -228,7 +228,7 @@ class StrictProvider:
             problem = RequestProblem("The body is not a JSON object.")
             large = length > dialect.body_bytes
             return self._refuse(dialect, {}, [dialect.too_large() if large else problem])
-        body |= asked
+        body |= fields
         traits = self._traits(body, headers.get("anthropic-beta", ""))
         if counts:
             if problems := list(dialect.problems({"max_tokens": 1, **body}, traits)):
@@ -290,7 +290,7 @@ class StrictProvider:
             stream=bool(body.get("stream")),
             tokens=measured.total,
         )
-        answer = dialect.said(body, self.answer(request))
+        answer = dialect.adapt_answer(body, self.answer(request))
         spent = dialect.spend(self.cache, request.model, measured, self.clock())
         spent = self._spoken(answer, spent, traits.inflation)
         return Reply(request, answer, spent, f"{self._salt}{number:010}", traits, done)
@@ -309,8 +309,8 @@ class StrictProvider:
         thinking = round(self._meter.text(answer.thinking) * inflation)
         output = answer.output_tokens
         if output is None:
-            said = [answer.text, *(f"{name}\n{written(args)}" for name, args in answer.calls)]
-            output = thinking + round(sum(map(self._meter.text, said)) * inflation)
+            texts = [answer.text, *(f"{name}\n{written(args)}" for name, args in answer.calls)]
+            output = thinking + round(sum(map(self._meter.text, texts)) * inflation)
         return replace(spent, output=output, thinking=min(thinking, output))
 
     def _refuse(

@@ -83,8 +83,10 @@ class ResponsesDialect(OpenAIDialect):
         """
         given, instructions = body["input"], body.get("instructions")
         head = [{"role": "system", "content": instructions}] if instructions else []
-        said = [{"role": "user", "content": given}] if isinstance(given, str) else visible(given)
-        return (*head, *said)
+        messages = (
+            [{"role": "user", "content": given}] if isinstance(given, str) else visible(given)
+        )
+        return (*head, *messages)
 
     def tools(self, body: Object) -> tuple[Tool, ...]:
         """Return the tools of a valid body; see `StrictDialect.tools`."""
@@ -96,8 +98,8 @@ class ResponsesDialect(OpenAIDialect):
 
     def max_tokens(self, body: Object) -> int | None:
         """Return the maximum tokens of output in a body; see `StrictDialect.max_tokens`."""
-        asked = body.get("max_output_tokens")
-        return asked if isinstance(asked, int) else None
+        limit = body.get("max_output_tokens")
+        return limit if isinstance(limit, int) else None
 
     def pieces(self, body: Object) -> list[CountedPiece]:
         """See `StrictDialect.pieces`. Neighbouring items of the model are framed as one message."""

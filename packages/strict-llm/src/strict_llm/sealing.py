@@ -24,12 +24,12 @@ def signature(text: str) -> str:
 
 
 def bound(text: str, prefix: str, previous: str) -> str:
-    """Sign a text with digests of what it is bound to; `bonds` reads them."""
+    """Sign a text with digests of the content it is bound to; `bonds` reads them."""
     return f"{prefix}.{previous}.{signature(f'{prefix}.{previous}.{text}')}"
 
 
 def bonds(signed: str) -> tuple[str, str]:
-    """Read what a signature is bound to; empty texts where it is bound to nothing."""
+    """Read the digests that a signature is bound to; empty texts if it is bound to nothing."""
     prefix, _, rest = signed.partition(".")
     previous, dot, _ = rest.partition(".")
     return (prefix, previous) if dot else ("", "")

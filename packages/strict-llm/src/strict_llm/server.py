@@ -98,7 +98,7 @@ class LoopbackServer(ThreadingHTTPServer):
         super().server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        """Keep what a script raised; a client that went away is no failure."""
+        """Store the error of a script; a client that disconnected is no failure."""
         error = sys.exception()
         if error is not None and not isinstance(error, ConnectionError):
             self._failed(error)

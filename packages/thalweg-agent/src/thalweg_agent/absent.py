@@ -36,7 +36,7 @@ def _error(name: str, advice: str) -> AbsentFeatureError:
 
 
 class ProviderProfile(metaclass=_Absent):
-    """Absent: a chat model is configured where it is made."""
+    """Absent: a chat model is configured by its constructor."""
 
     advice = "pass the configured model: init_chat_model('openai:…', use_responses_api=True)"
 
@@ -66,7 +66,7 @@ def register_harness_profile(*_arguments: object, **_options: object) -> NoRetur
 
 
 def register_provider_profile(*_arguments: object, **_options: object) -> NoReturn:
-    """Absent: a chat model is configured where it is made.
+    """Absent: a chat model is configured by its constructor.
 
     Raises:
         AbsentFeatureError: Always.

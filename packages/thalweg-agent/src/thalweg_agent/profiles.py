@@ -234,15 +234,15 @@ def _check_names(entries: frozenset[Any]) -> None:
     for entry in entries:
         if not isinstance(entry, str):
             continue
-        what, mend = "excluded_middleware", "give the class or its name, 'TodoListMiddleware'"
+        what, fix = "excluded_middleware", "give the class or its name, 'TodoListMiddleware'"
         if not entry.strip():
-            raise ProfileError(what, "names must be non-empty", mend)
+            raise ProfileError(what, "names must be non-empty", fix)
         if ":" in entry:
             raise ProfileError(
-                what, f"{entry!r}: paths of classes are not currently supported", mend
+                what, f"{entry!r}: paths of classes are not currently supported", fix
             )
         if entry.startswith("_"):
-            raise ProfileError(what, f"{entry!r}: a name cannot start with an underscore", mend)
+            raise ProfileError(what, f"{entry!r}: a name cannot start with an underscore", fix)
 
 
 def _check_keys(profile: type[Any], data: Mapping[str, Any]) -> None:
@@ -252,8 +252,8 @@ def _check_keys(profile: type[Any], data: Mapping[str, Any]) -> None:
         raise ProfileTypeError("profile", problem, f"use {', '.join(known)}")
 
 
-def _wrong_type(key: str, value: object, wanted: str) -> ProfileTypeError:
-    return ProfileTypeError(key, f"it is {type(value).__name__}", f"give {wanted}")
+def _wrong_type(key: str, value: object, expected: str) -> ProfileTypeError:
+    return ProfileTypeError(key, f"it is {type(value).__name__}", f"give {expected}")
 
 
 def _text(data: Mapping[str, Any], key: str) -> str | None:

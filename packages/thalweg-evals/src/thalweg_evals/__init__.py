@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from thalweg_evals.probes import PROBES
     from thalweg_evals.results import Result
     from thalweg_evals.runner import Played
-    from thalweg_evals.scripted.moves import Look, Say, Use, View
+    from thalweg_evals.scripted.moves import Respond, Search, Use, View
     from thalweg_evals.subjects.named import subject_named
     from thalweg_evals.trace import Request, Trace
 
@@ -35,14 +35,14 @@ __all__ = [
     "Agent",
     "Case",
     "Evaluation",
-    "Look",
     "Need",
     "Played",
     "Probe",
     "Request",
+    "Respond",
     "Result",
-    "Say",
     "Score",
+    "Search",
     "Setting",
     "Speaks",
     "Subject",
@@ -62,11 +62,11 @@ __getattr__, __dir__ = lazily(
     | {
         "PROBES": "thalweg_evals.probes",
         "Evaluation": "thalweg_evals.evaluating",
-        "Look": "thalweg_evals.scripted.moves",
+        "Search": "thalweg_evals.scripted.moves",
         "Played": "thalweg_evals.runner",
         "Request": "thalweg_evals.trace",
         "Result": "thalweg_evals.results",
-        "Say": "thalweg_evals.scripted.moves",
+        "Respond": "thalweg_evals.scripted.moves",
         "Trace": "thalweg_evals.trace",
         "TrialKey": "thalweg_evals.plan",
         "Use": "thalweg_evals.scripted.moves",

@@ -17,15 +17,18 @@ from langchain_core.tools import BaseTool
 from thalweg_evals.trace import Trace
 
 Need = Literal["tools", "system_prompt", "trigger", "files", "subagents", "memory"]
-"""What a probe requires of an agent besides answers: support for the probe's tools and
-instructions, a trigger that can be forced, files, subagents or a memory across threads."""
+"""A probe's requirement of an agent besides answers.
+
+Support for the probe's tools and instructions, a trigger that can be forced, files, subagents or a
+memory across threads.
+"""
 Suite = Literal["context", "memory", "subagents"]
 Language = Literal["en", "zh"]
 """Language of the text that fills a context."""
 Verdict = Literal["passed", "failed", "untested"]
 """`untested`: the condition of the probe did not occur, such as a compaction."""
 Outcome = Verdict | Literal["not offered"]
-"""`not offered`: the subject lacks what the probe needs, so the trial was not run."""
+"""`not offered`: the subject lacks a need of the probe, so the trial was not run."""
 MAIN = "main"
 """The thread of a case that needs only one."""
 
@@ -50,7 +53,7 @@ class Setting:
 class Agent(Protocol):
     """An agent of a subject, for one trial."""
 
-    def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
+    def send(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
         """Send a message as the user, and run the agent to its end.
 
         Args:
@@ -113,7 +116,7 @@ class Score:
 
     verdict: Verdict
     why: str
-    """One sentence: what was found, or what was missing."""
+    """One sentence: the finding, or the missing part."""
     request: int | None = None
     """Number of the request that shows it; by default the agent's last."""
     value: float | None = None
@@ -132,7 +135,7 @@ class Speaks(Protocol):
         """Tokens that the model accepts."""
         ...
 
-    def say(self, text: str, thread: str = MAIN) -> str:
+    def send(self, text: str, thread: str = MAIN) -> str:
         """Send a message and return the answer."""
         ...
 
@@ -187,7 +190,7 @@ class Probe:
     asks: str
     """The question, for people."""
     shows: str
-    """What a failure means."""
+    """The meaning of a failure."""
     needs: frozenset[Need] = frozenset()
     variants: tuple[str, ...]
     """Names of its cases."""

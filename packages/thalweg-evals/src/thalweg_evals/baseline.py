@@ -48,8 +48,8 @@ class Regression:
         key = self.trials[0]
         where = f"{key.model}, {key.subject}, {in_words(key.trigger)}"
         rate = f"{self.change.value:+.0%} of {self.change.n} trials" if self.change.n else ""
-        told = f"{rate}, " if rate else ""
-        return f"{key.probe}: {where}: {told}no longer passed: {cases}"
+        prefix = f"{rate}, " if rate else ""
+        return f"{key.probe}: {where}: {prefix}no longer passed: {cases}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +103,17 @@ def under(least: float, results: Sequence[Result]) -> list[str]:
         least: The share that has to pass.
         results: Results of all trials.
     """
-    told: list[str] = []
+    problems: list[str] = []
     for model, subject in dict.fromkeys((one.key.model, one.key.subject) for one in results):
         of = [one for one in results if (one.key.model, one.key.subject) == (model, subject)]
         found = rate(one.verdict for one in of)
         if not found.n:
-            told.append(f"{subject}, {model}: no trial tested anything")
+            problems.append(f"{subject}, {model}: no trial tested anything")
         elif found.value < least:
-            told.append(
+            problems.append(
                 f"{subject}, {model}: {found.value:.1%} of {found.n} passed, not {least:.1%}"
             )
-    return told
+    return problems
 
 
 def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> None:
@@ -136,8 +136,8 @@ def save_baseline(path: Path, settings: Settings, results: Iterable[Result]) -> 
         path.write_text(text + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
     except OSError as error:
         problem = f"it cannot be written: {(error.strerror or str(error)).lower()}"
-        mend = "name a file that can be"
-        raise ConfigError("--save-baseline", f"{path}: {problem}", mend) from error
+        fix = "name a file that can be"
+        raise ConfigError("--save-baseline", f"{path}: {problem}", fix) from error
 
 
 def read_baseline(path: Path, settings: Settings) -> Baseline:
@@ -184,11 +184,11 @@ def _baseline(path: Path) -> Baseline:
         raise _unusable(path, "it is no baseline") from error
 
 
-_MEND = "name a file that --save-baseline or --out has written"
+_FIX = "name a file that --save-baseline or --out has written"
 
 
-def _unusable(path: Path, problem: str, mend: str = _MEND) -> ConfigError:
-    return ConfigError(f"--baseline {path}", problem, mend)
+def _unusable(path: Path, problem: str, fix: str = _FIX) -> ConfigError:
+    return ConfigError(f"--baseline {path}", problem, fix)
 
 
 def _rows(rows: Sequence[Sequence[Any]]) -> Iterable[tuple[TrialKey, Outcome]]:

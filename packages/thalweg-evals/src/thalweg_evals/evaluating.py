@@ -11,7 +11,7 @@ from thalweg_evals.candidates import ModelCandidate, candidate, own_model
 from thalweg_evals.judging import Judge, Judges
 from thalweg_evals.plan import OWN_MODEL, EvalPlan, pick_cases, trials
 from thalweg_evals.probes import PROBES
-from thalweg_evals.runner import Played, Tell, play_all
+from thalweg_evals.runner import Played, ResultCallback, play_all
 from thalweg_evals.subjects.imported import CompiledSubject, GraphFactory
 from thalweg_evals.subjects.named import subject_named
 from thalweg_evals.subjects.served import RemoteSubject
@@ -67,13 +67,15 @@ class Prepared:
 
 
 def evaluate(
-    evaluation: Evaluation | None = None, *, tell: Tell = lambda _result, _is_new: None
+    evaluation: Evaluation | None = None,
+    *,
+    on_result: ResultCallback = lambda _result, _is_new: None,
 ) -> Played:
     """Run probes on agents.
 
     Args:
         evaluation: The evaluation; by default all probes, for our agent with a scripted model.
-        tell: Called with each result as soon as it is available.
+        on_result: Called with each result as soon as it is available.
 
     Raises:
         ConfigError: A name does not exist, something cannot be created here, or the file of
@@ -84,15 +86,15 @@ def evaluate(
         >>> [(result.verdict, result.compactions > 0) for result in played.results]
         [('passed', True)]
     """
-    wanted = evaluation or Evaluation()
-    return play(wanted, prepare(wanted), tell=tell)
+    requested = evaluation or Evaluation()
+    return play(requested, prepare(requested), on_result=on_result)
 
 
 def play(
     evaluation: Evaluation,
     prepared: Prepared,
     *,
-    tell: Tell = lambda _result, _is_new: None,
+    on_result: ResultCallback = lambda _result, _is_new: None,
 ) -> Played:
     """Run a prepared evaluation, as `evaluate` does."""
     return play_all(
@@ -101,7 +103,7 @@ def play(
         budget=evaluation.budget,
         out=evaluation.out,
         settings=common(evaluation),
-        tell=tell,
+        on_result=on_result,
     )
 
 
@@ -159,8 +161,8 @@ def prepare(evaluation: Evaluation) -> Prepared:
 
 def _subjects(evaluation: Evaluation) -> Iterator[Subject]:
     names: set[str] = set()
-    for wanted in dict.fromkeys(evaluation.subjects):
-        subject = subject_named(wanted) if isinstance(wanted, str) else wanted
+    for entry in dict.fromkeys(evaluation.subjects):
+        subject = subject_named(entry) if isinstance(entry, str) else entry
         if subject.name in names:
             problem = f"there are two agents of the name {subject.name!r}"
             raise ConfigError("subjects", problem, "use a different name for each")
@@ -197,8 +199,8 @@ def _notes(candidates: Iterable[ModelCandidate], budget: float | None) -> Iterat
         called = "an agent's own model" if one.name == OWN_MODEL else one.name
         if budget is not None:
             problem = f"the prices of {called} are unknown"
-            mend = "set them in summarization.pricing, or pass no budget"
-            raise ConfigError("--budget", problem, mend)
+            fix = "set them in summarization.pricing, or pass no budget"
+            raise ConfigError("--budget", problem, fix)
         yield f"the prices of {called} are unknown: no cost is shown"
 
 

@@ -114,20 +114,20 @@ class Judge:
             SystemMessage(prompt("judge").render(mark=mark)),
             HumanMessage(prompt("judge_texts").render(question=question, texts=shown)),
         ]
-        said = str(self.model.invoke(sent).text)
-        judgement = read_judgement(said, texts)
+        reply = str(self.model.invoke(sent).text)
+        judgement = read_judgement(reply, texts)
         if judgement.problem:
             again = memory_prompt("learn_again").render(problem=judgement.problem)
-            sent += [AIMessage(said or "nothing"), HumanMessage(again)]
+            sent += [AIMessage(reply or "nothing"), HumanMessage(again)]
             judgement = read_judgement(str(self.model.invoke(sent).text), texts)
         return judgement
 
 
-def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
+def read_judgement(reply: str, texts: Sequence[str]) -> Judgement:
     """Parse a judge's answer, and find its quote in the texts.
 
     Args:
-        said: The answer.
+        reply: The answer.
         texts: The texts that the judge was shown.
 
     Example:
@@ -137,7 +137,7 @@ def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
         >>> read_judgement(said, ["I do it for money."]).problem
         'the quote is in none of the texts'
     """
-    answer = _answer(_THINKING.sub("", said))
+    answer = _answer(_THINKING.sub("", reply))
     if answer is None:
         return Judgement(passed=False, quote="", why="", problem="it is not the JSON asked for")
     quote, held = _folded(answer.quote), [_folded(text) for text in texts]
@@ -149,10 +149,10 @@ def read_judgement(said: str, texts: Sequence[str]) -> Judgement:
     return Judgement(answer.passed, " ".join(answer.quote.split()), answer.why, problem)
 
 
-def _answer(said: str) -> _Answer | None:
-    for found in re.finditer(r"\{", said):
+def _answer(reply: str) -> _Answer | None:
+    for found in re.finditer(r"\{", reply):
         try:
-            row, _ = _DECODER.raw_decode(said, found.start())
+            row, _ = _DECODER.raw_decode(reply, found.start())
             return _Answer.model_validate(row)
         except (ValueError, RecursionError, ValidationError):
             continue

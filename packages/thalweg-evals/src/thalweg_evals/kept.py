@@ -127,8 +127,8 @@ def _lock(path: Path, file: BinaryIO) -> None:
     except ImportError:
         pass
     except OSError as error:
-        problem, mend = "another process writes it", "wait for that one, or name another file"
-        raise _unwritable(path, problem, mend) from error
+        problem, fix = "another process writes it", "wait for that one, or name another file"
+        raise _unwritable(path, problem, fix) from error
 
 
 def _has_a_line(path: Path) -> bool:
@@ -139,15 +139,17 @@ def _has_a_line(path: Path) -> bool:
 def _same(path: Path, before: Settings, now: Settings) -> None:
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if names:
-        told = ", ".join(f"{one} {_told(before, one)} and not {_told(now, one)}" for one in names)
-        mend = "use the same, or name another file"
-        raise _unwritable(path, f"its results were made with {told}", mend)
+        differences = ", ".join(
+            f"{one} {_display(before, one)} and not {_display(now, one)}" for one in names
+        )
+        fix = "use the same, or name another file"
+        raise _unwritable(path, f"its results were made with {differences}", fix)
 
 
-def _unwritable(path: Path, problem: str, mend: str) -> ConfigError:
-    return ConfigError(f"--out {path}", problem, mend)
+def _unwritable(path: Path, problem: str, fix: str) -> ConfigError:
+    return ConfigError(f"--out {path}", problem, fix)
 
 
-def _told(settings: Settings, name: str) -> Any:  # noqa: ANN401 (to be printed)
+def _display(settings: Settings, name: str) -> Any:  # noqa: ANN401 (to be printed)
     value = settings.get(name)
     return "none given" if value is None else value

@@ -49,7 +49,7 @@ class TrialKey:
 
 
 def in_words(trigger: float | None) -> str:
-    """Return a description of where the context is compacted.
+    """Return a description of the point at which the context is compacted.
 
     Example:
         >>> in_words(0.25), in_words(None)
@@ -116,19 +116,19 @@ def seed_of(seed: int, key: TrialKey) -> int:
         >>> seed_of(0, one) == seed_of(0, TrialKey("n", "b", None, "p", "v", 1))
         True
     """
-    told = json.dumps([seed, key.probe, key.variant, key.number])
-    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:6], "big")
+    identity = json.dumps([seed, key.probe, key.variant, key.number])
+    return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:6], "big")
 
 
 def pick_cases(
-    probes: Sequence[Probe], suite: Suite | None, wanted: Sequence[str]
+    probes: Sequence[Probe], suite: Suite | None, requested: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
     """Return the cases that a user's names select.
 
     Args:
         probes: All probes.
         suite: Only probes of this suite; `None`: of all.
-        wanted: Names of probes (`needle`), of cases (`needle/cjk`), or patterns of either
+        requested: Names of probes (`needle`), of cases (`needle/cjk`), or patterns of either
             (`memory_*`, `*/cjk`); everything if empty.
 
     Raises:
@@ -136,12 +136,14 @@ def pick_cases(
     """
     within = [one for one in probes if suite in {None, one.suite}]
     cases = [(one.name, variant) for one in within for variant in one.variants]
-    for name in wanted:
+    for name in requested:
         if not any(_fits(case, name) for case in cases):
             raise ConfigError(
                 "--probe", f"no probe fits {name!r}", _near(name, [*map("/".join, cases)], suite)
             )
-    return tuple(case for case in cases if not wanted or any(_fits(case, one) for one in wanted))
+    return tuple(
+        case for case in cases if not requested or any(_fits(case, one) for one in requested)
+    )
 
 
 def _fits(case: tuple[str, str], name: str) -> bool:
@@ -156,7 +158,7 @@ def _near(name: str, cases: Sequence[str], suite: Suite | None) -> str:
 
 
 def missing(needs: frozenset[Need], offers: frozenset[Need], trigger: float | None) -> list[Need]:
-    """Return what a probe needs and a subject lacks.
+    """Return a probe's needs that a subject lacks.
 
     Args:
         needs: The probe's needs.

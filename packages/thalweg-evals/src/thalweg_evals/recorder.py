@@ -57,9 +57,9 @@ class Recorder(BaseCallbackHandler):
         """Record a request."""
         del serialized
         schemas = (kwargs.get("invocation_params") or {}).get("tools") or []
-        said = tuple(said_in(message) for message in messages[0])
-        told = sum(tokens_of(one, self._count) for one in said if one.role != "system")
-        fixed = sum(tokens_of(one, self._count) for one in said if one.role == "system")
+        traced = tuple(as_traced_message(message) for message in messages[0])
+        conversation = sum(tokens_of(one, self._count) for one in traced if one.role != "system")
+        fixed = sum(tokens_of(one, self._count) for one in traced if one.role == "system")
         fixed += sum(count_json(schema, self._count) for schema in schemas)
         with self._lock:
             number = len(self.trace.requests)
@@ -70,9 +70,9 @@ class Recorder(BaseCallbackHandler):
                     turn=self.turn,
                     thread=self.thread,
                     kind=self._kind(tags or [], metadata or {}, has_tools=bool(schemas)),
-                    messages=said,
+                    messages=traced,
                     tools=tuple(_name_of(schema) for schema in schemas),
-                    tokens=told + fixed,
+                    tokens=conversation + fixed,
                     fixed=fixed,
                     answer=None,
                 )
@@ -87,7 +87,7 @@ class Recorder(BaseCallbackHandler):
         details = usage.get("input_token_details") or {}
         self._close(
             run_id,
-            answer=said_in(message),
+            answer=as_traced_message(message),
             input_tokens=usage.get("input_tokens", 0),
             cached_tokens=details.get("cache_read", 0) or 0,
             output_tokens=usage.get("output_tokens", 0),
@@ -102,9 +102,9 @@ class Recorder(BaseCallbackHandler):
         with self._lock:
             if run_id not in self._open:  # not a chat model: it reports no start
                 return
-            number, began = self._open.pop(run_id)
+            number, start = self._open.pop(run_id)
             old = self.trace.requests[number]
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - start
             self.trace.requests[number] = replace(old, seconds=seconds, **changes)
 
     def _kind(self, tags: Sequence[str], about: dict[str, Any], *, has_tools: bool) -> Kind:
@@ -116,14 +116,14 @@ class Recorder(BaseCallbackHandler):
         return "harness" if self._has_tools and not has_tools else "agent"
 
 
-def tokens_of(said: TracedMessage, count: Counter) -> int:
+def tokens_of(message: TracedMessage, count: Counter) -> int:
     """Return the tokens of a message and its tool calls."""
-    return count(said.text) + sum(
-        count(call.name) + count_json(dict(call.arguments), count) for call in said.calls
+    return count(message.text) + sum(
+        count(call.name) + count_json(dict(call.arguments), count) for call in message.calls
     )
 
 
-def said_in(message: BaseMessage) -> TracedMessage:
+def as_traced_message(message: BaseMessage) -> TracedMessage:
     """Convert a LangChain message."""
     calls = tuple(
         TracedCall(str(call["id"] or ""), call["name"], call["args"])

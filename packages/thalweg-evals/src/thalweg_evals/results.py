@@ -34,7 +34,7 @@ class Result:
     window: int
     verdict: Outcome
     why: str
-    """One sentence: what was found, or what was missing."""
+    """One sentence: the finding, or the missing part."""
     request: int | None = None
     """Number of the request that shows it."""
     value: float | None = None

@@ -11,7 +11,7 @@ from thalweg_evals.kept import Settings, kept_at
 from thalweg_evals.results import Result
 from thalweg_evals.trial import Trial
 
-Tell = Callable[[Result, bool], None]
+ResultCallback = Callable[[Result, bool], None]
 """Called with each result, and whether it is new."""
 
 
@@ -39,7 +39,7 @@ def play_all(
     budget: float | None = None,
     out: Path | None = None,
     settings: Settings | None = None,
-    tell: Tell = lambda _result, _is_new: None,
+    on_result: ResultCallback = lambda _result, _is_new: None,
 ) -> Played:
     """Run trials.
 
@@ -50,24 +50,24 @@ def play_all(
             way are completed. Earlier results count.
         out: File for results; trials it contains are not run again.
         settings: Settings that all results share.
-        tell: Called with results, in this thread.
+        on_result: Called with results, in this thread.
 
     Raises:
         ConfigError: `out` cannot be continued, or a model or subject cannot be created.
     """
     opened = nullcontext(((), None)) if out is None else kept_at(out, settings or {})
     with opened as (before, keeper):
-        wanted = {trial.key for trial in trials}
-        found = {result.key: result for result in before if result.key in wanted}
+        keys = {trial.key for trial in trials}
+        found = {result.key: result for result in before if result.key in keys}
         for result in found.values():
-            tell(result, False)  # noqa: FBT003 (whether it is new)
+            on_result(result, False)  # noqa: FBT003 (whether it is new)
         again, spent = len(found), sum(one.cost or 0.0 for one in found.values())
         todo = [trial for trial in trials if trial.key not in found]
         for result in _played(_OpenTrials(iter(todo), budget, spent), min(parallel, len(todo))):
             if keeper is not None:
                 keeper.add(result)
             found[result.key] = result
-            tell(result, True)  # noqa: FBT003 (see above)
+            on_result(result, True)  # noqa: FBT003 (see above)
     results = tuple(found[trial.key] for trial in trials if trial.key in found)
     return Played(results, len(trials) - len(results), again)
 

@@ -11,7 +11,7 @@ from thalweg.engine.wires.registry import WIRES, split_system
 from thalweg_evals.trace import TracedMessage
 
 
-def as_message(said: TracedMessage) -> Message:
+def as_message(message: TracedMessage) -> Message:
     """Return the message that was sent.
 
     Example:
@@ -20,11 +20,15 @@ def as_message(said: TracedMessage) -> Message:
     """
     calls = tuple(
         ToolCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
-        for call in said.calls
+        for call in message.calls
     )
-    texts = (Text(said.text),) if said.text else ()
+    texts = (Text(message.text),) if message.text else ()
     return Message(
-        said.role, (*texts, *calls), answers=said.answers, name=said.name, is_error=said.is_error
+        message.role,
+        (*texts, *calls),
+        answers=message.answers,
+        name=message.name,
+        is_error=message.is_error,
     )
 
 

@@ -25,41 +25,41 @@ class Bill:
         """By identity, which the tuple keeps alive: a message is measured once."""
 
     def add(
-        self, messages: Sequence[TracedMessage], answer: TracedMessage | None, *, beside: int
+        self, messages: Sequence[TracedMessage], answer: TracedMessage | None, *, overhead: int
     ) -> None:
         """Add the cost of a request.
 
         Args:
             messages: The messages sent.
             answer: The answer.
-            beside: Overhead tokens before the messages: the tools.
+            overhead: Overhead tokens before the messages: the tools.
         """
-        items = [self._measured(said)[0] for said in messages]
-        charge = self._cache.send(items, beside=beside)
+        items = [self._measured(message)[0] for message in messages]
+        charge = self._cache.send(items, overhead=overhead)
         self.cost += charge.cost
         self.cached += charge.cached
         if answer is not None:
             written = self._measured(answer)[1]
             self.cost += written * self._tariff.prices(charge.tokens).output
 
-    def beside(self, request: Request) -> int:
+    def overhead(self, request: Request) -> int:
         """Return the overhead tokens of a request."""
-        return request.tokens - sum(self._measured(said)[1] for said in request.messages)
+        return request.tokens - sum(self._measured(message)[1] for message in request.messages)
 
-    def _measured(self, said: TracedMessage) -> tuple[WindowItem, int]:
+    def _measured(self, traced: TracedMessage) -> tuple[WindowItem, int]:
         """Return a message as an item, and its tokens in the unit of a request's."""
-        if id(said) not in self._known:
-            message = as_message(said)
+        if id(traced) not in self._known:
+            message = as_message(traced)
             item = WindowItem(message, -1, measure(message, self._count).tokens)
-            self._known[id(said)] = said, item, tokens_of(said, self._count)
-        return self._known[id(said)][1:]
+            self._known[id(traced)] = traced, item, tokens_of(traced, self._count)
+        return self._known[id(traced)][1:]
 
 
 def spent(trace: Trace, tariff: Tariff) -> Bill:
     """Return the cost of all requests of a trace, by any sender."""
     bill = Bill(tariff)
     for one in trace.requests:
-        bill.add(one.messages, one.answer, beside=bill.beside(one))
+        bill.add(one.messages, one.answer, overhead=bill.overhead(one))
     return bill
 
 
@@ -76,8 +76,8 @@ def whole(trace: Trace, tariff: Tariff) -> Bill:
 
 
 def _charge_whole(bill: Bill, trace: Trace, agents: Sequence[Request]) -> None:
-    beside = bill.beside(agents[0])
-    log = [said for said in agents[0].messages if said.role == "system"]
+    overhead = bill.overhead(agents[0])
+    log = [message for message in agents[0].messages if message.role == "system"]
     results = _first_results(agents)
     turn = -1
     for one in agents:
@@ -87,7 +87,7 @@ def _charge_whole(bill: Bill, trace: Trace, agents: Sequence[Request]) -> None:
         elif log[-1].calls:
             log += [results[call.id] for call in log[-1].calls if call.id in results]
         if one.answer is not None:
-            bill.add(log, one.answer, beside=beside)
+            bill.add(log, one.answer, overhead=overhead)
             log.append(one.answer)
 
 
@@ -95,7 +95,7 @@ def _first_results(agents: Iterable[Request]) -> dict[str, TracedMessage]:
     """Return each result as it was first shown, by the id of its call."""
     found: dict[str, TracedMessage] = {}
     for one in agents:
-        for said in one.messages:
-            if said.role == "tool":
-                found.setdefault(said.answers, said)
+        for message in one.messages:
+            if message.role == "tool":
+                found.setdefault(message.answers, message)
     return found

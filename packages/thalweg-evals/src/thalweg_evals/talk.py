@@ -36,7 +36,7 @@ class Talk:
         """Tokens that the model accepts."""
         return self._setting.window
 
-    def say(self, text: str, thread: str = MAIN) -> str:
+    def send(self, text: str, thread: str = MAIN) -> str:
         """Send a message and return the answer.
 
         An error of the agent is recorded, and raised again.
@@ -44,7 +44,7 @@ class Talk:
         self._recorder.thread = thread
         self._recorder.turn = len(self.trace.turns)
         try:
-            answer = self._agent.say(text, thread, [self._recorder])
+            answer = self._agent.send(text, thread, [self._recorder])
         except BaseException as error:
             self.trace.turns.append(
                 TracedTurn(thread, text, "", f"{type(error).__name__}: {error}")
@@ -65,7 +65,7 @@ class Talk:
             self._pages.tokens = page_tokens(room, self._setting.window)
             pages = ceil(room / self._pages.tokens)
             left -= min(1, PAGES_PER_COMPACTION / pages)
-            self.say(self._pages.ask(has_tools=has_tools), thread)
+            self.send(self._pages.ask(has_tools=has_tools), thread)
 
     def page_tokens(self, thread: str = MAIN) -> int:
         """Return the length of a text of which a few trigger a compaction."""
@@ -78,7 +78,7 @@ class Talk:
     def forget(self, words: str, thread: str = MAIN) -> None:
         """Delete memories with these words, by the agent's own command or else by a request."""
         if not (isinstance(self._agent, Forgets) and self._agent.forget(words)):
-            self.say(_FORGET.format(words=words), thread)
+            self.send(_FORGET.format(words=words), thread)
 
     @property
     def room(self) -> int:

@@ -110,7 +110,7 @@ class Trace:
             before[one.thread] = one
         return found
 
-    def asked(self, *names: str) -> Iterator[tuple[Request, TracedCall]]:
+    def calls(self, *names: str) -> Iterator[tuple[Request, TracedCall]]:
         """Yield the agent's calls with the requests that they answered, in order.
 
         Args:
@@ -162,7 +162,7 @@ class Trace:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
         """Parse the output of `to_plain`."""
-        messages = [_said(one) for one in plain["messages"]]
+        messages = [_message(one) for one in plain["messages"]]
         requests = [_request(one, messages) for one in plain["requests"]]
         turns = [TracedTurn(**one) for one in plain["turns"]]
         return cls(requests, turns, dict(plain["files"]))
@@ -191,7 +191,7 @@ def _plain(value: TracedMessage | TracedCall | TracedTurn | Request) -> dict[str
 
 
 def _plain_request(request: Request, pool: Pool) -> dict[str, Any]:
-    places = (_place(said, pool) for said in request.messages)
+    places = (_place(message, pool) for message in request.messages)
     return {
         **_plain(request),
         "messages": [[first, last + 1] for first, last in stretches(places)],
@@ -200,14 +200,14 @@ def _plain_request(request: Request, pool: Pool) -> dict[str, Any]:
     }
 
 
-def _place(said: TracedMessage, pool: Pool) -> int:
-    plain = _plain(said)
-    if said.calls:
-        plain["calls"] = [_plain(call) for call in said.calls]
+def _place(message: TracedMessage, pool: Pool) -> int:
+    plain = _plain(message)
+    if message.calls:
+        plain["calls"] = [_plain(call) for call in message.calls]
     return pool.number(json.dumps(plain))
 
 
-def _said(plain: Mapping[str, Any]) -> TracedMessage:
+def _message(plain: Mapping[str, Any]) -> TracedMessage:
     calls = tuple(TracedCall(**one) for one in plain.get("calls", ()))
     return TracedMessage(**{**plain, "calls": calls})
 

@@ -34,7 +34,7 @@ class Trial:
 
     @property
     def offers(self) -> frozenset[Need]:
-        """What the agent supports, with this model."""
+        """The needs that the agent supports, with this model."""
         offers = self.subject.offers
         return offers if self.candidate.calls_tools else offers - {"tools"}
 
@@ -46,15 +46,15 @@ class Trial:
         """
         dice = seed_of(self.seed, self.key)
         case = self.probe.make(self.key.variant, Random(dice))
-        brought: frozenset[Need] = frozenset({"tools"}) if case.tools else frozenset()
-        lacking = missing(self.probe.needs | brought, self.offers, self.key.trigger)
+        case_needs: frozenset[Need] = frozenset({"tools"}) if case.tools else frozenset()
+        lacking = missing(self.probe.needs | case_needs, self.offers, self.key.trigger)
         if lacking:
             why = f"not offered: {', '.join(lacking).replace('_', ' ')}"
             return self._result(Score(verdict="untested", why=why), not_offered=True)
-        trace, began = Trace(), time.monotonic()
+        trace, start = Trace(), time.monotonic()
         with TemporaryDirectory(prefix="thalweg-eval-", ignore_cleanup_errors=True) as folder:
             error = self._converse(case, trace, Path(folder), dice)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start
         if error:
             last = trace.requests[-1].number if trace.requests else None
             score = Score(verdict="failed", why=f"the agent raised {error}", request=last)

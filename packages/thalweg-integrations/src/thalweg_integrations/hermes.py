@@ -23,9 +23,9 @@ Rows = list[dict[str, Any]]
 class HermesThreads:
     """The methods of Hermes' `ContextEngine`, one instance an agent.
 
-    Where Hermes asks for each request (`select_context`), the request gets the view and the
-    transcript stays whole. An older Hermes asks when its threshold is reached (`compress`), and
-    goes on with the view in the transcript's place. A view is as valid in both, and the log has
+    If Hermes asks for each request (`select_context`), the request gets the view and the
+    transcript is kept whole. An older Hermes asks when its threshold is reached (`compress`), and
+    continues with the view in the transcript's place. A view is as valid in both, and the log has
     every message.
 
     Args:
@@ -132,8 +132,8 @@ class HermesThreads:
         if not self._is_due and not force:
             self.slot.refused(self.thread)
         self._is_due = False
-        said, _ = _WIRE.read(messages)
-        view: Rows = _WIRE.write(self.slot.view(self.thread, said, self._call(asked=True)))
+        parsed, _ = _WIRE.read(messages)
+        view: Rows = _WIRE.write(self.slot.view(self.thread, parsed, self._call(requested=True)))
         self.compression_count += view != messages
         self.last_prompt_tokens = -1  # Hermes': until the provider reports the next request
         return view
@@ -155,15 +155,15 @@ class HermesThreads:
         self._selects = True
         self.context_length = budget_tokens or self.context_length
         head = next((k for k, m in enumerate(request_messages) if m.get("role") != "system"), 0)
-        asked = request_messages[head:]
-        kept = asked if conversation_messages is None else conversation_messages
-        added = len(asked) - len(kept)
-        if added < 0 or [m.get("role") for m in asked[added:]] != [m.get("role") for m in kept]:
-            kept, added = asked, 0
-        said, _ = _WIRE.read(kept)
+        tail = request_messages[head:]
+        kept = tail if conversation_messages is None else conversation_messages
+        added = len(tail) - len(kept)
+        if added < 0 or [m.get("role") for m in tail[added:]] != [m.get("role") for m in kept]:
+            kept, added = tail, 0
+        parsed, _ = _WIRE.read(kept)
         system = json.dumps(request_messages[:head], default=str) if head else ""
-        view = self.slot.view(self.thread, said, self._call(system))
-        sent = {id(m): row for m, row in zip(kept, asked[added:], strict=True)}
+        view = self.slot.view(self.thread, parsed, self._call(system))
+        sent = {id(m): row for m, row in zip(kept, tail[added:], strict=True)}
         rows: Rows = [sent.get(id(row), row) for row in _WIRE.write(view)]
         return [*request_messages[: head + added], *rows]
 
@@ -178,9 +178,9 @@ class HermesThreads:
             return json.dumps({"error": f"there is no tool {name!r} here; call {RECALL!r}"})
         return json.dumps({"result": self.slot.recall(self.thread, **args)}, ensure_ascii=False)
 
-    def _call(self, system: str = "", *, asked: bool = False) -> HostCall:
+    def _call(self, system: str = "", *, requested: bool = False) -> HostCall:
         window = self.context_length or None
-        return HostCall(self.model, self.wire, window, system, self.get_tool_schemas(), asked)
+        return HostCall(self.model, self.wire, window, system, self.get_tool_schemas(), requested)
 
     def _log(self, messages: Sequence[Mapping[str, Any]]) -> None:
         if self.thread and messages:

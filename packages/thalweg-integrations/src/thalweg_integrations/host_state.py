@@ -1,4 +1,4 @@
-"""What a framework hands over: its whole history, or the last view in its place."""
+"""The messages that a framework passes: its whole history, or the last view in its place."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,28 +10,28 @@ from thalweg.engine.identity import common
 
 def all_messages(
     session: ThreadSession,
-    said: Sequence[Message],
+    messages: Sequence[Message],
     replaced: tuple[Sequence[Message], Sequence[Message]],
 ) -> Sequence[Message]:
     """Return the messages of a thread for a state that continues from a view.
 
     Args:
         session: The thread.
-        said: The state.
-        replaced: What the framework held when a view took the place of its history, and that view.
+        messages: The state.
+        replaced: The framework's messages when a view took the place of its history, and that view.
     """
     held, shown = [one.message for one in session.held], shown_messages(session)
-    if not shown or common(held, said) == len(held):
-        return said
+    if not shown or common(held, messages) == len(held):
+        return messages
     for before, view in (replaced, (held, shown)):
-        new = _after_view(said, view) if view else None
+        new = _after_view(messages, view) if view else None
         if new is not None:
             return [*before, *new]
-    return said
+    return messages
 
 
 def shown_messages(session: ThreadSession) -> list[Message]:
-    """Return the last view of a thread, and behind it what was logged since.
+    """Return the last view of a thread, and after it the messages logged since.
 
     The window ends with a note of the user's after an answer, for a provider; no state has it.
     """
@@ -42,15 +42,15 @@ def shown_messages(session: ThreadSession) -> list[Message]:
     return [item.message for item in (items[:-1] if is_note else items)]
 
 
-def _after_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:
+def _after_view(messages: Sequence[Message], shown: Sequence[Message]) -> list[Message] | None:
     """Return the messages that follow a view in a framework's state; `None` if it has another one.
 
     A framework may join adjacent messages of the user, as providers want it.
     """
     left = list(shown)
-    for k, message in enumerate(said):
+    for k, message in enumerate(messages):
         if not left:
-            return list(said[k:])
+            return list(messages[k:])
         first = left.pop(0)
         if _reads_as(message, first):
             continue
@@ -62,11 +62,13 @@ def _after_view(said: Sequence[Message], shown: Sequence[Message]) -> list[Messa
         if rest and left:
             return None
         if rest:
-            return [replace(message, parts=(Text(rest),), origin=None), *said[k + 1 :]]
+            return [replace(message, parts=(Text(rest),), origin=None), *messages[k + 1 :]]
     return None if left else []
 
 
-def _reads_as(said: Message, shown: Message) -> bool:
+def _reads_as(message: Message, shown: Message) -> bool:
     """Return whether a message is one of a view, as a framework kept it."""
-    ours, theirs = [(m.role, m.answers, m.text, [c.id for c in m.calls]) for m in (shown, said)]
-    return ours == theirs
+    expected, actual = [
+        (m.role, m.answers, m.text, [c.id for c in m.calls]) for m in (shown, message)
+    ]
+    return expected == actual

@@ -42,8 +42,8 @@ class ThalwegSession(SessionABC):
     """A session of the Agents SDK whose requests fit the model's window, with nothing lost.
 
     As the runner's `session`, it stores the conversation in the archive; as `run_config`, it
-    replaces the input of each model call by the view of the engine. Give the agent
-    `session.recall_tool`, so that it can read what a compaction removed.
+    replaces the input of each model call by the view of the engine. Add
+    `session.recall_tool` to the agent, so that it can read content that a compaction removed.
 
     Args:
         session_id: The thread's id.
@@ -113,7 +113,7 @@ class ThalwegSession(SessionABC):
         return view
 
     async def _view(self, data: CallModelData[Any]) -> list[TResponseInputItem]:
-        said, _ = _WIRE.read(data.model_data.input)
+        messages, _ = _WIRE.read(data.model_data.input)
         system = data.model_data.instructions or ""
         tools = [
             {"name": t.name, "description": t.description, "parameters": t.params_json_schema}
@@ -121,7 +121,7 @@ class ThalwegSession(SessionABC):
             if isinstance(t, FunctionTool)
         ]
         call = HostCall(self._model(data.agent), _WIRE.name, self.window, system, tools)
-        return _WIRE.write(await asyncio.to_thread(self.slot.view, self.session_id, said, call))
+        return _WIRE.write(await asyncio.to_thread(self.slot.view, self.session_id, messages, call))
 
     async def _retry(self, failed: RetryPolicyContext) -> RetryDecision:
         """Put a smaller view in the place of one that was too large; the runner sends it then."""
@@ -139,8 +139,8 @@ class ThalwegSession(SessionABC):
         """
         try:
             if self._is_logged or await self._log(self._items or []):
-                said = await asyncio.to_thread(self.slot.messages, self.session_id)
-                self._items = _WIRE.write(said)
+                messages = await asyncio.to_thread(self.slot.messages, self.session_id)
+                self._items = _WIRE.write(messages)
         except StorageError:
             if self._items is None:
                 raise
@@ -157,8 +157,8 @@ class ThalwegSession(SessionABC):
         await self._log(self._items)
 
     async def _log(self, items: list[TResponseInputItem]) -> bool:
-        said, _ = _WIRE.read(items)
-        self._is_logged = await asyncio.to_thread(self.slot.log, self.session_id, said)
+        messages, _ = _WIRE.read(items)
+        self._is_logged = await asyncio.to_thread(self.slot.log, self.session_id, messages)
         return self._is_logged
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -167,8 +167,8 @@ class ThalwegSession(SessionABC):
         if not items:
             return None
         newest = items.pop()
-        self._items, (said, _) = items, _WIRE.read(items)
-        await asyncio.to_thread(self.slot.remove, self.session_id, said)
+        self._items, (messages, _) = items, _WIRE.read(items)
+        await asyncio.to_thread(self.slot.remove, self.session_id, messages)
         return newest
 
     async def clear_session(self) -> None:
@@ -188,8 +188,8 @@ class ThalwegSession(SessionABC):
 
     async def _recall(self, context: ToolContext[Any], arguments: str) -> str:
         del context
-        asked = from_json(arguments)
-        known = asked if isinstance(asked, dict) else {"query": arguments}
+        parsed = from_json(arguments)
+        known = parsed if isinstance(parsed, dict) else {"query": arguments}
         return await asyncio.to_thread(partial(self.slot.recall, self.session_id, **known))
 
 

@@ -63,7 +63,7 @@ class ThalwegContext(AbstractCapability[Any]):
         self.window = window
 
     def get_toolset(self) -> FunctionToolset[Any]:
-        """Return the tool `recall`, which reads what a compaction removed."""
+        """Return the tool `recall`, which reads content that a compaction removed."""
         tool: Tool[Any] = Tool.from_schema(
             self._recall,
             name=RECALL_TOOL["name"],
@@ -81,9 +81,9 @@ class ThalwegContext(AbstractCapability[Any]):
         Raises:
             WindowExceededError: What cannot be compacted is larger than the model's window.
         """
-        said = read_messages(request_context.messages)
+        messages = read_messages(request_context.messages)
         call, thread = self._call(request_context), ctx.conversation_id or ""
-        view = await asyncio.to_thread(self.slot.view, thread, said, call)
+        view = await asyncio.to_thread(self.slot.view, thread, messages, call)
         return replace(request_context, messages=write_messages(view))
 
     async def on_model_request_error(
@@ -116,8 +116,8 @@ class ThalwegContext(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
         """Log the last messages of the run."""
-        said = read_messages(result.all_messages())
-        await asyncio.to_thread(self.slot.log, ctx.conversation_id or "", said)
+        messages = read_messages(result.all_messages())
+        await asyncio.to_thread(self.slot.log, ctx.conversation_id or "", messages)
         return result
 
     def close(self) -> None:
@@ -125,26 +125,26 @@ class ThalwegContext(AbstractCapability[Any]):
         self.slot.close()
 
     def _call(self, request: ModelRequestContext) -> HostCall:
-        asked = request.model_request_parameters
+        parameters = request.model_request_parameters
         known = request.model.profile.get("context_window")
         return HostCall(
             _name(request),
             _WIRES.get(request.model.system, ""),
             self.window or known,
-            "\n\n".join(part.content for part in asked.instruction_parts or ()),
+            "\n\n".join(part.content for part in parameters.instruction_parts or ()),
             [
                 {
                     "name": tool.name,
                     "description": tool.description,
                     "parameters": tool.parameters_json_schema,
                 }
-                for tool in (*asked.function_tools, *asked.output_tools)
+                for tool in (*parameters.function_tools, *parameters.output_tools)
             ],
         )
 
-    async def _recall(self, ctx: RunContext[Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
+    async def _recall(self, ctx: RunContext[Any], **arguments: Any) -> str:  # noqa: ANN401 (a model's)
         thread = ctx.conversation_id or ""
-        return await asyncio.to_thread(partial(self.slot.recall, thread, **asked))
+        return await asyncio.to_thread(partial(self.slot.recall, thread, **arguments))
 
 
 def _name(request: ModelRequestContext) -> str:

@@ -79,10 +79,10 @@ def _read_request(part: ModelRequestPart) -> Message:
             content = [part.content] if isinstance(part.content, str) else part.content
             return Message("user", tuple(map(_read_content, content)))
         case ToolReturnPart():
-            said: list[Part] = [Text(part.model_response_str(wrap_if_error=False))]
+            parts: list[Part] = [Text(part.model_response_str(wrap_if_error=False))]
             return Message(
                 "tool",
-                (*said, *map(_read_content, part.files)),
+                (*parts, *map(_read_content, part.files)),
                 answers=part.tool_call_id,
                 name=part.tool_name,
                 is_error=part.outcome != "success",

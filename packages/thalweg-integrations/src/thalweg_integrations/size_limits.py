@@ -30,23 +30,23 @@ class SizeLimits:
         self._refused: dict[ThreadKey, RefusedRequest] = {}
 
     def under(self, key: ThreadKey, model: str, budget: Budget) -> Budget:
-        """Lower a budget to what is accepted, by the model and for the thread's next request."""
+        """Lower a budget to the accepted size, by the model and for the thread's next request."""
         lowered = self._learned.get(model, Ceilings()).under(budget)
         refused = self._refused.get(key)
         return lowered if refused is None else refused.ceilings.under(lowered)
 
     def refuse(
-        self, key: ThreadKey, model: str, engine: Engine, overflow: Overflow, said: str
+        self, key: ThreadKey, model: str, engine: Engine, overflow: Overflow, message: str
     ) -> bool:
         """Lower the limits of a thread's next attempt; return whether there is one."""
         refused = self._refused.setdefault(key, RefusedRequest())
         ledger, calibration, times = engine.window.ledger, engine.calibration, len(refused.refusals)
         size = RequestSize.of(ledger, calibration, overflow.counted)
-        refused.refusals.append(SizeRefusal(model, overflow, size, said))
+        refused.refusals.append(SizeRefusal(model, overflow, size, message))
         refused.ceilings = refused.ceilings.lowered(
             overflow, ledger, engine.budget, calibration, min(times, ATTEMPTS)
         )
-        _log.warning("%s refused a request as too large: %s", model, said[:200])
+        _log.warning("%s refused a request as too large: %s", model, message[:200])
         return len(refused.refusals) < ATTEMPTS
 
     def accept(self, key: ThreadKey, model: str, tokens: int, output: int) -> None:

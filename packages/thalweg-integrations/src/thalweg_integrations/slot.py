@@ -1,8 +1,8 @@
-"""`EngineSlot`: the engine behind the seam of another agent framework.
+"""`EngineSlot`: the engine at an extension point of another agent framework.
 
 The order of effects is that of `ContextMiddleware`: messages are appended to the log, edits are
-planned, the turn is added to the journal, and only then does the request leave. Where the archive
-cannot be written, a request leaves without new edits, as long as it fits: the framework holds its
+planned, the turn is added to the journal, and only then is the request sent. If the archive
+cannot be written, a request is sent without new edits, as long as it fits: the framework holds its
 messages, and the next call logs them.
 """
 
@@ -56,7 +56,7 @@ OPEN_THREADS = 64
 
 
 ARGUMENTS = tuple(RECALL_TOOL["parameters"]["properties"])
-"""What a model may pass to `recall`; other arguments, which models make up, are ignored."""
+"""The arguments of `recall` that a model may pass; others, which models make up, are ignored."""
 _UNLOGGED = (
     "thread %s: messages are not logged yet, the next call logs them; until then only the "
     "framework has them: %s"
@@ -77,7 +77,7 @@ class HostCall:
     system: str = ""
     tools: Sequence[Mapping[str, object]] = ()
     """Schemas of the tools."""
-    asked: bool = False
+    requested: bool = False
     """Whether a compaction was requested, independent of its savings."""
 
     @property
@@ -87,14 +87,14 @@ class HostCall:
 
 
 Act = Callable[[ThreadSession, Sequence[Message]], list[Message]]
-"""What is done with an open thread and the messages that the framework holds of it."""
+"""An operation on an open thread and the messages that the framework holds of it."""
 
 
 class EngineSlot:
-    """The archive and the open threads behind one framework's seam; safe to share.
+    """The archive and the open threads for one framework's extension point; safe to share.
 
-    A framework hands over all messages of a thread before each model call, or those that the last
-    view left of them; it gets the view to send. No model writes summaries here: a compaction has
+    A framework passes all messages of a thread before each model call, or those that remain after
+    the last view; it gets the view to send. No model writes summaries here: a compaction has
     the structured summary only.
 
     Args:
@@ -120,9 +120,9 @@ class EngineSlot:
         self._open: OrderedDict[ThreadKey, ThreadSession] = OrderedDict()
         self._limits = SizeLimits()
         self._shown: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
-        """What a framework held at the last view of a thread, and that view."""
+        """A framework's messages at the last view of a thread, and that view."""
         self._replaced: dict[ThreadKey, tuple[list[Message], list[Message]]] = {}
-        """What a framework held when it asked for a view in its place, and that view."""
+        """A framework's messages when it asked for a view in their place, and that view."""
         self._turns: dict[ThreadKey, tuple[int, int]] = {}
         """The turn from which this slot continues a thread (its own, or the one it began from; -1
         before the first), and how many turns there were then."""
@@ -159,16 +159,16 @@ class EngineSlot:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def view(self, thread: str, said: Sequence[Message], call: HostCall) -> list[Message]:
+    def view(self, thread: str, messages: Sequence[Message], call: HostCall) -> list[Message]:
         """Log a thread's messages, plan, and return the messages to send.
 
         Args:
             thread: The thread's id.
-            said: Its messages, oldest first: all of them, or the last view and what came since.
+            messages: Its messages, oldest first: all of them, or the last view and later messages.
             call: The model call.
 
         Raises:
-            WindowExceededError: What cannot be compacted is larger than the model's window.
+            WindowExceededError: The part that cannot be compacted exceeds the model's window.
             StorageError: The archive cannot be written, and the request does not fit without edits.
         """
         key = ThreadKey(self.owner, thread)
@@ -179,16 +179,16 @@ class EngineSlot:
                 self._shown[key] = held, shown_messages(session)
             try:
                 return self._with(
-                    key, said, lambda opened, whole: self._planned(opened, whole, call)
+                    key, messages, lambda opened, whole: self._planned(opened, whole, call)
                 )
             except StorageError as error:
-                view = self._unedited(key, said, call)
+                view = self._unedited(key, messages, call)
                 if view is None:
                     raise
                 _log.error(_UNLOGGED, thread, error)
                 return view
 
-    def log(self, thread: str, said: Sequence[Message]) -> bool:
+    def log(self, thread: str, messages: Sequence[Message]) -> bool:
         """Append a thread's messages to the log, at the end of a run.
 
         Messages that a model call has logged already are skipped.
@@ -201,20 +201,20 @@ class EngineSlot:
             session = self._open.get(key)
             held = [] if session is None else [one.message for one in session.held]
             try:
-                if common(held, said) < len(said):
-                    self._with(key, said, _end)
+                if common(held, messages) < len(messages):
+                    self._with(key, messages, _end)
             except StorageError as error:
                 _log.error(_UNLOGGED, thread, error)
                 return False
         return True
 
-    def remove(self, thread: str, said: Sequence[Message]) -> None:
+    def remove(self, thread: str, messages: Sequence[Message]) -> None:
         """Continue a thread from fewer of its messages; the log keeps all.
 
         Raises:
             StorageError: The archive cannot be written.
         """
-        self._with(ThreadKey(self.owner, thread), said, _end)
+        self._with(ThreadKey(self.owner, thread), messages, _end)
 
     def observe(self, thread: str, model: str, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
@@ -229,10 +229,10 @@ class EngineSlot:
 
         Args:
             thread: The thread.
-            error: The provider's; `None` if all that is known is that the request was too large.
+            error: The provider's; `None` if it is only certain that the request was too large.
 
         Returns:
-            Whether another attempt makes sense: not where the error is about anything else.
+            Whether another attempt makes sense: not if the error is about anything else.
         """
         key = ThreadKey(self.owner, thread)
         overflow = Overflow("tokens") if error is None else overflow_of(error)
@@ -244,13 +244,13 @@ class EngineSlot:
             self.observe(thread, model, overflow.counted or 0)
             return self._limits.refuse(key, model, session.engine, overflow, str(error or ""))
 
-    def recall(self, thread: str, **asked: object) -> str:
+    def recall(self, thread: str, **arguments: object) -> str:
         """Return the result of a model's call of the tool `recall`, for any argument values."""
         key = ThreadKey(self.owner, thread)
         with self._lock:
             session = self._open.get(key)
             line = self._visible(key) if session is None else session.line
-        known: Any = {name: asked[name] for name in ARGUMENTS if name in asked}
+        known: Any = {name: arguments[name] for name in ARGUMENTS if name in arguments}
         return recall(self.archive, key, within=line.spans, count=self.count, **known)
 
     def messages(self, thread: str) -> list[Message]:
@@ -287,12 +287,12 @@ class EngineSlot:
             self.archive.delete(key)
             self.archive.prune()
 
-    def _with(self, key: ThreadKey, said: Sequence[Message], act: Act) -> list[Message]:
+    def _with(self, key: ThreadKey, messages: Sequence[Message], act: Act) -> list[Message]:
         tries = Retry()
         with self._lock:
             while True:
                 try:
-                    session, whole = self._synced(key, said)
+                    session, whole = self._synced(key, messages)
                     done = act(session, whole)
                 except ConflictError as conflict:
                     tries.spend(conflict)
@@ -308,7 +308,7 @@ class EngineSlot:
                 return done
 
     def _synced(
-        self, key: ThreadKey, said: Sequence[Message]
+        self, key: ThreadKey, messages: Sequence[Message]
     ) -> tuple[ThreadSession, Sequence[Message]]:
         """Take a thread out of the pool or the archive, and bring its log up to date.
 
@@ -323,34 +323,38 @@ class EngineSlot:
         number = None if own < 0 else own
         if session is None:
             session = self._opened(key, number, self._held(key, number))
-        said = all_messages(session, said, self._replaced.get(key, ((), ())))
-        if not session.knows(said):
-            session = self._opened(key, number, said)
-        session.sync(said, joins=lambda: False)
-        return session, said
+        messages = all_messages(session, messages, self._replaced.get(key, ((), ())))
+        if not session.knows(messages):
+            session = self._opened(key, number, messages)
+        session.sync(messages, joins=lambda: False)
+        return session, messages
 
     def _held(self, key: ThreadKey, number: int | None) -> list[Message]:
         spans = () if number is None else read_page(self.archive, key, number).held
         return [message for _, message in read_line(self.archive, key, ThreadBranch(spans))]
 
-    def _opened(self, key: ThreadKey, number: int | None, said: Sequence[Message]) -> ThreadSession:
+    def _opened(
+        self, key: ThreadKey, number: int | None, messages: Sequence[Message]
+    ) -> ThreadSession:
         by_hand = left_by_hand(self.archive, key, number)
-        return open_session(self.archive, key, number, said, self._engine, by_hand)
+        return open_session(self.archive, key, number, messages, self._engine, by_hand)
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
         budget, policy = self.policy.budget(DEFAULT_WINDOW), self.policy.policy(UNKNOWN)
         return Engine(budget=budget, policy=policy, count=self.count, name_span=name_span)
 
     def _unedited(
-        self, key: ThreadKey, said: Sequence[Message], call: HostCall
+        self, key: ThreadKey, incoming: Sequence[Message], call: HostCall
     ) -> list[Message] | None:
         """Return a valid request without new edits; `None` if none fits.
 
         That is the last view with what came since, or else all messages that the framework holds.
         """
         held, shown = self._shown.get(key, ([], []))
-        continued = [*shown, *said[len(held) :]] if common(held, said) == len(held) else said
-        for messages in (continued, said):
+        continued = (
+            [*shown, *incoming[len(held) :]] if common(held, incoming) == len(held) else incoming
+        )
+        for messages in (continued, incoming):
             engine = self._engine(lambda _first, _last: "")
             self._set_call(key, engine, call)
             for message in messages:
@@ -360,7 +364,7 @@ class EngineSlot:
         return None
 
     def _planned(
-        self, session: ThreadSession, said: Sequence[Message], call: HostCall
+        self, session: ThreadSession, messages: Sequence[Message], call: HostCall
     ) -> list[Message]:
         engine, before = session.engine, session.page
         tariff = self._tariff(call)
@@ -378,16 +382,18 @@ class EngineSlot:
         engine.window.settle()
         sent = list(engine.window.items)
         try:
-            edits = [e for batch in engine.steps(cold=is_cold, asked=call.asked) for e in batch]
+            edits = [
+                e for batch in engine.steps(cold=is_cold, requested=call.requested) for e in batch
+            ]
         except WindowExceededError:
             session.write()
             raise
-        view, repairs = repaired(engine, newest_form(session, said), call.wire)
+        view, repairs = repaired(engine, newest_form(session, messages), call.wire)
         known = {before.system, before.tools, before.tariff, ""}
         new = [t for t, d in zip(texts, (system, tools, prices), strict=True) if d not in known]
         if new:
             session.archive.attach(session.key, *new)
-        overhead = engine.window.beside.get("system", 0)
+        overhead = engine.window.overhead.get("system", 0)
         page = TurnRecord(
             kind="call",
             at=time.time(),
@@ -405,7 +411,7 @@ class EngineSlot:
             additions=tuple(with_rest([], overhead)),
         )
         session.enter(page, edits)
-        if call.asked:
+        if call.requested:
             self._replaced[session.key] = [one.message for one in session.held], view
         return view
 
@@ -420,7 +426,7 @@ class EngineSlot:
         return self.policy.pricing.of(call.model.rpartition(":")[0], call.model).tariff
 
     def _set_call(self, key: ThreadKey, engine: Engine, call: HostCall) -> None:
-        """Set the model, its limits, and what a request has besides its messages."""
+        """Set the model, its limits, and the parts of a request besides its messages."""
         window = self.policy.window or call.window or window_of_model(call.model.rpartition(":")[2])
         budget = self.policy.budget(window or DEFAULT_WINDOW, model=call.model)
         engine.budget = self._limits.under(key, call.model, budget)
@@ -429,13 +435,13 @@ class EngineSlot:
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self._tariff(call)
         system, tools = call.system, call.schemas
-        engine.window.set_beside("system", count_text(system, engine.count) if system else 0)
-        engine.window.set_beside("tools", count_text(tools, engine.count) if tools else 0)
+        engine.window.set_overhead("system", count_text(system, engine.count) if system else 0)
+        engine.window.set_overhead("tools", count_text(tools, engine.count) if tools else 0)
         engine.prefixes.rebase(f"{system}\n{tools}")
 
 
 def _newest(archive: Archive, key: ThreadKey) -> int | None:
-    """Return the newest turn that a framework left; manual operations may follow it."""
+    """Return the newest turn of a framework; manual operations may follow it."""
     numbers = range(archive.turn_count(key) - 1, -1, -1)
     return next((n for n in numbers if read_page(archive, key, n).kind not in BY_HAND), None)
 

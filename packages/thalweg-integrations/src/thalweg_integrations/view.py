@@ -20,15 +20,15 @@ def shared_tokens(engine: Engine, sent: Sequence[WindowItem]) -> int:
     """Count the tokens at the beginning of the request that the last one had, too."""
     pairs = zip(sent, engine.window.items, strict=False)
     same = sum(item.tokens for _, item in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return sum(engine.window.beside.values()) + same
+    return sum(engine.window.overhead.values()) + same
 
 
-def newest_form(session: ThreadSession, said: Sequence[Message]) -> list[WindowItem]:
+def newest_form(session: ThreadSession, messages: Sequence[Message]) -> list[WindowItem]:
     """Return the items to send, untouched messages as the framework passed them now.
 
     A thread that was opened again has them from the log, without the framework's own objects.
     """
-    passed = {h.position: message for h, message in zip(session.held, said, strict=False)}
+    passed = {h.position: message for h, message in zip(session.held, messages, strict=False)}
     return [
         replace(item, message=new)
         if (new := passed.get(item.position)) is not None and is_same(new, item.message)

@@ -1,7 +1,7 @@
-"""The memory of every owner: facts, turns and a profile, kept, indexed and brought back.
+"""The memory of every owner: facts, turns and a profile, stored, indexed and recalled.
 
-Two rules: every statement is bound to one scope, which the caller's handle was made for; what
-a commit did can be undone until it is forgotten, and what is forgotten is nowhere.
+Two rules: every statement is bound to one scope, for which the caller's handle was made; the
+effects of a commit can be undone until it is forgotten, and forgotten content is stored nowhere.
 """
 
 from typing import TYPE_CHECKING

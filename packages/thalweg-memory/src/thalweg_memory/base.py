@@ -1,4 +1,4 @@
-"""What a store of memories is. `thalweg_memory.handle.Memory` is what people use on top of it."""
+"""The interface of a store of memories. Callers use `thalweg_memory.handle.Memory` on top of it."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -22,12 +22,12 @@ class Operation:
     """`user`, `import`, `agent`, `learned:MODEL`, `undo`."""
     why: str
     changes: tuple[Change, ...]
-    """What it did. Empty where it was forgotten."""
+    """The changes that it made. Empty if it was forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """How far a thread was learned from; committed with what was learned."""
+    """How far a thread was learned from; committed with the facts learned."""
 
     thread: str
     expected: int
@@ -54,7 +54,7 @@ class Job:
     scope: Scope
     thread: str
     lease: str
-    """What the worker shows to commit and to finish: it is void when the lease ran out."""
+    """The token that the worker passes to commit and to finish: void once the lease has expired."""
     attempt: int
     """From 1."""
 
@@ -65,9 +65,9 @@ class Selection:
 
     facts: tuple[FactId, ...] = ()
     threads: tuple[str, ...] = ()
-    """All turns of these threads, and what was learned from nothing else."""
+    """All turns of these threads, and facts learned from nothing else."""
     uids: tuple[str, ...] = ()
-    """Turns, and what was learned from nothing else."""
+    """Turns, and facts learned from nothing else."""
     words: str = ""
     """Facts of every status and turns, hidden ones included, that have each word of it."""
     everything: bool = False
@@ -89,8 +89,10 @@ class Receipt:
     remaining: tuple[tuple[str, int], ...] = ()
     """Threads and positions in their logs of the same text, which memory does not delete."""
     left: tuple[str, ...] = ()
-    """Where its bytes may still be, in words for people; empty where they are in no file. A file
-    that could not be erased yet is, with a later write or when it is opened."""
+    """Places where its bytes may remain, in words for people; empty if they are in no file.
+
+    A file that could not be erased yet is erased with a later write or when it is opened.
+    """
     dry_run: bool = False
 
 
@@ -127,7 +129,7 @@ class MemoryStore(Protocol):
             begun: The scope's version when their run began. Turns of a run that began before the
                 memory was cleared are stored hidden.
             schedule: When to learn from new turns. They and the job are stored together: a process
-                that is killed leaves no turn that no job learns from.
+                that is killed never stores a turn without its job.
 
         Returns:
             How many turns were new.
@@ -221,7 +223,7 @@ class MemoryStore(Protocol):
         ...
 
     def vector(self, text: str) -> bytes:
-        """Make the vector of a question, as `find` takes it; empty where the store has none."""
+        """Return the vector of a question for `find`; empty if the store has no vectors."""
         ...
 
     def find(
@@ -233,7 +235,7 @@ class MemoryStore(Protocol):
         limit: int = 500,
         most_words: int = 64,
     ) -> WordOccurrences:
-        """Find items by words, and by a vector where there are any.
+        """Find items by words, and by a vector if there are any.
 
         A fact is found by its `fact_words`, a turn by its `turn_words`; see
         `memory.facts.recall.found`.
@@ -251,7 +253,9 @@ class MemoryStore(Protocol):
         """Return items; unknown numbers are skipped."""
         ...
 
-    def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
+    def neighbours(
+        self, scope: Scope, numbers: Sequence[int], reach: int = 2
+    ) -> dict[int, list[int]]:
         """Return for each turn the numbers of those within `reach` before and after it."""
         ...
 
@@ -259,12 +263,12 @@ class MemoryStore(Protocol):
         """List the numbers of a thread's pieces, the newest first, `limit` at most."""
         ...
 
-    def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
-        """Store what was shown before a message of a thread, and why; the newest ones are kept."""
+    def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:
+        """Store the items shown before a message of a thread, and why; the newest are kept."""
         ...
 
-    def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
-        """Return what was shown in a thread and why, newest first. `forget` deletes all of it."""
+    def shown_facts(self, scope: Scope, thread: str) -> list[ShownFacts]:
+        """Return the items shown in a thread and why, newest first. `forget` deletes them all."""
         ...
 
     # -- control -------------------------------------------------------------------------
@@ -276,11 +280,11 @@ class MemoryStore(Protocol):
         ...
 
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
-        """Put back what one commit changed.
+        """Undo the changes of one commit.
 
         Raises:
             NoSuchOperationError: There is no such commit, or its content was forgotten.
-            StaleWriteError: What it changed was changed again since: undo that first.
+            StaleWriteError: Its changes were changed again since: undo the later change first.
         """
         ...
 
@@ -293,7 +297,7 @@ class MemoryStore(Protocol):
     ) -> Receipt:
         """Delete for good: facts, evidence, index, profile text, log of operations, jobs.
 
-        What is forgotten is in no file of the store afterwards (a server's backups, logs and
+        Forgotten content is in no file of the store afterwards (a server's backups, logs and
         replicas follow its operator's rules), and is not learned again from the same messages.
         """
         ...
@@ -334,7 +338,7 @@ class MemoryStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what the store holds open. Closing twice is fine."""
+        """Release the resources that the store holds open. Closing twice is fine."""
         ...
 
     def __enter__(self) -> Self: ...

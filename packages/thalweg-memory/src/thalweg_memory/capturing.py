@@ -26,8 +26,8 @@ def with_uid(turn: Statement, thread: str) -> Statement:
     if turn.uid:
         return turn
     place = str(turn.position) if turn.position >= 0 else turn.said_at
-    told = repr((thread, place, turn.role, turn.text))
-    return replace(turn, uid=f"digest:{hashlib.sha256(encode(told)).hexdigest()[:32]}")
+    identity = repr((thread, place, turn.role, turn.text))
+    return replace(turn, uid=f"digest:{hashlib.sha256(encode(identity)).hexdigest()[:32]}")
 
 
 def capture(
@@ -38,7 +38,7 @@ def capture(
     begun: int | None,
 ) -> int:
     """See `MemoryStore.capture`."""
-    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
+    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
     by_uid: dict[str, Statement] = {}
     for turn in named:
@@ -98,7 +98,7 @@ def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> se
 
 def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> list[Statement]:
     """See `MemoryStore.turns`."""
-    thread = threads.look(scoped.db, scoped.digests, name)
+    thread = threads.find(scoped.db, scoped.digests, name)
     rows = scoped.db.rows(
         "SELECT seq, body FROM memory_turn"
         " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",

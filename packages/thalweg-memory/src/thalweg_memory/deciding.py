@@ -24,7 +24,7 @@ class MemorySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Commits what a pure function decides."""
+    """Commits the changes that a pure function returns."""
 
     store: MemoryStore
     scope: Scope
@@ -44,7 +44,7 @@ class Decider:
             decide: Returns the changes, from the current memory.
             actor: Who decides.
             why: Logged with the commit.
-            ids: The facts that are decided on; all where it is `None`.
+            ids: The facts that are decided on; all if it is `None`.
 
         Returns:
             The commit; `None` if there was nothing to do.
@@ -52,10 +52,10 @@ class Decider:
         Raises:
             StaleWriteError: Other writers were first at each attempt.
         """
-        wanted = None if ids is None else [FactId(id_) for id_ in ids]
+        fact_ids = None if ids is None else [FactId(id_) for id_ in ids]
 
         def plan() -> Sequence[Change]:
-            facts = self.store.facts(self.scope, ids=wanted, statuses=None)
+            facts = self.store.facts(self.scope, ids=fact_ids, statuses=None)
             return decide(MemorySnapshot(facts, self.store.profile(self.scope)))
 
         return self.take_in(plan, actor=actor, why=why)
@@ -63,7 +63,7 @@ class Decider:
     def take_in(
         self, plan: Callable[[], Sequence[Change]], *, actor: str, why: str
     ) -> Operation | None:
-        """Commit a plan that reads what it needs, in one snapshot; see `change`."""
+        """Commit a plan that reads its inputs in one snapshot; see `change`."""
         for attempt in range(RACES):
             with self.store.view(self.scope):
                 version = self.store.version(self.scope)

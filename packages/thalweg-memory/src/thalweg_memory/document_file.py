@@ -26,7 +26,7 @@ same tick of the file system's clock: it is read again to be sure."""
 
 @dataclass(frozen=True, slots=True)
 class WrittenDocument:
-    """What a file held when it was written last."""
+    """The content of a file when it was last written."""
 
     digest: str
     version: int
@@ -35,8 +35,8 @@ class WrittenDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What a file looked like from outside, and when."""
+class _Snapshot:
+    """The stat values and the digest of a file, and the time they were read."""
 
     stamp: tuple[int, int, int] | None
     digest: str
@@ -48,39 +48,39 @@ class DocumentFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._look: _Look | None = None
+        self._snapshot: _Snapshot | None = None
 
     def is_as_seen(self) -> bool:
         """Return whether it is unchanged since this object's last read or write.
 
         It needs no lock, and usually one lookup in the directory.
         """
-        look, stamp = self._look, self._stamp()
-        if look is None or look.stamp != stamp:
+        snapshot, stamp = self._snapshot, self._stamp()
+        if snapshot is None or snapshot.stamp != stamp:
             return False
-        if stamp is None or look.at_ns - stamp[0] > _RACY_NS:
+        if stamp is None or snapshot.at_ns - stamp[0] > _RACY_NS:
             return True
-        return self._digest_on_disk() == look.digest
+        return self._digest_on_disk() == snapshot.digest
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes and threads that use this file out of it."""
         try:
             make_private_folder(self.path.parent)
-            make_private_file(self._beside("lock"))
-            file = self._beside("lock").open("a+b")
+            make_private_file(self._sibling("lock"))
+            file = self._sibling("lock").open("a+b")
         except OSError as error:
             raise _as_storage_error(self.path, error) from error
         with file:
             _lock(file.fileno())
             try:
-                self._beside("part").unlink(missing_ok=True)  # of a process that was killed
+                self._sibling("part").unlink(missing_ok=True)  # of a process that was killed
                 yield
             finally:
                 _unlock(file.fileno())
 
     def read(self) -> str | None:
-        """Read the file; `None` where there is none.
+        """Read the file; `None` if it does not exist.
 
         Raises:
             DocumentError: It is not in UTF-8.
@@ -90,11 +90,11 @@ class DocumentFile:
         try:
             raw = self.path.read_bytes()
         except FileNotFoundError:
-            self._look = _Look(None, "", at_ns)
+            self._snapshot = _Snapshot(None, "", at_ns)
             return None
         except OSError as error:
             raise _as_storage_error(self.path, error) from error
-        self._look = _Look(stamp, _digest(raw), at_ns)
+        self._snapshot = _Snapshot(stamp, _digest(raw), at_ns)
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -105,13 +105,13 @@ class DocumentFile:
 
     @property
     def digest(self) -> str:
-        """Of what was read or written last; empty where there was no file."""
-        return self._look.digest if self._look else ""
+        """The digest of the content last read or written; empty if there was no file."""
+        return self._snapshot.digest if self._snapshot else ""
 
     def seen(self) -> WrittenDocument | None:
         """Return the last write of any process; `None` if unknown."""
         try:
-            plain = json.loads(self._beside("seen").read_bytes())
+            plain = json.loads(self._sibling("seen").read_bytes())
             marks = Marks(plain["facts"], plain["sections"])
             return WrittenDocument(plain["file"], plain["version"], marks)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -132,7 +132,7 @@ class DocumentFile:
                 return False
             if _digest(raw) != self.digest:
                 self._replace(raw)
-            self._look = _Look(self._stamp(), _digest(raw), time.time_ns())
+            self._snapshot = _Snapshot(self._stamp(), _digest(raw), time.time_ns())
             self._write_seen(WrittenDocument(_digest(raw), version, marks))
         except OSError as error:
             raise _as_storage_error(self.path, error) from error
@@ -140,7 +140,7 @@ class DocumentFile:
 
     def _replace(self, raw: bytes) -> None:
         place = Path(os.path.realpath(self.path))  # a link goes on leading there
-        part = self._beside("part")
+        part = self._sibling("part")
         part.unlink(missing_ok=True)
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _mode(place))
@@ -154,17 +154,17 @@ class DocumentFile:
         _sync_folder(place.parent)
 
     def _write_seen(self, seen: WrittenDocument) -> None:
-        told = {
+        record = {
             "file": seen.digest,
             "version": seen.version,
             "facts": dict(seen.marks.facts),
             "sections": dict(seen.marks.sections),
         }
         # In place, and not synced: half of it is taken for none.
-        with open(self._beside("seen"), "w", encoding="utf-8", opener=open_private) as file:
-            file.write(json.dumps(told))
+        with open(self._sibling("seen"), "w", encoding="utf-8", opener=open_private) as file:
+            file.write(json.dumps(record))
 
-    def _beside(self, what: str) -> Path:
+    def _sibling(self, what: str) -> Path:
         """Return the path of an auxiliary file next to the document, on the same file system."""
         place = Path(os.path.realpath(self.path))
         return place.with_name(f".{place.name}.{what}")

@@ -44,8 +44,8 @@ class DocumentMirror:
     alone until it is repaired; `reload` and `forgetting` raise instead. A document that was deleted
     clears the memory, as it does with DeerFlow; `undo` restores both.
 
-    Safe to share between threads. Processes exclude each other with a lock file beside each
-    document, which is taken before a transaction of the store begins, never inside one.
+    Safe to share between threads. Processes exclude each other with a lock file next to
+    each document, which is taken before a transaction of the store begins, never inside one.
 
     Args:
         store: The memory. It calls this mirror: see `TableMemory.mirror_to`.
@@ -76,9 +76,9 @@ class DocumentMirror:
     # -- called by the store ---------------------------------------------------------------
 
     def refresh(self, scope: Scope) -> None:
-        """Commit what was edited since the last look; called before the store reads a scope.
+        """Commit edits made since the last check; called before the store reads a scope.
 
-        One `stat` call where nothing was edited.
+        It costs one `stat` call if nothing was edited.
         """
         if self._is_inside():
             return
@@ -117,7 +117,7 @@ class DocumentMirror:
 
     @contextmanager
     def forgetting(self, scope: Scope) -> Iterator[list[FactTexts]]:
-        """Erase from the document what the store forgets; the store lists it in the block.
+        """Erase from the document the content that is forgotten; the store lists it in the block.
 
         Raises:
             DocumentError: The document cannot be read, so its content is unknown.
@@ -131,13 +131,13 @@ class DocumentMirror:
                 self._write(scope, file, forgotten[0])
 
     def reload(self, scope: Scope) -> Operation | None:
-        """Commit what was edited by hand, and write the document.
+        """Commit the edits made by hand, and write the document.
 
         Returns:
-            What was changed; `None` where nothing was.
+            The commit; `None` if nothing was changed.
 
         Raises:
-            DocumentError: The document cannot be read; memory and document are as they were.
+            DocumentError: The document cannot be read; memory and document are unchanged.
         """
         file = self._file(scope)
         with self._locked(file):
@@ -177,10 +177,10 @@ class DocumentMirror:
     def _commit_edits(
         self, scope: Scope, file: DocumentFile, grace_s: float = GRACE_S
     ) -> tuple[bool, Operation | None]:
-        """Commit what differs from what was written last.
+        """Commit the differences from the last written document.
 
         Returns:
-            Whether the document was edited, and the commit; `None` where the edit changes nothing.
+            Whether the document was edited, and the commit; `None` if the edit changes nothing.
         """
         text, seen = file.read(), file.seen()
         if text is None and seen is not None and not self._is_deleted(scope, grace_s):
@@ -223,7 +223,7 @@ class DocumentMirror:
         return monotonic() - since >= grace_s
 
     def _write(self, scope: Scope, file: DocumentFile, forgotten: FactTexts | None = None) -> None:
-        """Write the document as the memory is; commit first what an editor saves meanwhile."""
+        """Write the document from the memory; commit edits that are saved meanwhile first."""
         with self._lock:
             if scope in self._missing:
                 return

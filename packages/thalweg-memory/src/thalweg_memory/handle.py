@@ -8,15 +8,15 @@ from thalweg_memory.async_methods import awaited
 from thalweg_memory.base import Operation, Receipt, Selection
 from thalweg_memory.clock import new_fact_id
 from thalweg_memory.deciding import Decider
-from thalweg_memory.facts.by_hand import plan_edit, plan_remember, plan_review, told_fact
+from thalweg_memory.facts.by_hand import plan_edit, plan_remember, plan_review, stated_fact
 from thalweg_memory.facts.changes import Change, PutFact, WriteSection
 from thalweg_memory.facts.document.changes import import_
 from thalweg_memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg_memory.facts.document.reading import read_document
 from thalweg_memory.facts.gates.days import first_day, last_day
-from thalweg_memory.facts.gates.judging import judge_told
+from thalweg_memory.facts.gates.judging import judge_statement
 from thalweg_memory.facts.learning.lesson import folded
-from thalweg_memory.facts.merging.comparing import says_the_same
+from thalweg_memory.facts.merging.comparing import has_same_wording
 from thalweg_memory.facts.values import (
     Category,
     Fact,
@@ -66,7 +66,7 @@ class Memory(ReadableMemory):
         *,
         category: Category = "knowledge",
         confidence: float = 1.0,
-        said_at: str = "",
+        stated_at: str = "",
         since: str = "",
         until: str = "",
         protected: bool = False,
@@ -81,10 +81,10 @@ class Memory(ReadableMemory):
             content: One statement, in any language: "User prefers tea".
             category: Its category.
             confidence: 0 to 1.
-            said_at: The time of the statement; now by default.
+            stated_at: The time of the statement; now by default.
             since: The first day on which it is valid (`2026-03-02`, `2026-03`), if available.
             until: The last day on which it is valid. After it the fact is not recalled as current.
-            protected: Never dropped for lack of room, never changed by extraction.
+            protected: Never dropped for lack of space, never changed by extraction.
 
         Returns:
             The stored fact.
@@ -95,11 +95,13 @@ class Memory(ReadableMemory):
         """
         self._check_writable()
         now = self.clock()
-        new = told_fact(judge_told(content, category=category), new_fact_id(), now=now, by="user")
+        new = stated_fact(
+            judge_statement(content, category=category), new_fact_id(), now=now, by="user"
+        )
         new = replace(
             new,
             confidence=confidence,
-            observed_at=said_at or now,
+            observed_at=stated_at or now,
             valid_from=first_day(since),
             valid_to=last_day(until),
             protected=protected,
@@ -125,8 +127,8 @@ class Memory(ReadableMemory):
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        verdict = judge_told(content, turns, by="agent", least=least, category=category)
-        new = told_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
+        verdict = judge_statement(content, turns, by="agent", least=least, category=category)
+        new = stated_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
         return self._take_in(new, actor="agent")
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
@@ -138,7 +140,7 @@ class Memory(ReadableMemory):
         else:
             there = self._near(new, vector)
         for fact in there:
-            if fact.id == new.id or says_the_same(fact, new):
+            if fact.id == new.id or has_same_wording(fact, new):
                 return fact
         problem = "it was forgotten, and an agent cannot add forgotten facts again"
         raise FactRefusedError(new.content, problem)
@@ -161,9 +163,9 @@ class Memory(ReadableMemory):
 
     def _check_writable(self) -> None:
         if not self.settings.enabled:
-            raise MemoryOffError(where="memory.enabled is false", mend="set it to true")
+            raise MemoryOffError(where="memory.enabled is false", fix="set it to true")
         if self.settings.read_only:
-            raise MemoryOffError(where="memory.read_only is true", mend="set it to false")
+            raise MemoryOffError(where="memory.read_only is true", fix="set it to false")
 
     # -- change by hand --------------------------------------------------------------------
 
@@ -204,7 +206,7 @@ class Memory(ReadableMemory):
 
     def _clean(self, text: str) -> str:
         """Validate a text of the user's, and return it as stored."""
-        verdict = judge_told(text)
+        verdict = judge_statement(text)
         if verdict.decision == "drop":
             raise FactRefusedError(text, f"it {verdict.why}")
         return verdict.proposal.content
@@ -316,8 +318,8 @@ class Memory(ReadableMemory):
             NoSuchFactError: A selected fact does not exist.
         """
         if not (facts or threads or messages or query or everything):
-            problem, mend = "nothing to forget is named", "name facts, threads or a query"
-            raise ConfigError("forget", problem, mend)
+            problem, fix = "nothing to forget is named", "name facts, threads or a query"
+            raise ConfigError("forget", problem, fix)
         for id_ in facts:
             if not self.store.operations(self.scope, fact=FactId(id_), limit=1):
                 self.fact(id_)
@@ -374,8 +376,8 @@ class Memory(ReadableMemory):
         """
         mirror = mirror_of(self.store)
         if mirror is None:
-            mend = "set storage: json, and storage_path where it is not in Thalweg's folder"
-            raise ConfigError("storage", "this memory has no document", mend)
+            fix = "set storage: json, and storage_path where it is not in Thalweg's folder"
+            raise ConfigError("storage", "this memory has no document", fix)
         return mirror.reload(self.scope)
 
     # -- twins -----------------------------------------------------------------------------

@@ -17,15 +17,15 @@ from thalweg_memory.store.tables import TableMemory
 def open_memory(
     url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: Embed | None = None
 ) -> MemoryStore:
-    """Open the memory at an address; a new one is made where there is none.
+    """Open the memory at an address; a new one is made if there is none.
 
     Args:
         url_or_path: A file, which may hold an archive, too; `:memory:` for a memory that ends
             with the process; or `postgresql://user:password@host:port/database` (extra
             `postgres`).
-        secret: What digests of forgotten texts are keyed with. `None` takes the memory's own,
+        secret: The key of the digests of forgotten texts. `None` takes the memory's own,
             made at random when the memory is.
-        embed: Makes vectors of texts (extra `vectors`): what is kept from now on is found by
+        embed: Makes vectors of texts (extra `vectors`): items stored from now on are found by
             them, too.
 
     Raises:
@@ -66,7 +66,8 @@ def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str 
         owner: The owner of the document; see `DocumentMirror`.
 
     Raises:
-        ConfigError: The store has no tables of ours, and so no place for what a document lacks.
+        ConfigError: The store has no tables of ours, and so no place for content that a document
+            lacks.
     """
     if settings.storage == "database":
         return
@@ -80,5 +81,5 @@ def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str 
 
 
 def mirror_of(store: MemoryStore) -> DocumentMirror | None:
-    """Return what keeps a document in step with a store, where there is one."""
+    """Return the object that synchronizes a document with a store, if there is one."""
     return store.mirror if isinstance(store, TableMemory) else None

@@ -54,8 +54,8 @@ class ReadableMemory:
             as_of: A time in ISO 8601: facts valid then, instead of now.
             explain: Include omitted items with the reasons.
             thread: The current thread, whose latest turns are omitted.
-            is_known: Returns whether the caller already has an item: it is omitted, and no room is
-                reserved for it.
+            is_known: Returns whether the caller already has an item: it is omitted, and no space
+                is reserved for it.
         """
         if not self.settings.enabled:
             return Recalled()
@@ -99,7 +99,7 @@ class ReadableMemory:
 
     def search(self, words: str, *, as_of: str = "") -> Recalled:
         """Return the recalled memory for a run that begins with words; see `recall_for_run`."""
-        return self.recall_for_run([_asked(words)], as_of=as_of)
+        return self.recall_for_run([_user_message(words)], as_of=as_of)
 
     def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
         """Return the result of `search`, and omitted candidates with the reasons.
@@ -108,15 +108,15 @@ class ReadableMemory:
             query: Words, or the newest messages of a thread, oldest first.
             as_of: See `recall`.
         """
-        messages = [_asked(query)] if isinstance(query, str) else query
+        messages = [_user_message(query)] if isinstance(query, str) else query
         return self.recall_for_run(messages, as_of=as_of, explain=True)
 
-    def told(self, thread: str) -> list[ShownFacts]:
-        """Return what was recalled for the newest messages of a thread, and why.
+    def shown_facts(self, thread: str) -> list[ShownFacts]:
+        """Return the items recalled for the newest messages of a thread, and why.
 
         Facts that were forgotten since are not included.
         """
-        return self.store.told(self.scope, thread)
+        return self.store.shown_facts(self.scope, thread)
 
     def facts(self, *statuses: Status) -> list[Fact]:
         """Return facts of some statuses, oldest first; the valid ones by default."""
@@ -139,7 +139,7 @@ class ReadableMemory:
         return self.store.profile(self.scope)
 
     def history(self, fact: str = "", *, limit: int | None = None) -> list[Operation]:
-        """List what was changed, newest first: of one fact, or at all."""
+        """List the changes, newest first: of one fact, or of all."""
         id_ = FactId(fact) if fact else None
         return self.store.operations(self.scope, fact=id_, limit=limit)
 
@@ -152,7 +152,7 @@ class ReadableMemory:
     arecall_for_run = awaited(recall_for_run)
     asearch = awaited(search)
     aexplain = awaited(explain)
-    atold = awaited(told)
+    atold = awaited(shown_facts)
     afacts = awaited(facts)
     afact = awaited(fact)
     areview = awaited(review)
@@ -161,5 +161,5 @@ class ReadableMemory:
     aexport = awaited(export)
 
 
-def _asked(words: str) -> Message:
+def _user_message(words: str) -> Message:
     return Message("user", (Text(words),))

@@ -66,13 +66,13 @@ def recall(
     is_known: IsKnown = nothing_is_known,
 ) -> Recalled:
     """Find what answers a question; see `Memory.recall`."""
-    said = _said(query)
+    texts = _query_texts(query)
     if settings.retrieval == "seeds":
         profile = store.profile(scope)
-        recalled = _as_seeds(store.facts(scope), profile, said, settings, budget, count)
+        recalled = _as_seeds(store.facts(scope), profile, texts, settings, budget, count)
     else:
-        question = ask(said[0], *said[1:], as_of=as_of)
-        vector = store.vector(said[0])
+        question = ask(texts[0], *texts[1:], as_of=as_of)
+        vector = store.vector(texts[0])
         with store.view(scope):
             profile = store.profile(scope)
             own = store.newest(scope, thread, OWN) if thread else ()
@@ -98,12 +98,12 @@ def recall(
     return replace(recalled, placed=shown)
 
 
-def _said(query: str | Sequence[Message]) -> list[str]:
-    """List what a question is about, the newest first."""
+def _query_texts(query: str | Sequence[Message]) -> list[str]:
+    """List the texts that a question is about, the newest first."""
     if isinstance(query, str):
         return [query]
-    told = [message.text for message in query if message.role in {"user", "assistant"}]
-    return [text for text in reversed(told) if text.strip()][: EARLIER + 1] or [""]
+    texts = [message.text for message in query if message.role in {"user", "assistant"}]
+    return [text for text in reversed(texts) if text.strip()][: EARLIER + 1] or [""]
 
 
 def _ranked(
@@ -118,17 +118,17 @@ def _ranked(
     found = without(store.find(scope, question.words, vector=vector), own)
     scale = ItemWeights(question, found)
     short = shortlist(scale)
-    near = links(store.beside(scope, short, REACH))
+    near = links(store.neighbours(scope, short, REACH))
     items = store.items(scope, worth_reading(scale, short, near))
     ended = _superseded(store, scope, items)
     shown = [item for item in items if _may_be_shown(item, as_of)]
     ranked = rank(scale, shown, near, stale=_stale([*items, *ended], as_of, now))
     facts = [one.item.fact for one in ranked if one.item.fact is not None]
     holding, before = current(facts, as_of, now=now)
-    told = {fact.id for fact in holding}
-    if question.asks_past and not as_of:
-        told |= {fact.id for fact in before}
-    return [one for one in ranked if one.item.fact is None or one.item.fact.id in told]
+    included = {fact.id for fact in holding}
+    if question.expects_past and not as_of:
+        included |= {fact.id for fact in before}
+    return [one for one in ranked if one.item.fact is None or one.item.fact.id in included]
 
 
 def _related(
@@ -184,8 +184,8 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
 
     The user's identity and preferred style of answers seldom share a word with a question.
     """
-    told = {one.item.fact.id for one in ranked if one.item.fact is not None}
-    facts, _ = current((fact for fact in known if fact.id not in told), now=now)
+    ranked_ids = {one.item.fact.id for one in ranked if one.item.fact is not None}
+    facts, _ = current((fact for fact in known if fact.id not in ranked_ids), now=now)
     facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
     items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, RecallFeatures.none()) for item in items]
@@ -214,7 +214,7 @@ def _stale(items: Sequence[RecallItem], as_of: str, now: str) -> dict[str, list[
 def _as_seeds(
     facts: Sequence[Fact],
     profile: Profile,
-    said: Sequence[str],
+    texts: Sequence[str],
     settings: MemorySettings,
     budget: int,
     count: Counter,
@@ -222,7 +222,7 @@ def _as_seeds(
     """Recall like DeerFlow's documents; see `memory.facts.recall.seeds`."""
     top = top_facts(
         facts,
-        " ".join(reversed(said)),
+        " ".join(reversed(texts)),
         similarity_weight=settings.similarity_weight,
         confidence_weight=settings.confidence_weight,
     )

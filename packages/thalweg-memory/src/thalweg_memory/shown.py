@@ -9,15 +9,15 @@ KEPT = 50
 """Number of messages of a thread for which it is stored."""
 
 
-def keep(scoped: ScopeTransaction, name: str, told: ShownFacts) -> None:
-    """See `MemoryStore.keep_told`."""
-    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name).number
+def keep(scoped: ScopeTransaction, name: str, outcome: ShownFacts) -> None:
+    """See `MemoryStore.keep_shown`."""
+    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, name).number
     (newest,) = scoped.db.row(
         "SELECT COALESCE(MAX(place), 0) FROM memory_told WHERE scope = ? AND thread = ?",
         (scoped.id, thread),
     )
     place = newest + 1
-    scoped.db.insert("memory_told", [(scoped.id, thread, place, write_shown(told))])
+    scoped.db.insert("memory_told", [(scoped.id, thread, place, write_shown(outcome))])
     scoped.db.run(
         "DELETE FROM memory_told WHERE scope = ? AND thread = ? AND place <= ?",
         (scoped.id, thread, place - KEPT),
@@ -26,7 +26,7 @@ def keep(scoped: ScopeTransaction, name: str, told: ShownFacts) -> None:
 
 def read(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
     """See `MemoryStore.told`."""
-    thread = threads.look(scoped.db, scoped.digests, name).number
+    thread = threads.find(scoped.db, scoped.digests, name).number
     rows = scoped.db.rows(
         "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",
         (scoped.id, thread),

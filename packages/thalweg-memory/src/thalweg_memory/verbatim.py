@@ -9,7 +9,7 @@ from thalweg.engine.words import words
 from thalweg_memory.facts.values import Fact
 from thalweg_memory.store.digests import normal
 
-TELLING_WORDS = 4
+LEAST_WORDS = 4
 """A text of fewer words is looked for as a whole only, not inside of others."""
 
 
@@ -20,7 +20,7 @@ class FactTexts:
     whole: frozenset[str]
     """Contents and other wordings."""
     inside: frozenset[str]
-    """What is looked for inside of other texts: these and quotations, where they are long."""
+    """Texts to search for inside of other texts: these and quotations, if they are long."""
     hints: frozenset[str]
     """A word of each that is looked for inside: a text without any of them need not be read."""
 
@@ -32,7 +32,7 @@ class FactTexts:
         for fact in facts:
             whole.update(map(normal, (fact.content, *fact.aliases)))
             quotes.update(normal(evidence.quote) for evidence in fact.evidence)
-        inside = {text for text in whole | quotes if len(words(text)) >= TELLING_WORDS}
+        inside = {text for text in whole | quotes if len(words(text)) >= LEAST_WORDS}
         hints = {max(text.split(), key=len) for text in inside}
         return cls(frozenset(whole - {""}), frozenset(inside), frozenset(hints))
 
@@ -52,5 +52,5 @@ class FactTexts:
         folded = unicodedata.normalize("NFKC", text).casefold()
         if len(folded) > 2 * longest + 80 and not any(hint in folded for hint in self.hints):
             return False
-        said = normal(text)
-        return said in self.whole or any(saying in said for saying in self.inside)
+        normalized = normal(text)
+        return normalized in self.whole or any(part in normalized for part in self.inside)

@@ -145,5 +145,5 @@ def learner(
         settings or MemorySettings(),
         clock,
         count=lambda text: len(text) // 4,
-        tell=(told if told is not None else []).append,
+        emit=(told if told is not None else []).append,
     )

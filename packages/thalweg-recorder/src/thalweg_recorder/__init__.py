@@ -1,7 +1,7 @@
 """The flight recorder: sessions of other agents in the archive, searched and read back.
 
-Two rules: what a source once contained remains in the archive, even if the source is deleted; no
-row of a source is stored twice.
+Two rules: the recorded content of a source remains in the archive, even if the source is deleted;
+no row of a source is stored twice.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What an agent is answered that asks the recorder: bounded, marked as data, without secrets.
+"""The recorder's answers to an agent: bounded, marked as data, without secrets.
 
 The public methods of `Answers` are the tools of `thalweg mcp`, their arguments those of the tools.
 """
@@ -34,13 +34,13 @@ _REFERENCE = re.compile(r"(?P<thread>.+)#(?P<first>\d{1,12})(?:-(?P<last>\d{1,12
 class Answers:
     """Answers to the agent of one owner, that works in one project.
 
-    Errors of what was asked are answers, too; a model reads them.
+    Errors of a request are answers, too; a model reads them.
     """
 
     archive: Archive
     memory: Memory | None = None
     project: str = ""
-    """The folder that the agent works in; empty where it is unknown."""
+    """The folder that the agent works in; empty if it is unknown."""
     owner: str = OWNER
 
     def recall(
@@ -52,7 +52,7 @@ class Answers:
         chars: tuple[int, int] | None = None,
         path: str = "",
     ) -> str:
-        """Find passages by a question, or read what a reference names."""
+        """Find passages by a question, or read the content of a reference."""
         if handle:
             return self._read(handle, lines, chars, path)
         return self._search(query, SearchFilter(project=self._searched() if scope != "all" else ""))
@@ -69,7 +69,7 @@ class Answers:
         return self._search(words, only)
 
     def remember(self, statement: str) -> str:
-        """Propose a fact: as nobody knows what the agent has read, it waits for the user."""
+        """Propose a fact: as the agent's sources are unknown, it waits for the user."""
         if self.memory is None:
             return memory_prompt("remember_off").render()
         try:
@@ -84,14 +84,14 @@ class Answers:
         return memory_prompt(name).render(content=fact.content)
 
     def recall_memory(self, query: str) -> str:
-        """Look up what is known of the user."""
+        """Search the facts about the user."""
         recalled = self.memory.recall(query, budget_tokens=MAX_TOKENS) if self.memory else None
         if recalled is None or not recalled.text:
             return memory_prompt("recall_memory_nothing").render()
         return _as_data(recalled.text)
 
     def context_report(self, thread: str = "") -> str:
-        """Report what a session cost and what its compactions took."""
+        """Report the cost of a session and the content that its compactions removed."""
         sessions = [
             (name, session)
             for name, session in list_sessions(self.archive, self.owner)

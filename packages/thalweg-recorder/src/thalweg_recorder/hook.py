@@ -1,12 +1,12 @@
-"""What a coding agent runs at its events: it enqueues the event, and injects a summary that is due.
+"""The hook of a coding agent: it enqueues the event, and injects a summary that is due.
 
 Run by path, `python -I -S hook.py FOLDER`, with the event as JSON on its input: it imports nothing
-but the standard library, takes milliseconds, and ends with 0 whatever happens. A worker, a process
+but the standard library, takes milliseconds, and ends with 0 in every case. A worker, a process
 of its own, does the rest (`recorder.worker`).
 
 Files in FOLDER: `queue/*.json` are events to work on, each with a folder of its name, in which is a
 copy of the log; `summaries/SESSION.md` is the summary of a
-session that was compacted; `summaries/SESSION.due` says that the agent has not been given it.
+session that was compacted; `summaries/SESSION.due` marks that the agent has not received it.
 Nothing is written for a project that is opted out.
 """
 
@@ -47,7 +47,7 @@ def main(folder: str, given: str) -> str:
         given: The event, as JSON.
 
     Returns:
-        What the agent is answered: JSON with a summary to inject, or nothing.
+        The answer to the agent: JSON with a summary to inject, or nothing.
     """
     event = json.loads(given)
     name = event["hook_event_name"]
@@ -103,7 +103,7 @@ def folder_in(log: str) -> str:
 
 
 def remove_traces(folder: str, place: str) -> None:
-    """Remove what was written about a session before its project was opted out.
+    """Remove files written about a session before its project was opted out.
 
     Events that wait are the worker's: it drops those of such a project, with their copies.
     """
@@ -116,7 +116,7 @@ def remove_traces(folder: str, place: str) -> None:
 
 
 def session_file(session: str) -> str:
-    """Name the files of a session, whatever its id is; `hashlib` takes longer to load than this."""
+    """Return a file name for a session of any id; `hashlib` takes longer to load than this."""
     return session.encode().hex()[:200]
 
 
@@ -143,7 +143,7 @@ def enqueue(queue: str, event: dict[str, str]) -> None:
 
 
 def copy_log(log: str, copy: str) -> None:
-    """Copy a log that may grow meanwhile; no copy is left where it fails."""
+    """Copy a log that may grow meanwhile; if it fails, the copy is removed."""
     try:
         with (
             open(log, "rb") as source,
@@ -172,7 +172,7 @@ def start_worker(folder: str) -> None:
 
 
 def inject(place: str, name: str) -> str:
-    """Answer with the summary of a session where it is due and written."""
+    """Answer with the summary of a session if it is due and written."""
     if not os.path.exists(f"{place}.due"):
         return ""
     try:

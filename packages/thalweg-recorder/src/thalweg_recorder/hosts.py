@@ -1,4 +1,4 @@
-"""The coding agents that the recorder is installed in, and what is added to their configuration.
+"""The coding agents that the recorder is installed in, and the entries in their configuration.
 
 Everything here is a pure function of a file's text; `recorder.installing` reads and writes.
 """
@@ -17,7 +17,7 @@ from thalweg.errors import ConfigError
 SERVER = "thalweg"
 """Name of the MCP server in every configuration."""
 _MARK = re.compile(r"thalweg[_/]recorder/hook\.py")
-"""By what a hook of this version or an earlier one is known, wherever Thalweg is installed."""
+"""Matches a hook of this version or an earlier one, wherever Thalweg is installed."""
 _BEGIN, _END = "# >>> thalweg >>>", "# <<< thalweg <<<"
 
 JsonObject = dict[str, Any]
@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class HostCommands:
-    """What an agent is to run."""
+    """The commands that an agent is to run."""
 
     hook: Sequence[str]
     server: Sequence[str]
@@ -38,7 +38,7 @@ class Configuration:
     path: str
     """From the home folder."""
     add: Callable[[str, HostCommands], str]
-    """Takes the file's text, empty where there is none."""
+    """Takes the file's text, empty if there is none."""
     remove: Callable[[str], str]
 
 
@@ -48,10 +48,10 @@ class CodingAgent:
 
     name: str
     folder: str
-    """From the home folder: where it is, the agent is used."""
+    """From the home folder: if it exists, the agent is used."""
     files: tuple[Configuration, ...]
     note: str = ""
-    """What the user has to do, or should know."""
+    """Instructions or information for the user."""
 
 
 def _json(
@@ -99,15 +99,15 @@ def _parsed(path: str, text: str) -> JsonObject:
     try:
         document = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        mend = "fix it; a file with comments cannot be changed without losing them"
-        raise ConfigError(path, f"it is not JSON ({error})", mend) from None
+        fix = "fix it; a file with comments cannot be changed without losing them"
+        raise ConfigError(path, f"it is not JSON ({error})", fix) from None
     if not isinstance(document, dict) or not isinstance(document.get("hooks", {}), dict):
         raise ConfigError(path, "it is not a JSON object of the expected form", "put it right")
     return document
 
 
 def _without(document: JsonObject, server: str) -> JsonObject:
-    """Copy a configuration without our hooks and our server, and without what they leave empty."""
+    """Copy a configuration without our hooks, our server, and containers that then are empty."""
     kept = {**document}
     if isinstance(document.get("hooks"), dict):
         events = {event: _others(groups) for event, groups in document["hooks"].items()}
@@ -137,7 +137,7 @@ def _written(document: JsonObject, like: str) -> str:
 
 
 def _add_to_toml(text: str, commands: HostCommands) -> str:
-    """Append our server as a marked block; what the user wrote stays to the byte."""
+    """Append our server as a marked block; the user's text is unchanged to the byte."""
     kept = _remove_from_toml(text)
     command, *arguments = commands.server
     block = [
@@ -152,8 +152,8 @@ def _add_to_toml(text: str, commands: HostCommands) -> str:
     try:
         tomllib.loads(added)
     except tomllib.TOMLDecodeError as error:
-        mend = f"fix it, or remove its own [mcp_servers.{SERVER}]"
-        raise ConfigError(".codex/config.toml", f"it is not TOML ({error})", mend) from None
+        fix = f"fix it, or remove its own [mcp_servers.{SERVER}]"
+        raise ConfigError(".codex/config.toml", f"it is not TOML ({error})", fix) from None
     return added
 
 

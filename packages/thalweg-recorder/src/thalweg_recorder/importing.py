@@ -1,7 +1,7 @@
-"""Importing sessions: what a source holds that the archive has not is appended, and nothing else.
+"""Importing sessions: rows of a source that the archive lacks are appended, and nothing else.
 
 A row has an id made of its content (`row_ids`), which the archive stores with the message. So an
-import that was interrupted anywhere, repeated, or run twice at once adds what is missing, once;
+import that was interrupted anywhere, repeated, or run twice at once adds missing rows, once;
 a source that was truncated or rewritten takes nothing away.
 """
 
@@ -47,20 +47,20 @@ class Imported:
 
     source: str
     thread: str = ""
-    """Name of its thread; empty where nothing was read."""
+    """Name of its thread; empty if nothing was read."""
     new: int = 0
     """Messages that were appended."""
     compactions: int = 0
-    """Compactions among what is new."""
+    """Compactions among the new messages."""
     skipped: str = ""
-    """Why it was not read, in a few words; empty where it was."""
+    """Why it was not read, in a few words; empty if it was."""
     error: str = ""
     """Why it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import adds to a thread."""
+    """The rows that an import adds to a thread."""
 
     rows: tuple[Logged, ...]
     session: RecordedSession
@@ -94,8 +94,8 @@ def import_sessions(
         The result of each source, in their order. One that cannot be read does not stop the others.
 
     Raises:
-        StorageError: The archive cannot be written, such as on a full disk. What was yielded is
-            stored, and importing again continues there.
+        StorageError: The archive cannot be written, such as on a full disk. Yielded results
+            are stored, and importing again continues there.
     """
     read = {session.source: (thread, session) for thread, session in list_sessions(archive, owner)}
     known = {source: session for source, (_, session) in read.items()}
@@ -144,7 +144,7 @@ def import_copy(
 
 
 def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
-    """Return the sessions of a source; one that cannot be listed is an error where it is read."""
+    """Return the sessions of a source; one that cannot be listed is an error when it is read."""
     try:
         before = known.get(str(path.absolute()))
         if before is not None and _is_unchanged(before, *session_state(path)):
@@ -169,7 +169,7 @@ def _with_project(recording: Recording, path: Path) -> Recording:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """Where a recording was read from, and its state before it was read."""
+    """The source of a recording, and its state before it was read."""
 
     path: str
     """An absolute path, or the address of a session inside a file."""
@@ -186,7 +186,7 @@ def import_recording(
     exclude: Sequence[str] = (),
     forgotten: ForgottenNames | None = None,
 ) -> Imported:
-    """Add what a recording has and its thread in the archive has not, in one transaction.
+    """Add the rows of a recording that its thread in the archive lacks, in one transaction.
 
     See `import_sessions` for the arguments.
 
@@ -220,14 +220,14 @@ def import_recording(
 def _planned(
     archive: Archive, key: ThreadKey, recording: Recording, source: ImportSource, length: int
 ) -> ImportPlan | None:
-    """Plan an import against the archive; `None` where it already has all of it."""
+    """Plan an import against the archive; `None` if it already has all of it."""
     found = newest_import(archive, key)
     before = found[1] if found else None
     ids = row_ids(recording.messages)
     known = set(archive.positions(key, ids))
     if known:  # what is new may be the rest of a message that was not complete
         fresh = [m for m, row in zip(recording.messages, ids, strict=True) if row not in known]
-        known.update(archive.positions(key, (row for m in fresh for row in _beginnings(m))))
+        known.update(archive.positions(key, (row for m in fresh for row in _partial_ids(m))))
     plan = plan_import(recording, source, ids, known, length, before)
     return None if plan.is_empty and plan.session == before else plan
 
@@ -240,16 +240,16 @@ def plan_import(
     length: int,
     before: RecordedSession | None,
 ) -> ImportPlan:
-    """Decide what an import appends.
+    """Return the rows that an import appends.
 
-    A message that the agent completed after an earlier import is appended as what it has more:
+    If the agent completed a message after an earlier import, only the difference is appended:
     its further parts, in a message of their own.
 
     Args:
-        recording: What the source holds now.
+        recording: The current content of the source.
         source: The source.
         ids: Of its rows, see `row_ids`.
-        known: Ids of rows that the archive has, those of `_beginnings` included.
+        known: Ids of rows that the archive has, those of `_partial_ids` included.
         length: Length of the thread's log.
         before: The session as of the import before.
     """
@@ -290,10 +290,10 @@ def _uncounted(text: str) -> int:
 
 
 def row_ids(messages: Sequence[Message]) -> list[str]:
-    """Name each row of a source by what it holds: the same row has the same id in every import.
+    """Name each row of a source by its content: the same row has the same id in every import.
 
-    What is named is the content with its time and its id in the source; not its line and what
-    it cost. Equal rows are numbered.
+    The id depends on the content with its time and its id in the source; not on its line and its
+    cost. Equal rows are numbered.
 
     Example:
         >>> from thalweg.engine.entries import Text
@@ -316,7 +316,7 @@ def _row_id(message: Message) -> str:
     return f"{message.uid}~{digest.hexdigest()}"
 
 
-def _beginnings(message: Message) -> list[str]:
+def _partial_ids(message: Message) -> list[str]:
     """Name the rows that a message may have been when it was not complete, longest first."""
     return [
         _row_id(replace(message, parts=message.parts[:parts]))
@@ -326,8 +326,8 @@ def _beginnings(message: Message) -> list[str]:
 
 def _stored_parts(message: Message, known: Container[str]) -> int:
     """Count the parts of a message that the archive has as a message that was not complete."""
-    beginnings = enumerate(_beginnings(message), 1)
-    return next((len(message.parts) - k for k, row in beginnings if row in known), 0)
+    partial_ids = enumerate(_partial_ids(message), 1)
+    return next((len(message.parts) - k for k, row in partial_ids if row in known), 0)
 
 
 def _session_after(
@@ -364,7 +364,7 @@ def _session_after(
 
 
 def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:
-    """Append the rows, with a turn in the journal that states where they came from."""
+    """Append the rows, with a turn in the journal that states their source."""
     count = archive.turn_count(key)
     before = read_page(archive, key, count - 1) if count else None
     line = before.line if before else ThreadBranch()
@@ -402,7 +402,7 @@ def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:
 def thread_name(recording: Recording, source: str) -> str:
     """Name the thread of a recorded session.
 
-    Where the log does not state an id, the name of the file and a digest of its path do.
+    If the log does not state an id, the name of the file and a digest of its path do.
 
     Example:
         >>> thread_name(Recording("run-7", "chat-document", ()), "/runs/run-7.json")

@@ -16,12 +16,12 @@ from thalweg_recorder import hook
 from thalweg_recorder.hosts import HOSTS, CodingAgent, Configuration, HostCommands
 
 MANIFEST = "installed.json"
-"""In the recorder's folder: what each configuration file was before, and what was written."""
+"""In the recorder's folder: the earlier content of each configuration file, and what we wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change of one configuration file; `None` where there is no file."""
+    """A change of one configuration file; `None` if there is no file."""
 
     path: Path
     before: str | None
@@ -40,7 +40,7 @@ class FileChange:
 
 
 def pick_hosts(home: Path, names: Sequence[str] = ()) -> list[CodingAgent]:
-    """Pick hosts by name; those that are used in a home folder where none is named.
+    """Pick hosts by name; without names, those that are used in a home folder.
 
     Raises:
         ConfigError: There is no host of a name.
@@ -63,10 +63,10 @@ def commands_for(folder: Path) -> HostCommands:
 
 
 def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
-    """Plan what an installation changes. Installed again, it changes nothing, or what is newer.
+    """Plan the changes of an installation. Installed again, it changes nothing, or newer entries.
 
     Raises:
-        ConfigError: A configuration cannot be read as what it is.
+        ConfigError: A configuration cannot be parsed in its format.
         OSError: Likewise.
     """
     commands = commands_for(folder)
@@ -74,12 +74,12 @@ def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list
 
 
 def plan_uninstall(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
-    """Plan what takes the recorder out: a file that nobody changed since becomes what it was.
+    """Plan the removal of the recorder: a file that was not changed since is restored.
 
-    Of one that was changed since, our part is taken out and nothing else.
+    From one that was changed since, our part is removed and nothing else.
 
     Raises:
-        ConfigError: A configuration cannot be read as what it is.
+        ConfigError: A configuration cannot be parsed in its format.
         OSError: Likewise.
     """
     return _planned(home, folder, hosts, lambda _, text: text)
@@ -91,7 +91,7 @@ def _planned(
     hosts: Sequence[CodingAgent],
     after: Callable[[Configuration, str | None], str | None],
 ) -> list[FileChange]:
-    """Plan what files become, each made of what it would be without us."""
+    """Plan the new content of files, each made of its content without us."""
     manifest, changes = _manifest(folder), list[FileChange]()
     for host in hosts:
         for one in host.files:
@@ -104,10 +104,11 @@ def _planned(
 
 
 def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool) -> None:
-    """Write changed files, each whole or not at all, and what they were before.
+    """Write changed files, each whole or not at all, and store their earlier content.
 
     Raises:
-        ConfigError: A file was changed since the plan was made; it and those after it stay.
+        ConfigError: A file was changed since the plan was made; it and those after it are not
+            written.
         OSError: A file cannot be written; likewise.
     """
     make_private_folder(folder)
@@ -131,7 +132,7 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
 
 
 def _restored(text: str | None, one: Configuration, known: Mapping[str, str] | None) -> str | None:
-    """Return what a file would be without us."""
+    """Return the content of a file without us."""
     if text is None:
         return None
     if known is not None and known["written"] == _digest(text):
@@ -150,21 +151,21 @@ def _read(path: Path) -> str | None:
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all, with the mode that it has."""
     make_private_folder(path.parent)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(beside, "wb", opener=open_private) as file:
+        with open(temporary, "wb", opener=open_private) as file:
             file.write(text.encode("utf-8", "surrogateescape"))
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
-            beside.chmod(path.stat().st_mode & 0o7777)
-        beside.replace(path)
+            temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _manifest(folder: Path) -> dict[str, dict[str, str]]:
-    """Read the manifest: for each file, what it was (base64, or `none`) and what was written."""
+    """Read the manifest: each file's earlier content (base64, or `none`) and the written one."""
     text = _read(folder / MANIFEST)
     known: dict[str, dict[str, str]] = json.loads(text) if text else {}
     return known

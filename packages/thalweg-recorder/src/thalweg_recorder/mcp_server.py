@@ -1,4 +1,4 @@
-"""The recorder as an MCP server: tools and resources for any agent that speaks the protocol."""
+"""The recorder as an MCP server: tools and resources for any agent that supports the protocol."""
 
 from urllib.parse import quote, unquote
 

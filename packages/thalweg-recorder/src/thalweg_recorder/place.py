@@ -1,4 +1,4 @@
-"""Where the recorder keeps its archive and its own files: one folder for a user of the machine."""
+"""The recorder's location for its archive and its own files: one folder per machine user."""
 
 import os
 from os import PathLike, fspath
@@ -19,10 +19,10 @@ def recorder_place() -> Path:
 
 
 def open_recorder(address: str | PathLike[str] | None = None) -> Archive:
-    """Open the archive that sessions are recorded in; make it where there is none.
+    """Open the archive that sessions are recorded in; create it if there is none.
 
     Args:
-        address: As for `open_archive`; `recorder_place()` where it is not given.
+        address: As for `open_archive`; `recorder_place()` if it is not passed.
 
     Raises:
         ConfigError: It cannot be opened.

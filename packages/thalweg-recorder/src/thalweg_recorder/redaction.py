@@ -8,7 +8,7 @@ from thalweg.redaction.secrets import redact
 
 
 def without_secrets(message: Message) -> Message:
-    """Redact every text of a message; media stays as it is.
+    """Redact every text of a message; media is unchanged.
 
     Example:
         >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text

@@ -13,7 +13,7 @@ WIDER = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
-    """What a search is narrowed to; an empty field narrows nothing."""
+    """The filters of a search; an empty field narrows nothing."""
 
     project: str = ""
     """A folder: sessions in it, or below it."""
@@ -76,11 +76,11 @@ def search_sessions(
     """Find passages in the threads of an owner, best first.
 
     Args:
-        archive: Where the threads are.
-        query: A question or some words. Where it is empty, the filter's own words are sought.
-        only: What the search is narrowed to. Threads that were not imported are searched where
-            no project, agent or time is given.
-        owner: Whose threads.
+        archive: The archive of the threads.
+        query: A question or some words. If it is empty, the filter's own words are sought.
+        only: The filters. Threads that were not imported are searched if no project, agent or time
+            is passed.
+        owner: The owner of the threads.
         max_tokens: Bound on `render_found` of the result.
     """
     only = only or SearchFilter()
@@ -94,7 +94,7 @@ def search_sessions(
     found = [
         SearchHit(f"{hit.thread}#{hit.passage.position}", hit.thread, hit.passage)
         for hit in hits
-        if _is_wanted(archive, ThreadKey(owner, hit.thread), hit.passage, only)
+        if _matches(archive, ThreadKey(owner, hit.thread), hit.passage, only)
     ]
     count = exact_counter()
     while found and count(render_found(found)) > max_tokens:
@@ -102,7 +102,7 @@ def search_sessions(
     return found
 
 
-def _is_wanted(archive: Archive, key: ThreadKey, passage: Passage, only: SearchFilter) -> bool:
+def _matches(archive: Archive, key: ThreadKey, passage: Passage, only: SearchFilter) -> bool:
     shown = f"{passage.about}\n{passage.text}".lower()
     if any(word.lower() not in shown for word in (only.file, only.command) if word):
         return False

@@ -32,9 +32,9 @@ class RecordedSession:
     mtime_ns: int = 0
     started_at: str = ""
     ended_at: str = ""
-    """Time of the newest message, ISO 8601; empty where the source has no times."""
+    """Time of the newest message, ISO 8601; empty if the source has no times."""
     calls: int = 0
-    """Model calls that reported their usage, and what they reported, in tokens."""
+    """Model calls that reported their usage; the next fields are that usage, in tokens."""
     input: int = 0
     cached: int = 0
     written: int = 0
@@ -45,9 +45,9 @@ class RecordedSession:
 
     @property
     def cost(self) -> float | None:
-        """What the reported usage costs in dollars, at the prices of `model`.
+        """The cost of the reported usage in dollars, at the prices of `model`.
 
-        `None` where no usage was reported or the price of the model is unknown.
+        `None` if no usage was reported or the price of the model is unknown.
         """
         tariff = tariff_of_model(self.model)
         if not self.calls or tariff is None:
@@ -80,7 +80,7 @@ def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
 
 
 def newest_import(archive: Archive, key: ThreadKey) -> tuple[TurnRecord, RecordedSession] | None:
-    """Find the newest import of a thread; `None` where nothing was imported into it."""
+    """Find the newest import of a thread; `None` if nothing was imported into it."""
     count = archive.turn_count(key)
     if not count:
         return None

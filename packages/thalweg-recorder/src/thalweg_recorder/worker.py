@@ -27,9 +27,9 @@ ORPHAN_S = 60
 
 
 def work(folder: Path) -> int:
-    """Work off the queue; return at once where another process does.
+    """Work off the queue; return at once if another process does.
 
-    An event whose import fails stays in the queue for the next time. One that is no event is
+    An event whose import fails is kept in the queue for the next time. One that is no event is
     dropped.
 
     Returns:
@@ -37,8 +37,8 @@ def work(folder: Path) -> int:
     """
     done = 0
     while any(_queued(folder)):
-        with _lock(folder) as is_ours:
-            if not is_ours:
+        with _lock(folder) as acquired:
+            if not acquired:
                 return done
             with open_recorder(folder / "thalweg.db") as archive:
                 handled = sum(_handle(archive, folder, place) for place in _queued(folder))
@@ -112,7 +112,7 @@ def _drop(place: Path) -> None:
 
 
 def _drop_orphans(folder: Path) -> None:
-    """Remove what a killed process left in the queue: copies and beginnings of events."""
+    """Remove a killed process's remains from the queue: copies and beginnings of events."""
     for path in (folder / "queue").iterdir():
         if path.suffix != ".json" and not path.with_suffix(".json").exists():
             if path.stat().st_mtime > time.time() - ORPHAN_S:
@@ -125,10 +125,10 @@ def _drop_orphans(folder: Path) -> None:
 
 def _write(place: Path, text: str) -> None:
     """Write a file for this user alone, whole or not at all."""
-    beside = place.with_suffix(f".{os.getpid()}.part")
-    with open(beside, "w", encoding="utf-8", opener=open_private) as file:
+    temporary = place.with_suffix(f".{os.getpid()}.part")
+    with open(temporary, "w", encoding="utf-8", opener=open_private) as file:
         file.write(text)
-    beside.replace(place)
+    temporary.replace(place)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def problems(body: Object, *, takes_system: bool = False) -> Iterator[RequestProblem]:
-    """List what is wrong with a request; its order only if each block is well formed."""
+    """List the problems of a request; of its order only if each block is well formed."""
     malformed = [*_parameters(body), *_messages(body, takes_system=takes_system)]
     blocks = [] if malformed else blocks_of(body)
     malformed += [problem for block in blocks for problem in block_problems(block)]
@@ -190,7 +190,7 @@ def _turns(blocks: list[Block]) -> Iterator[RequestProblem]:
 
 
 def _answers(uses: list[Block], turn: list[Block]) -> Iterator[RequestProblem]:
-    asked = {use.body["id"] for use in uses}
+    use_ids = {use.body["id"] for use in uses}
     given: set[str] = set()
     leading: set[str] = set()
     at_start = True
@@ -199,7 +199,7 @@ def _answers(uses: list[Block], turn: list[Block]) -> Iterator[RequestProblem]:
             at_start = False
             continue
         answers = block.body["tool_use_id"]
-        if answers not in asked:
+        if answers not in use_ids:
             yield RequestProblem(
                 f"{block.path}: unexpected `tool_use_id` found in `tool_result` blocks: "
                 f"{answers}. Each `tool_result` block must have a corresponding `tool_use` block "
@@ -226,10 +226,10 @@ def _reasoned(body: Object, blocks: list[Block]) -> Iterator[RequestProblem]:
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
     own = [block for block in blocks if block.at >= 0 and not block.nested]
-    asked = [
+    requests = [
         n for n, block in enumerate(own) if block.role == "user" and block.kind != "tool_result"
     ]
-    current = own[asked[-1] + 1 :] if asked else own
+    current = own[requests[-1] + 1 :] if requests else own
     first = next((block for block in current if block.role == "assistant"), None)
     if first is not None and first.kind not in {"thinking", "redacted_thinking"}:
         yield RequestProblem(

@@ -2,7 +2,8 @@
 
 Source: platform.claude.com, "Preserved thinking", "Prefix checks on thinking blocks" and "What's
 new in Claude Fable 5.1"; docs.aws.amazon.com, "Preserved thinking" (all read 2026-11-23). A
-signature here carries digests of what it is bound to, so a thread may move between providers.
+signature here carries digests of the content it is bound to, so a thread may move between
+providers.
 """
 
 import json
@@ -34,7 +35,7 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class UnboundReasoning:
-    """A block of reasoning that is not in the place where it was produced."""
+    """A block of reasoning that is not in its original place."""
 
     path: str
     why: str
@@ -46,7 +47,7 @@ class UnboundReasoning:
 
     @property
     def dropped(self) -> Object:
-        """How it is reported where it was dropped instead."""
+        """The report on it if it was dropped instead."""
         reason = "prefix_binding_mismatch"
         return {"type": "thinking_dropped", "path": self.path, "reason": reason}
 
@@ -127,7 +128,7 @@ class _Walk:
     """One pass over a body: the digest of the prefix of each block, and the chain."""
 
     def __init__(self, body: Object) -> None:
-        self._beside = content_blocks(body.get("system")), body.get("tools") or []
+        self._preamble = content_blocks(body.get("system")), body.get("tools") or []
         self._begin()
 
     def _begin(self) -> None:
@@ -135,7 +136,7 @@ class _Walk:
         self._role = ""
         self.previous = "0"
         self.found: list[UnboundReasoning] = []
-        for each in self._beside:
+        for each in self._preamble:
             self._put(each)
 
     @classmethod

@@ -70,7 +70,7 @@ def _with_nested(path: str, at: int, role: str, raw: object) -> Iterator[Block]:
 
 
 def block_problems(block: Block) -> Iterator[RequestProblem]:
-    """List what is wrong with one block by itself."""
+    """List the problems of one block by itself."""
     kind, own = block.kind, _OWN["tool_result" if block.nested else block.role]
     if not isinstance(block.body, dict):
         yield RequestProblem(f"{block.path}: Input should be an object")

@@ -1,7 +1,7 @@
-"""Context editing: what the server removes from a request before the model sees it.
+"""Context editing: the content that the server removes before the model sees a request.
 
 Source: platform.claude.com, "Context editing" (read 2026-11-23). The client sends its whole history
-each time, unchanged, so reasoning that is bound to it stays valid. Each request is edited alone:
+each time, unchanged, so reasoning that is bound to it remains valid. Each request is edited alone:
 nothing is stored between requests.
 """
 
@@ -45,7 +45,7 @@ Count = Callable[[Object], int]
 
 @dataclass(frozen=True, slots=True)
 class EditedBody:
-    """A body as the model sees it, and what was removed from it."""
+    """A body as the model sees it, and the report of the removed content."""
 
     body: Object
     applied: tuple[Object, ...] = ()
@@ -54,13 +54,13 @@ class EditedBody:
 
 def editing_problems(body: Object, betas: frozenset[str]) -> Iterator[RequestProblem]:
     """Refuse context editing without its beta header, or with invalid settings."""
-    asked = body.get("context_management")
-    if asked is None:
+    settings = body.get("context_management")
+    if settings is None:
         return
     if not betas & {EDITING_BETA, COMPACTION_BETA}:
         yield RequestProblem("context_management: Extra inputs are not permitted")
         return
-    edits = asked.get("edits") if isinstance(asked, dict) else None
+    edits = settings.get("edits") if isinstance(settings, dict) else None
     if not isinstance(edits, list):
         yield RequestProblem("context_management.edits: Input should be a valid list")
         return
@@ -154,7 +154,7 @@ def _without_results(body: Object, edit: Object, count: Count) -> tuple[list[Any
 
 
 def _without_thinking(body: Object, edit: Object, count: Count) -> tuple[list[Any], int]:
-    """Clear the reasoning of the oldest turns; a turn ends where a user says something."""
+    """Clear the reasoning of the oldest turns; a turn ends with a user's own message."""
     del count
     keep = edit.get("keep") or _KEEP_TURNS
     turns, turn = list[set[int]](), set[int]()

@@ -37,7 +37,7 @@ _PARTS = {
 
 
 def problems(body: Object) -> Iterator[RequestProblem]:
-    """List what is wrong with a request; its messages' order only if each is well formed."""
+    """List the problems of a request; of its messages' order only if each is well formed."""
     if not isinstance(body.get("model"), str):
         yield RequestProblem("you must provide a model parameter")
     messages = body.get("messages")

@@ -26,7 +26,7 @@ _ALTERNATE = "Please ensure that multiturn requests alternate between user and m
 
 
 def problems(body: Object) -> Iterator[RequestProblem]:
-    """List what is wrong with a request; its contents' order only if each is well formed."""
+    """List the problems of a request; of its contents' order only if each is well formed."""
     yield from _tools(body)
     instruction = body.get("systemInstruction")
     if instruction is not None:
@@ -40,7 +40,7 @@ def problems(body: Object) -> Iterator[RequestProblem]:
 
 
 def parts_of(content: Object, kind: str) -> list[Any]:
-    """List what the parts of a content have of one kind."""
+    """List the values of one kind in the parts of a content."""
     return [part[kind] for part in content.get("parts") or () if part.get(kind) is not None]
 
 

@@ -61,7 +61,7 @@ def wrong_value(path: str, value: str, known: tuple[str, ...]) -> RequestProblem
 
 
 def text_length(path: str, text: str, most: int) -> Iterator[RequestProblem]:
-    """Refuse a text that is too long, or empty where it must not be."""
+    """Refuse a text that is too long."""
     if len(text) > most:
         yield RequestProblem(
             f"Invalid '{path}': string too long. Expected a string with maximum length {most}, "

@@ -39,7 +39,7 @@ class IssuedItems:
 
 
 def problems(body: Object, issued: IssuedItems) -> Iterator[RequestProblem]:
-    """List what is wrong with a request; its order only if each item is well formed."""
+    """List the problems of a request; of its order only if each item is well formed."""
     if not isinstance(body.get("model"), str):
         yield missing("model")
     given = body.get("input")

@@ -59,7 +59,7 @@ def compaction_problems(body: Object) -> Iterator[RequestProblem]:
 
 
 def foreign_problems(items: Sequence[Object], model: object) -> Iterator[RequestProblem]:
-    """Refuse items that another model wrote, or nobody."""
+    """Refuse items that another model wrote, or no model."""
     for item in items:
         if item.get("type") == "compaction" and summary_in(item)[0] != model:
             yield RequestProblem(

@@ -52,7 +52,7 @@ def is_of_model(item: Object) -> bool:
 
 
 def item_problems(path: str, item: Object) -> Iterator[RequestProblem]:
-    """List what is wrong with one item."""
+    """List the problems of one item."""
     kind = kind_of(item)
     if kind not in _FIELDS:
         if not kind:
@@ -171,7 +171,7 @@ def _tools(path: str, item: Object) -> Iterator[RequestProblem]:
 
 
 def tool_problems(path: str, tool: Object) -> Iterator[RequestProblem]:
-    """List what is wrong with one tool."""
+    """List the problems of one tool."""
     if tool.get("type") == "function":
         yield from function_name(f"{path}.name", tool.get("name"))
 

@@ -21,7 +21,7 @@ from thalweg_agent.backends.local_shell import DEFAULT_EXECUTE_TIMEOUT, LocalShe
 from thalweg_agent.backends.paths import is_under
 
 WORKSPACE: Final = "/workspace"
-"""Where a command finds the files."""
+"""Path of the folder as a command sees it."""
 HOME: Final = "/home/agent"
 PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 _PROGRAM: Final = "bwrap"
@@ -58,14 +58,15 @@ class BubblewrapBackend(LocalShellBackend):
     it. Entries of the folder are linked at `/`, so that a path of the file methods names the same
     file in a command.
 
-    The programs are this machine's; what is readable below `/usr` and `read_only` is readable for
-    commands. With `network`, commands reach what this machine reaches, its own services included.
+    The programs are this machine's; commands can read every file below `/usr` and `read_only` that
+    is readable here. With `network`, commands reach all that this machine reaches, its own services
+    included.
     The kernel enforces the number of processes: by the user namespace of a command, and for root,
     whom that does not bind, by a control group for each command.
 
     Args:
         root_dir: The folder of the files.
-        limits: What one command may use.
+        limits: Limits of one command.
         network: Whether commands reach the network.
         read_only: More folders of this machine that commands see, at the same paths.
         hidden: Folders that commands must not see even if they are below a visible one.
@@ -132,7 +133,7 @@ class BubblewrapBackend(LocalShellBackend):
         return self._groups.entered(self._limits.processes)
 
     def _setup(self) -> Iterator[str]:
-        """Set what the kernel enforces; the watch looks at what all processes use together."""
+        """Set the limits that the kernel enforces; the monitor checks the processes' totals."""
         if self.is_private:
             yield "umask 077"
         yield "ulimit -c 0"
@@ -203,11 +204,11 @@ def _find_bound() -> ProcessGroups | None:
     groups = find_process_groups()
     if groups is None:
         problem = "the number of processes of a command cannot be limited here"
-        mend = (
+        fix = (
             "run as a user that is not root, on Linux 5.14 or later; or let this process make "
             "control groups (a service of systemd: Delegate=pids); or use docker or podman"
         )
-        raise ConfigError(_SETTING, problem, mend)
+        raise ConfigError(_SETTING, problem, fix)
     return groups
 
 
@@ -225,9 +226,9 @@ def find_bubblewrap() -> str:
     """
     found = shutil.which(_PROGRAM)
     if found is None:
-        mend = "install it (Debian, Ubuntu, Fedora: the package bubblewrap), or use another sandbox"
+        fix = "install it (Debian, Ubuntu, Fedora: the package bubblewrap), or use another sandbox"
         problem = f"{_PROGRAM} is not installed"
-        raise ConfigError(_SETTING, problem, mend)
+        raise ConfigError(_SETTING, problem, fix)
     return found
 
 
@@ -245,13 +246,13 @@ def check_bubblewrap() -> None:
         ran = subprocess.run(  # noqa: S603 (ours)
             arguments, capture_output=True, text=True, timeout=_PROBE_S, check=False
         )
-        said = ran.stderr.strip() if ran.returncode else ""
+        failure = ran.stderr.strip() if ran.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
-        said = str(error)
-    if said:
-        mend = (
+        failure = str(error)
+    if failure:
+        fix = (
             "allow unprivileged user namespaces (Ubuntu 24.04: an AppArmor profile for bwrap; a "
             "container: --security-opt seccomp=unconfined), or use another sandbox"
         )
-        problem = f"it fails here ({said})"
-        raise ConfigError(_SETTING, problem, mend)
+        problem = f"it fails here ({failure})"
+        raise ConfigError(_SETTING, problem, fix)

@@ -47,14 +47,14 @@ Response = TypeVar("Response", FileUploadResponse, FileDownloadResponse)
 class CompositeBackend(FlowBackend):
     """Backends below prefixes of a path, and a default for the rest.
 
-    Who uses it sees one tree. A listing, a search or a glob of a folder covers the backends
-    below it, too; what the default keeps below a prefix is hidden. Commands run in the
-    default. A prefix itself, and what has one below it, cannot be deleted.
+    A caller sees one tree. A listing, a search or a glob of a folder covers the backends
+    below it, too; files of the default below a prefix are hidden. Commands run in the
+    default. A prefix, and a folder with one below it, cannot be deleted.
 
     Args:
         default: Answers for every path that is below no prefix.
         routes: Backends by prefix, as in `{"/memories/": StoreBackend()}`; the longest wins.
-        artifacts_root: Folder for what middleware writes for its own sake.
+        artifacts_root: Folder for the files that middleware writes for its own use.
 
     Raises:
         ConfigError: A prefix cannot be one, or an object is no backend.
@@ -74,7 +74,7 @@ class CompositeBackend(FlowBackend):
         self.sorted_routes = self._routes.longest_first()
 
     def place(self, path: str) -> RoutedPath:
-        """Find the backend that answers for a path, and what it calls that path."""
+        """Return the backend of a path, and the path as that backend names it."""
         return self._routes.place(path)
 
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
@@ -150,22 +150,22 @@ class CompositeBackend(FlowBackend):
         If none remain, for one: a full result is complete only if no other backend has a match.
         """
         place = search.place
-        wanted = None if left is None else max(left, 1)
-        enough = wanted
+        requested = None if left is None else max(left, 1)
+        enough = requested
         while True:
-            raw = yield from _answered(place, Grep(pattern, search.path, search.glob, wanted))
+            raw = yield from _answered(place, Grep(pattern, search.path, search.glob, requested))
             if raw.matches is None:
                 return replace(raw, error=place.outer_words(raw.error))
-            raw = cap_matches(raw, wanted)
+            raw = cap_matches(raw, requested)
             matches = raw.matches or []
             own = self._own(place, matches)
             hidden = len(matches) - len(own)
             # Hidden matches took the place of visible ones.
-            if wanted is None or enough is None or not (raw.truncated and hidden):
+            if requested is None or enough is None or not (raw.truncated and hidden):
                 break
             if len(own) >= enough:
                 break
-            wanted += hidden
+            requested += hidden
         return GrepResult(place.outer_words(raw.error), own, raw.truncated)
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
@@ -238,8 +238,8 @@ class CompositeBackend(FlowBackend):
         found: dict[int, Response] = {}
         for batch in batches.values():
             operation = operation_of({at: place.path for at, place in batch.items()})
-            told = yield from ask(next(iter(batch.values())).backend, operation)
-            for at, answer in zip(batch, told, strict=False):
+            answers = yield from ask(next(iter(batch.values())).backend, operation)
+            for at, answer in zip(batch, answers, strict=False):
                 found[at] = replace(answer, path=paths[at])
             for at in batch:
                 found.setdefault(at, operation.result(paths[at], error=_NO_ANSWER))

@@ -31,10 +31,10 @@ class ContainerBackend(LocalShellBackend):
     enforces, and is removed when its command ends.
 
     Args:
-        root_dir: Where the files are; the runtime must see it at the same path.
+        root_dir: The folder of the files; the runtime must see it at the same path.
         runtime: The program that runs containers.
         image: The image of the container; it needs `/bin/sh`.
-        limits: What one command may use.
+        limits: Limits of one command.
         network: Whether commands reach the network.
         env: Variables of the environment in addition to those of the image.
         is_private: Whether files that commands create are for this user alone.
@@ -149,10 +149,10 @@ def check_runtime(runtime: str) -> None:
             timeout=_PROBE_S,
             check=False,
         )
-        said = ran.stderr.strip().splitlines()[-1:] if ran.returncode else []
+        errors = ran.stderr.strip().splitlines()[-1:] if ran.returncode else []
     except (OSError, subprocess.TimeoutExpired) as error:
-        said = [str(error)]
-    if said:
-        what, problem = f"sandbox.use: {runtime}", f"it cannot be used ({said[0]})"
-        mend = f"start it (`{runtime} info` shows the problem), or use another sandbox"
-        raise ConfigError(what, problem, mend)
+        errors = [str(error)]
+    if errors:
+        what, problem = f"sandbox.use: {runtime}", f"it cannot be used ({errors[0]})"
+        fix = f"start it (`{runtime} info` shows the problem), or use another sandbox"
+        raise ConfigError(what, problem, fix)

@@ -1,4 +1,4 @@
-"""A file as state and stores keep it, and what a file is by its name."""
+"""A file as state and stores hold it, and the type of a file by its name."""
 
 from base64 import b64decode, b64encode
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from typing import Final, Literal
 from thalweg_agent.backends.protocol import FileData
 
 FileType = Literal["text", "image", "audio", "video", "file"]
-"""What a file is to a model: text, something to look at or to listen to, or a document."""
+"""The type of a file for a model: text, a medium to view or play, or a document."""
 
 MAX_VIDEO_INPUT_BYTES: Final = 1 << 30
 """Bytes above which a video is not read whole."""

@@ -51,13 +51,13 @@ from thalweg_agent.backends.protocol import (
     WriteResult,
     search_twin,
 )
-from thalweg_agent.backends.searches.folder import FolderSearch, said
+from thalweg_agent.backends.searches.folder import FolderSearch, error_text
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.searches.matches import capped
 from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
 
 _DEFAULT_GLOB_TIMEOUT: Final = 5
-"""Seconds that a walk for `glob` may take; it then returns what it has found."""
+"""Seconds that a walk for `glob` may take; it then returns the matches found so far."""
 
 _MIB = 1 << 20
 
@@ -125,7 +125,7 @@ class FilesystemBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             return LsResult(error=f"Path '{path}': path_not_found")
         except (PathError, OSError) as problem:
-            return LsResult(error=f"Cannot list '{path}': {said(problem)}")
+            return LsResult(error=f"Cannot list '{path}': {error_text(problem)}")
         infos = sorted((info for info in found if info), key=lambda info: info["path"])
         return LsResult(error="\n".join(sorted(problems)) or None, entries=infos)
 
@@ -135,11 +135,13 @@ class FilesystemBackend(BackendProtocol):
         except (PathError, FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:
-            problems.append(f"child error: cannot resolve '{entry.place.shown}': {said(problem)}")
+            problems.append(
+                f"child error: cannot resolve '{entry.place.shown}': {error_text(problem)}"
+            )
             return None
 
     def _led(self, entry: FolderEntry) -> FolderEntry:
-        """What an entry is, or what it leads to."""
+        """Return an entry, or the target of a link."""
         if not entry.is_link:
             return entry
         with self._at(entry.place.shown) as place:
@@ -159,7 +161,7 @@ class FilesystemBackend(BackendProtocol):
                 return ReadResult(
                     error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
                 )
-            return ReadResult(error=f"Error reading file '{file_path}': {said(problem)}")
+            return ReadResult(error=f"Error reading file '{file_path}': {error_text(problem)}")
         if kind != "text":
             return ReadResult(file_data=FileData(content=content, encoding="base64"))
         if warning := check_empty_content(content):
@@ -173,7 +175,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(file_path, make=True) as place, turn(place):
                 write_bytes(place, raw)
         except (PathError, OSError, UnicodeEncodeError) as problem:
-            return WriteResult(error=f"Error writing file '{file_path}': {said(problem)}")
+            return WriteResult(error=f"Error writing file '{file_path}': {error_text(problem)}")
         return WriteResult(path=file_path)
 
     def edit(
@@ -195,7 +197,7 @@ class FilesystemBackend(BackendProtocol):
         except _NO_FILE:
             return EditResult(error=f"Error: File '{file_path}' not found")
         except (PathError, OSError, UnicodeError) as problem:
-            return EditResult(error=f"Error editing file '{file_path}': {said(problem)}")
+            return EditResult(error=f"Error editing file '{file_path}': {error_text(problem)}")
         return EditResult(path=file_path, occurrences=edited[1])
 
     def delete(self, file_path: str) -> DeleteResult:
@@ -209,7 +211,7 @@ class FilesystemBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             return DeleteResult(error=f"Error: '{file_path}' not found")
         except (PathError, OSError) as problem:
-            return DeleteResult(error=f"Error deleting '{file_path}': {said(problem)}")
+            return DeleteResult(error=f"Error deleting '{file_path}': {error_text(problem)}")
         return DeleteResult(path=file_path)
 
     def _holds_root(self, place: FolderPath) -> bool:
@@ -253,7 +255,9 @@ class FilesystemBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             return GrepResult(matches=[])
         except (PathError, OSError) as problem:
-            return GrepResult(error=f"Error searching path '{where}': {said(problem)}", matches=[])
+            return GrepResult(
+                error=f"Error searching path '{where}': {error_text(problem)}", matches=[]
+            )
         return GrepResult(search.error, result.matches, result.truncated or search.is_late)
 
     agrep = search_twin(grep)
@@ -274,7 +278,9 @@ class FilesystemBackend(BackendProtocol):
             return GlobResult(matches=[])
         except (PathError, OSError) as problem:
             shown = path if path is not None else "<default>"
-            return GlobResult(error=f"Error globbing path '{shown}': {said(problem)}", matches=[])
+            return GlobResult(
+                error=f"Error globbing path '{shown}': {error_text(problem)}", matches=[]
+            )
         found = sorted((info for info in infos if info), key=lambda info: info["path"])
         if search.is_late:
             return GlobResult(matches=found, truncated=True, truncation_reason="budget")
@@ -303,7 +309,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(path, make=True) as place, turn(place):
                 write_bytes(place, raw)
         except (PathError, OSError) as problem:
-            return file_operation_error(problem) or said(problem)
+            return file_operation_error(problem) or error_text(problem)
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
@@ -318,7 +324,7 @@ class FilesystemBackend(BackendProtocol):
             with self._at(path) as place:
                 return FileDownloadResponse(path, read_bytes(place))
         except (PathError, OSError) as problem:
-            error = file_operation_error(problem) or said(problem)
+            error = file_operation_error(problem) or error_text(problem)
             return FileDownloadResponse(path, error=error)
 
     def _at(

@@ -98,14 +98,16 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         except (OSError, ValueError) as error:
             problem = f"Error executing command ({type(error).__name__}): {error}"
             return ExecuteResponse(output=problem, exit_code=1)
-        return self._told(printed, seconds, is_custom=timeout is not None)
+        return self._response(printed, seconds, is_custom=timeout is not None)
 
     def _shell(self) -> Shell:
         # One byte more than the limit, so that output of exactly this size is not reported as
         # truncated.
         return Shell(folder=str(self.cwd), environment=self._env, room=self._max_output_bytes + 1)
 
-    def _told(self, printed: CommandOutput, seconds: float, *, is_custom: bool) -> ExecuteResponse:
+    def _response(
+        self, printed: CommandOutput, seconds: float, *, is_custom: bool
+    ) -> ExecuteResponse:
         output, is_cut = _bounded(_combined(printed), self._max_output_bytes)
         is_cut = is_cut or printed.is_cut
         if is_cut:

@@ -1,7 +1,7 @@
-"""What a path is: absolute, with `/` between names, and never a way out.
+"""Rules for paths: absolute, with `/` between names, and never out of the root.
 
-Nothing here looks at a disk. A path that is good by these rules may still lead out of a
-folder through a symbolic link; `FilesystemBackend` sees to that.
+Nothing here accesses a disk. A path that is valid by these rules may still lead out of a
+folder through a symbolic link; `FilesystemBackend` prevents that.
 """
 
 import re

@@ -120,7 +120,7 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
     """Files by path.
 
     A backend overrides the blocking methods; the awaited twins run them in a thread, and are
-    overridden where the medium is itself asynchronous. What a backend does not implement
+    overridden if the medium is itself asynchronous. A method that a backend does not implement
     raises `NotImplementedError`.
     """
 
@@ -213,13 +213,13 @@ class BackendProtocol(abc.ABC):  # noqa: B024  # every method is optional
         new_string: str,
         replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
     ) -> EditResult:
-        """Replace an exact text in a file that exists.
+        """Replace an exact text in an existing file.
 
         Args:
             file_path: Absolute.
-            old_string: What is there, to the character.
-            new_string: What shall be there.
-            replace_all: Everywhere; else `old_string` must be there once.
+            old_string: The present text, character for character.
+            new_string: The new text.
+            replace_all: Replace every occurrence; otherwise `old_string` must occur once.
         """
         raise NotImplementedError
 
@@ -265,12 +265,12 @@ class SandboxBackendProtocol(BackendProtocol):
         raise NotImplementedError
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a command of a shell to its end.
+        """Run a shell command to its end.
 
         Args:
             command: A line for the shell.
-            timeout: Seconds at most; the backend's own limit when `None`, and none at all
-                where a backend takes 0 to mean that.
+            timeout: Maximum seconds; `None` is the backend's own limit, and 0 is no limit if
+                the backend accepts that.
         """
         raise NotImplementedError
 
@@ -299,7 +299,7 @@ def execute_accepts_timeout(cls: type[SandboxBackendProtocol]) -> bool:
 
 
 def timeout_of(sandbox: SandboxBackendProtocol, seconds: int | None) -> dict[str, int]:
-    """Make the `timeout` of a call of `execute`: none where none is wanted, or none is taken."""
+    """Return the `timeout` of an `execute` call: empty if none is requested or none is accepted."""
     takes = seconds is not None and execute_accepts_timeout(type(sandbox))
     return {"timeout": seconds} if takes and seconds is not None else {}
 

@@ -23,7 +23,7 @@ PERMISSION_DENIED: Final = "permission_denied"
 IS_DIRECTORY: Final = "is_directory"
 """The path is a folder."""
 INVALID_PATH: Final = "invalid_path"
-"""The path is malformed or leaves the root."""
+"""The path is malformed or outside the root."""
 GlobTruncationReason = Literal["budget", "unreadable", "transport"]
 """Why a glob is incomplete: out of time or matches (a narrower pattern shows the rest), a
 folder that cannot be read (nothing shows it), or output clipped on its way here."""
@@ -165,31 +165,31 @@ _UNINSPECTED = (
 
 @dataclass
 class WriteResult:
-    """What a write did."""
+    """The result of a write."""
 
     error: str | None = None
     path: str | None = None
-    """What was written; `None` when it failed."""
+    """Path of the written file; `None` when it failed."""
 
 
 @dataclass
 class EditResult:
-    """What an edit did."""
+    """The result of an edit."""
 
     error: str | None = None
     path: str | None = None
-    """What was edited; `None` when it failed."""
+    """Path of the edited file; `None` when it failed."""
     occurrences: int | None = None
     """How many places were replaced; `None` when it failed."""
 
 
 @dataclass
 class DeleteResult:
-    """What a delete did."""
+    """The result of a delete."""
 
     error: str | None = None
     path: str | None = None
-    """What was deleted; `None` when it failed."""
+    """The deleted path; `None` when it failed."""
 
 
 @dataclass
@@ -203,7 +203,7 @@ class LsResult:
 
 @dataclass
 class GrepResult:
-    """The lines that hold what was searched for."""
+    """The lines that contain the search text."""
 
     error: str | None = None
     matches: list[GrepMatch] | None = None
@@ -226,7 +226,7 @@ class GlobResult:
 
 @dataclass
 class ExecuteResponse:
-    """What a command printed and how it ended."""
+    """The output of a command and how it ended."""
 
     output: str
     """Both streams, as they came."""
@@ -252,7 +252,7 @@ class ExecuteArtifact(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ExecuteOffloadResult:
-    """The result of a command whose output may be stored where it ran."""
+    """The result of a command whose output may be stored on the machine that ran it."""
 
     offloaded: bool
     """The output is in a file over there, and `response` has a preview of it."""

@@ -1,4 +1,4 @@
-"""Which backend a path belongs to, and what a path or a glob is over there."""
+"""The backend of a path, and the path or glob as that backend names it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class RoutedPath:
     path: str
     """The path in that backend."""
     prefix: str | None
-    """What a path of that backend is below, with a `/` at its end; `None` for the default."""
+    """The prefix of that backend, with a `/` at its end; `None` for the default."""
 
     def outer(self, path: str) -> str:
         """Return the outer path of a path of that backend."""
@@ -32,11 +32,11 @@ class RoutedPath:
 class Routes:
     """The backends below their prefixes, and the default for every other path.
 
-    The longest prefix wins, and a prefix ends where a name ends: `/memories-old` is not below
+    The longest prefix wins, and a prefix matches whole names: `/memories-old` is not below
     `/memories/`.
 
     Raises:
-        ConfigError: A prefix does not begin with `/`, climbs, or is there twice.
+        ConfigError: A prefix does not begin with `/`, contains `..`, or occurs twice.
     """
 
     def __init__(self, default: BackendProtocol, routes: Mapping[str, BackendProtocol]) -> None:
@@ -99,7 +99,7 @@ def _tidy(path: str) -> str:
 
 
 def inner_globs(pattern: str, names: list[str]) -> list[str]:
-    """Return a glob's equivalents for a backend that has only what is below some folders.
+    """Return a glob's equivalents for a backend that has only the files below some folders.
 
     Args:
         pattern: Relative to the folder of a search; without a `/` it matches names alone.

@@ -55,15 +55,15 @@ _SEARCH_TIMEOUTS: Final = {"grep": ASYNC_GREP_TIMEOUT, "glob": ASYNC_GLOB_TIMEOU
 
 
 class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
-    """A place that runs commands, made a backend.
+    """Turn a place that runs commands into a backend.
 
     A subclass has `execute`, `upload_files`, `download_files` and `id`, and `aexecute` and
-    `aupload_files` if it is asynchronous; everything else is done with them. Each file method
-    is one command: `python3` runs a small program over there, whose arguments are base64 and
-    whose answers are JSON, so that no name and no content is ever read by a shell.
+    `aupload_files` if it is asynchronous; everything else uses them. Each file method
+    is one command: `python3` runs a small program in the sandbox, whose arguments are base64 and
+    whose answers are JSON, so that a shell never interprets a name or content.
 
-    What a command may reach, the files may: a sandbox confines, not this class. Python 3.8 or
-    newer and a POSIX shell must be there.
+    The file methods may access all that a command may: the sandbox confines them, not this class.
+    It needs Python 3.8 or newer and a POSIX shell.
 
     Example:
         ```python
@@ -166,10 +166,10 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         if len(raw_old) + len(raw_new) <= _EDIT_INLINE_MAX_BYTES:
             answer = yield from _errand(self, "edit", there, old, new, scope)
             return as_edit(answer, path, old)
-        brought = [(f"{self._scratch()}_old", raw_old), (f"{self._scratch()}_new", raw_new)]
-        if problem := (yield from _upload(self, brought)):
+        uploads = [(f"{self._scratch()}_old", raw_old), (f"{self._scratch()}_new", raw_new)]
+        if problem := (yield from _upload(self, uploads)):
             return EditResult(error=f"Error editing file '{path}': {problem}")
-        places = [self.inside(name) for name, _ in brought]
+        places = [self.inside(name) for name, _ in uploads]
         answer = yield from _errand(self, "edit_with", there, *places, scope)
         if not is_answer(answer):
             # The program removes them itself, if it gets that far.

@@ -46,11 +46,11 @@ from thalweg_agent.prompts import prompt
 class StateBackend(BlockingBackend):
     """Keeps files in the state of the agent that runs, in its channel `files`.
 
-    They are there as long as the agent's thread, and go where its checkpoints go. In an agent
-    whose state has our channel, all that run in one step, and all their subagents, work on the
-    same live files: a change is seen at once, an edit applies to what is there now, and what is
-    checkpointed is the change. In any other graph a change shows in its own task at once and
-    elsewhere after the step.
+    They exist as long as the agent's thread, and are stored with its checkpoints. In an agent
+    whose state has our channel, all calls of one step, and all their subagents, work on the
+    same live files: a change is visible at once, an edit applies to the current content, and the
+    checkpoint stores the change. In any other graph a change is visible in its own task at once
+    and elsewhere after the step.
 
     Raises:
         RuntimeError: By every method that is called outside of a step of a graph.
@@ -157,7 +157,7 @@ def _changing(path: str | None = None) -> Iterator[RunContext]:
     with at.held():
         if path is not None:
             validate_path(path)
-        if at.mine is not None and at.mine.author.ended:
+        if at.agent_files is not None and at.agent_files.author.ended:
             raise _EndedError(prompt("files_ended").render(path=path or ""))
         yield at
 

@@ -17,7 +17,7 @@ EMPTY_CONTENT_WARNING: Final = "System reminder: File exists but has empty conte
 EMPTY_OLD_STRING_ERROR: Final = (
     "Error: old_string cannot be empty. Provide the exact text to replace."
 )
-"""What an edit without `old_string` returns."""
+"""Result of an edit without `old_string`."""
 MAX_LINE_LENGTH: Final = 5000
 """Characters of a row; a longer line continues in rows of its own."""
 TOOL_RESULT_TOKEN_LIMIT: Final = 20000

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from thalweg_memory import Memory, MemoryStore
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-6"
-"""The model where none is named, as in `deepagents`."""
+"""The default model, as in `deepagents`."""
 _STEPS = 9_999
 """Effectively disables LangGraph's step limit: loops are detected, subagents have their own."""
 _NEEDED = frozenset({"FilesystemMiddleware", "SubAgentMiddleware", "ContextMiddleware"})
@@ -100,7 +100,7 @@ class Recipe:
     has_base: bool = True
     """Whether the prompt includes the base instructions; a subagent has its own prompt instead."""
     addendum: str | None = None
-    """What a fork's prompt adds to its parent's."""
+    """Text that a fork's prompt adds to its parent's."""
     background: Sequence[AsyncSubAgent] = ()
     """Subagents that run on another server."""
     profile: HarnessProfile = field(default_factory=HarnessProfile)
@@ -133,7 +133,7 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
 def stack(recipe: Recipe) -> list[Middleware]:
     """Return the middleware, outermost first, in the order of `LAYERS`."""
     backend, profile = recipe.backend, recipe.profile
-    ours: list[Middleware] = [
+    built_in: list[Middleware] = [
         TodoListMiddleware(),
         _files(recipe),
         RunContextMiddleware(),
@@ -143,24 +143,24 @@ def stack(recipe: Recipe) -> list[Middleware]:
         recipe.context,
     ]
     if recipe.memory is not None:
-        ours.append(MemoryFilesMiddleware(backend=backend, sources=recipe.memory))
+        built_in.append(MemoryFilesMiddleware(backend=backend, sources=recipe.memory))
     if recipe.user_memory is not None:
-        ours.append(_memory(recipe.user_memory, recipe.owner))
+        built_in.append(_memory(recipe.user_memory, recipe.owner))
     if recipe.skills is not None:
-        ours.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
+        built_in.append(SkillsMiddleware(backend=backend, sources=recipe.skills))
     if recipe.subagents:
-        ours.append(_subagents(recipe))
+        built_in.append(_subagents(recipe))
         if not recipe.subagent_retention.is_endless:
             kept, owner = recipe.subagent_retention, recipe.owner
-            ours.append(SubagentRetentionMiddleware(recipe.context, kept, owner=owner))
+            built_in.append(SubagentRetentionMiddleware(recipe.context, kept, owner=owner))
     if recipe.background:
-        ours.append(_background(recipe.background))
+        built_in.append(_background(recipe.background))
     if profile.excluded_tools or profile.tool_description_overrides:
         descriptions = profile.tool_description_overrides
-        ours.append(ToolProfileMiddleware(profile.excluded_tools, descriptions))
-    asked = merge_approvals(recipe.interrupt_on, interrupts(recipe.permissions, backend))
+        built_in.append(ToolProfileMiddleware(profile.excluded_tools, descriptions))
+    approvals = merge_approvals(recipe.interrupt_on, interrupts(recipe.permissions, backend))
     users = [*recipe.middleware, *profile.materialize_extra_middleware()]
-    arranged = _without_excluded(profile, arrange(ours, with_approvals(users, asked)))
+    arranged = _without_excluded(profile, arrange(built_in, with_approvals(users, approvals)))
     for one in arranged:
         if isinstance(one, SubAgentMiddleware):
             one.private_state_keys |= _private_keys(arranged, recipe.state_schema)
@@ -191,8 +191,8 @@ def _without_excluded(profile: HarnessProfile, middleware: list[Middleware]) -> 
     if needed or not names <= known:
         unknown = sorted(names - known)
         problem = f"{', '.join(needed)} cannot be removed" if needed else f"no {', '.join(unknown)}"
-        mend = f"remove some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
-        raise ProfileError("excluded_middleware", problem, mend)
+        fix = f"remove some of {', '.join(sorted(known - _NEEDED - {USERS}))}"
+        raise ProfileError("excluded_middleware", problem, fix)
     return [one for one in middleware if not profile.excludes(one)]
 
 
@@ -232,8 +232,8 @@ def _warn_of_denied_writes(recipe: Recipe, spec: SubAgent | CompiledSubAgent) ->
     if spec.get("inherit", True) and (denied := denied_writes(_rights_of(recipe), own)):
         what = f"subagent '{spec['name']}' may write {', '.join(denied)} by its own permissions"
         why = "its parent's permissions deny each write there; both must allow"
-        mend = "change its parent's, or pass inherit=False in its spec"
-        warnings.warn(f"{what}, and {why}: {mend}", stacklevel=2)
+        fix = "change its parent's, or pass inherit=False in its spec"
+        warnings.warn(f"{what}, and {why}: {fix}", stacklevel=2)
 
 
 def _private_keys(
@@ -256,13 +256,13 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
     lifted; a fork, which continues its parent's conversation, inherits all of it.
     """
     is_fork = spec.get("mode") == "fork"
-    theirs = parent.middleware if is_fork else replacing(parent.middleware).values()
+    candidates = parent.middleware if is_fork else replacing(parent.middleware).values()
     prompt_of_its_own = spec.get("system_prompt")
-    asked = approvals_of(parent.interrupt_on, parent.middleware)
+    approvals = approvals_of(parent.interrupt_on, parent.middleware)
     own = rights(spec.get("permissions", ()))
     inherits = spec.get("inherit", True)
     allowed = both(_rights_of(parent), own) if inherits else own
-    inherited = [_limited(one, allowed, is_parents=not inherits) for one in theirs]
+    inherited = [_limited(one, allowed, is_parents=not inherits) for one in candidates]
     added = [_limited(one, allowed) for one in spec.get("middleware", ())]
     stack = {one.name: one for one in (*inherited, *added)}
     return replace(
@@ -278,7 +278,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
         skills=parent.skills if is_fork else spec.get("skills"),
         memory=parent.memory if is_fork else None,
         permissions=allowed,
-        interrupt_on=merge_approvals(asked, spec.get("interrupt_on", {})),
+        interrupt_on=merge_approvals(approvals, spec.get("interrupt_on", {})),
         profile=parent.profile if is_fork else for_subagent(parent.profile),
     )
 
@@ -337,14 +337,14 @@ def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
     if isinstance(given, BaseChatModel):
         return given
     if given is None:
-        said = f"no model is named: {DEFAULT_MODEL} is used; name one"
-        warnings.warn(said, DeprecationWarning, stacklevel=3)
+        message = f"no model is named: {DEFAULT_MODEL} is used; name one"
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
     name = DEFAULT_MODEL if given is None else given
     try:
         model = init_chat_model(name)
     except (ImportError, ValueError) as problem:
-        mend = "pass a chat model, or 'provider:model' with the provider's package installed"
-        raise ConfigError("model", f"{name!r} cannot be had: {problem}", mend) from problem
+        fix = "pass a chat model, or 'provider:model' with the provider's package installed"
+        raise ConfigError("model", f"{name!r} cannot be had: {problem}", fix) from problem
     return model
 
 

@@ -87,7 +87,7 @@ def create_deep_agent(
             list of paths with one memory among them.
         permissions: Rules for files; the first match decides. They apply to subagents, which can
             only restrict them further.
-        backend: Where files are: the agent's state by default. One that can run commands
+        backend: Where files are stored: the agent's state by default. One that can run commands
             (`LocalShellBackend`, a sandbox) adds `execute`.
         interrupt_on: Tools that a person has to approve, in subagents as well.
         response_format: The structured answer to return at the end.
@@ -104,7 +104,7 @@ def create_deep_agent(
         archive: Where threads are stored in full: an archive or its address; see
             `ContextMiddleware`.
         owner: The owner of threads and memory, or a function that returns it for a run's config.
-        state: What the graph's state keeps of a thread; see `ContextMiddleware`.
+        state: The part of a thread that the graph's state keeps; see `ContextMiddleware`.
         profile: Differences from the standard agent: a `HarnessProfile`, or a mapping of
             `HarnessProfileConfig`. It applies to subagents, too.
         max_delegations: Most calls of `task` in one run; a further call starts nothing and returns
@@ -194,8 +194,8 @@ def _split_memory(
         return None, None
     if isinstance(given, str):
         problem = f"{given!r} is ambiguous: a path or an address"
-        mend = "pass [path] for a file, open_memory(address) for a memory"
-        raise ConfigError("memory", problem, mend)
+        fix = "pass [path] for a file, open_memory(address) for a memory"
+        raise ConfigError("memory", problem, fix)
     each: Iterable[str | MemoryStore | Memory] = given if isinstance(given, Sequence) else (given,)
     files = [one for one in each if isinstance(one, str)]
     users = [one for one in each if not isinstance(one, str)]

@@ -45,13 +45,13 @@ LAYERS = (
 _NAMES = [layer.name for layer in LAYERS]
 
 
-def arrange(ours: Iterable[Middleware], users: Sequence[Middleware]) -> list[Middleware]:
+def arrange(built_in: Iterable[Middleware], users: Sequence[Middleware]) -> list[Middleware]:
     """Return middleware in order; a user's with the name of a built-in one replaces it.
 
     Returns:
         Outermost first, as `create_agent` takes them.
     """
-    named = {one.name: one for one in ours}
+    named = {one.name: one for one in built_in}
     named |= replacing(users)
     others = [one for one in users if one.name not in _NAMES]
     return [

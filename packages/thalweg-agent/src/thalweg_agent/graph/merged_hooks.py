@@ -26,18 +26,18 @@ _MESSAGES: Final = "messages"
 
 
 def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
-    """Have neighbours of ours run their hooks in one step: the step of the first to run.
+    """Merge the hooks of adjacent middleware of ours into one step: the step of the first to run.
 
-    Neighbours are those with no other middleware's hook between theirs. Middleware of users keeps
-    its own steps, and so does a hook that may jump to another step. A hook sees the state as the
-    hooks before it left it: messages are reduced as `add_messages` does, and any other key is
-    what was written last.
+    Middleware is adjacent if no other's hook is between the two. Middleware of users keeps
+    its own steps, and so does a hook that may jump to another step. A hook sees the state after the
+    hooks before it: messages are reduced as `add_messages` does, and any other key has the
+    value written last.
 
     Args:
         middleware: Outermost first.
 
     Returns:
-        The same, in the same order; what changes is a copy. The arguments stay as they are.
+        The same, in the same order; changed ones are copies. The arguments are not modified.
     """
     merged = list(middleware)
     for hook, places in (
@@ -57,11 +57,13 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
 def _neighbours(
     middleware: Sequence[Middleware], hook: str, places: Sequence[int]
 ) -> Iterator[list[int]]:
-    """Yield the places of hooks that run one behind the other, two or more at a time."""
+    """Yield groups of two or more adjacent hooks, by their places."""
     having = [place for place in places if _has(middleware[place], hook)]
-    for is_ours, group in groupby(having, lambda place: _is_mergeable(middleware[place], hook)):
+    for is_mergeable, group in groupby(
+        having, lambda place: _is_mergeable(middleware[place], hook)
+    ):
         found = list(group)
-        if is_ours and len(found) > 1:
+        if is_mergeable and len(found) > 1:
             yield found
 
 
@@ -118,7 +120,7 @@ class _Merged:
     changes: dict[str, Any] = field(default_factory=dict)
 
     def add(self, update: Update) -> None:
-        """Apply what a hook returned: messages are reduced, any other key is replaced."""
+        """Apply the update of a hook: messages are reduced, any other key is replaced."""
         update = update or {}
         shown, together = update, update
         if _MESSAGES in update:

@@ -70,12 +70,12 @@ def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
     """
     if given is None:
         return ContextPolicy(summarize=False)
-    asked = "summarize" in given.model_fields_set
-    return given if asked else given.model_copy(update={"summarize": False})
+    is_explicit = "summarize" in given.model_fields_set
+    return given if is_explicit else given.model_copy(update={"summarize": False})
 
 
 def small_memory(window: int, given: MemorySettings | None = None) -> MemorySettings:
-    """Limit what a run gets from a memory to a share of the window."""
+    """Limit a memory's additions to a run to a share of the window."""
     settings = given or MemorySettings()
     most = max(_LEAST_MEMORY, window // MEMORY_SHARE)
     if settings.max_injection_tokens <= most:

@@ -57,7 +57,7 @@ def build_small(
     `calls` is whether the model is offered built-in tools; `others` are for `create_agent`.
     """
     files = StateBackend() if backend is None else as_backend(backend)
-    ours: list[Middleware] = [
+    built_in: list[Middleware] = [
         RunContextMiddleware(backend=files, uploads=UPLOADS if backend else None),
         PatchToolCallsMiddleware(),
         LoopMiddleware(),
@@ -66,12 +66,12 @@ def build_small(
         *([_files(files, permissions)] if calls else []),
         *([] if memory is None else [memory]),
     ]
-    asked = merge_approvals(interrupt_on, interrupts(permissions, files))
+    approvals = merge_approvals(interrupt_on, interrupts(permissions, files))
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         tools,
         system_prompt=system_prompt or prompt("small_agent" if calls else "small_agent_plain").text,
-        middleware=merge_hooks(arrange(ours, with_approvals((), asked))),
+        middleware=merge_hooks(arrange(built_in, with_approvals((), approvals))),
         state_schema=DeepAgentState,
         **others,
     )
@@ -111,8 +111,8 @@ def small_context(
     read_back = cast("Callable[..., str]", cast("StructuredTool", whole).func)
     most = window // RECALLED_SHARE
 
-    def recall(runtime: ToolRuntime[Any, Any], **asked: Any) -> str:  # noqa: ANN401 (a model's)
-        return read_back(runtime=runtime, **asked, max_tokens=most)
+    def recall(runtime: ToolRuntime[Any, Any], **arguments: Any) -> str:  # noqa: ANN401 (a model's)
+        return read_back(runtime=runtime, **arguments, max_tokens=most)
 
     texts = {"query": {"type": "string"}, "handle": {"type": "string"}}
     middleware.tools = [

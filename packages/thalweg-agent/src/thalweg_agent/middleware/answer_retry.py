@@ -76,10 +76,10 @@ class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[A
 
     def call(self, request: ModelRequest[Any]) -> Flow[ModelResponse[Any]]:
         """Ask until there is an answer that can be used."""
-        asked = _RetriedTurn(request, self.tries)
+        turn = _RetriedTurn(request, self.tries)
         while True:
-            response: ModelResponse[Any] = yield Send(asked.request)
-            settled = asked.settle(response)
+            response: ModelResponse[Any] = yield Send(turn.request)
+            settled = turn.settle(response)
             if settled is not None:
                 return settled
 
@@ -98,11 +98,11 @@ class _RetriedTurn:
         k = next((k for k, m in enumerate(response.result) if isinstance(m, AIMessage)), None)
         if k is None or response.structured_response is not None:
             return self._with(response, *response.result)
-        said = response.result[k]
-        assert isinstance(said, AIMessage)  # noqa: S101 (it was looked for)
-        if said.invalid_tool_calls or any(not call["id"] for call in said.tool_calls):
-            return self._mend(response, k, _identified(said, self._taken()))
-        if not is_empty(said):
+        answer = response.result[k]
+        assert isinstance(answer, AIMessage)  # noqa: S101 (it was looked for)
+        if answer.invalid_tool_calls or any(not call["id"] for call in answer.tool_calls):
+            return self._repair(response, k, _identified(answer, self._taken()))
+        if not is_empty(answer):
             return self._with(response, *response.result)
         if self.is_nudged:
             end = last_words(prompt("empty_end").render(), "empty")
@@ -111,25 +111,25 @@ class _RetriedTurn:
         self._go_on(note(prompt("empty_answer").render()))
         return None
 
-    def _mend(
-        self, response: ModelResponse[Any], k: int, said: AIMessage
+    def _repair(
+        self, response: ModelResponse[Any], k: int, answer: AIMessage
     ) -> ModelResponse[Any] | None:
         """Answer calls that cannot be parsed; return `None` to retry if no other call remains."""
-        errors = [_error(call, said, self.request.tools) for call in said.invalid_tool_calls]
+        errors = [_error(call, answer, self.request.tools) for call in answer.invalid_tool_calls]
         before, after = response.result[:k], response.result[k + 1 :]
-        if said.tool_calls:
-            return self._with(response, *before, said, *errors, *after)
+        if answer.tool_calls:
+            return self._with(response, *before, answer, *errors, *after)
         self.broken += 1
         if self.broken >= self.tries:
             end = last_words(prompt("broken_calls_end").render(tries=self.broken), "broken")
-            return self._with(response, *before, said, *errors, *after, end)
-        self._go_on(*before, said, *errors, *after)
+            return self._with(response, *before, answer, *errors, *after, end)
+        self._go_on(*before, answer, *errors, *after)
         return None
 
     def _taken(self) -> set[str]:
         """List the ids of calls that were made before: a server may count from 0 every time."""
-        said = [m for m in self.request.messages if isinstance(m, AIMessage)]
-        calls = [c for m in said for c in (*m.tool_calls, *m.invalid_tool_calls)]
+        answers = [m for m in self.request.messages if isinstance(m, AIMessage)]
+        calls = [c for m in answers for c in (*m.tool_calls, *m.invalid_tool_calls)]
         return {call["id"] for call in calls if call["id"]}
 
     def _go_on(self, *messages: BaseMessage) -> None:
@@ -163,7 +163,7 @@ def is_empty(message: AIMessage) -> bool:
     return kinds <= {"text", *_SILENT}
 
 
-def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
+def _identified(answer: AIMessage, taken: set[str]) -> AIMessage:
     """Return a message whose calls all have their own ids, without which none can be answered."""
 
     def named(call: Any) -> Any:  # noqa: ANN401 (either kind of LangChain's calls)
@@ -172,32 +172,32 @@ def _identified(said: AIMessage, taken: set[str]) -> AIMessage:
             return call
         return {**call, "id": f"call_{uuid4().hex}"}
 
-    return said.model_copy(
+    return answer.model_copy(
         update={
-            "id": said.id or str(uuid4()),
-            "tool_calls": [named(call) for call in said.tool_calls],
-            "invalid_tool_calls": [named(call) for call in said.invalid_tool_calls],
+            "id": answer.id or str(uuid4()),
+            "tool_calls": [named(call) for call in answer.tool_calls],
+            "invalid_tool_calls": [named(call) for call in answer.invalid_tool_calls],
         }
     )
 
 
 def _error(
-    call: InvalidToolCall, said: AIMessage, tools: Sequence[BaseTool | dict[str, Any]]
+    call: InvalidToolCall, answer: AIMessage, tools: Sequence[BaseTool | dict[str, Any]]
 ) -> ToolMessage:
-    """Return the error result of a call: what is wrong with it, and the valid arguments."""
+    """Return the error result of a call: the problem, and the valid arguments."""
     name = call["name"] or "unknown"
     text = prompt("broken_call").render(
-        name=name, problem=_problem(call, said), takes=takes(name, tools)
+        name=name, problem=_problem(call, answer), takes=takes(name, tools)
     )
     return ToolMessage(
         text, id=str(uuid4()), name=name, tool_call_id=call["id"] or "", status="error"
     )
 
 
-def _problem(call: InvalidToolCall, said: AIMessage) -> str:
+def _problem(call: InvalidToolCall, answer: AIMessage) -> str:
     written = call["args"] or ""
-    told = said.response_metadata
-    if {told.get("finish_reason"), told.get("stop_reason")} & _CUT:
+    metadata = answer.response_metadata
+    if {metadata.get("finish_reason"), metadata.get("stop_reason")} & _CUT:
         return (
             f"the answer reached its limit and the arguments end after {len(written)} "
             "characters, so write less in one call"
@@ -211,7 +211,7 @@ def _problem(call: InvalidToolCall, said: AIMessage) -> str:
 
 
 def explained(result: ToolResult, request: ToolCallRequest) -> ToolResult:
-    """Add the tool's arguments to a result in which LangGraph refused the given ones."""
+    """Add the tool's arguments to a result in which LangGraph refused those of the call."""
     if not isinstance(result, ToolMessage) or result.status != "error" or request.tool is None:
         return result
     if not isinstance(result.content, str) or not result.content.startswith(_INVOCATION):
@@ -220,5 +220,7 @@ def explained(result: ToolResult, request: ToolCallRequest) -> ToolResult:
     problems = problems_of(request.tool, call["args"])
     if not problems:  # the tool itself checked something else
         return result
-    said = prompt("wrong_arguments").render(name=call["name"], problem="\n".join(problems))
-    return result.model_copy(update={"content": f"{said}\n{takes(call['name'], [request.tool])}"})
+    explanation = prompt("wrong_arguments").render(name=call["name"], problem="\n".join(problems))
+    return result.model_copy(
+        update={"content": f"{explanation}\n{takes(call['name'], [request.tool])}"}
+    )

@@ -64,7 +64,7 @@ class CheckedApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     """LangChain's `HumanInTheLoopMiddleware`, with a check when a call is executed.
 
     A call whose result is in the state already (a person rejected it, or answered in its place)
-    keeps that result. A call that needs approval gets an error if nobody reviewed it.
+    keeps that result. A call that needs approval gets an error if no one reviewed it.
     """
 
     state_schema: Any = _with_review(HumanInTheLoopMiddleware.state_schema)
@@ -164,8 +164,8 @@ def merge_approvals(parent: Approvals, child: Approvals) -> dict[str, Approval]:
         >>> merge_approvals({"execute": True}, {"execute": False, "write_file": True})
         {'execute': True, 'write_file': True}
     """
-    merged: dict[str, Approval] = dict(_asked(parent))
-    for name, own in _asked(child).items():
+    merged: dict[str, Approval] = dict(_required(parent))
+    for name, own in _required(child).items():
         if name in merged:
             merged[name] = _both(_config(merged[name]), _config(own))
         else:
@@ -173,7 +173,7 @@ def merge_approvals(parent: Approvals, child: Approvals) -> dict[str, Approval]:
     return merged
 
 
-def _asked(approvals: Approvals) -> dict[str, Approval]:
+def _required(approvals: Approvals) -> dict[str, Approval]:
     """Drop tools that need no approval; raise for a rule without decisions."""
     names = HumanInTheLoopMiddleware(dict(approvals)).interrupt_on
     return {name: approvals[name] for name in names}
@@ -187,9 +187,11 @@ def _config(approval: Approval) -> InterruptOnConfig:
 
 def _both(parent: InterruptOnConfig, child: InterruptOnConfig) -> InterruptOnConfig:
     """Ask where either asks; the parent's words go first."""
-    mine, theirs = parent["allowed_decisions"], child["allowed_decisions"]
+    parent_decisions, child_decisions = parent["allowed_decisions"], child["allowed_decisions"]
     both: InterruptOnConfig = {**child, **parent}
-    both["allowed_decisions"] = [each for each in mine if each in theirs] or list(mine)
+    both["allowed_decisions"] = [
+        each for each in parent_decisions if each in child_decisions
+    ] or list(parent_decisions)
     both.pop("when", None)
     if "when" in parent and "when" in child:
         both["when"] = _either(parent["when"], child["when"])
@@ -205,7 +207,7 @@ def _either(
 def approvals_of(
     interrupt_on: Approvals | None, middleware: Sequence[Middleware] = ()
 ) -> dict[str, Approval]:
-    """Collect what an agent is asked about: by its argument, and by middleware of the user's.
+    """Collect the tools that need approval: by the argument, and by middleware of the user's.
 
     Example:
         >>> asking = HumanInTheLoopMiddleware({"execute": True})

@@ -94,7 +94,7 @@ class ListAsyncTasksSchema(BaseModel):
 
 
 class AsyncSubAgentState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The middleware's part of an agent's state."""
 
     async_tasks: NotRequired[Annotated[dict[str, AsyncTask], merge_tasks]]
 
@@ -120,9 +120,9 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         wake: Called with the parent's thread id and the message when a task ends after the parent's
             run has ended, to start a run with that message: `lambda thread, text:
             agent.invoke({"messages": text}, config_of(thread))`. It runs in a thread of its own,
-            and is retried with backoff where it raises. `None`: the next run of the parent reports
+            and is retried with backoff if it raises. `None`: the next run of the parent reports
             the task.
-        poll_s: Seconds between two looks at a task.
+        poll_s: Seconds between two checks of a task.
         wake_store: A SQLite file with the threads to wake: after a crash the next process that
             opens the file wakes them, `3 * poll_s` seconds later at the earliest. Several processes
             of one machine may share it. `None`: they are in this process alone. Create such a
@@ -151,8 +151,8 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         super().__init__()
         self._specs = _checked(async_subagents)
         if wake is None and wake_store is not None:
-            mend = "pass wake, too: it starts a run of the parent's thread"
-            raise AsyncSubAgentError("wake_store", "no function resumes a thread", mend)
+            fix = "pass wake, too: it starts a run of the parent's thread"
+            raise AsyncSubAgentError("wake_store", "no function resumes a thread", fix)
         self._remotes: dict[str, Remote] = {}
         self._looked: dict[str, float] = {}
         self._poll_s = poll_s
@@ -305,7 +305,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         if self._waker is None:
             return None
         if thread := _thread_of(config):
-            self._waker.run_began(thread)
+            self._waker.run_started(thread)
         plan = plan_wake(state["messages"], state.get("async_tasks") or {})
         if plan is None:
             return None
@@ -422,8 +422,8 @@ def _checked(specs: Sequence[AsyncSubAgent]) -> dict[str, AsyncSubAgent]:
     for spec in specs:
         if not is_elsewhere(spec):
             problem = f"{spec['name']!r} has no address"
-            mend = "pass 'client', a ThalwegClient, or 'graph_id' and 'url'"
-            raise AsyncSubAgentError("async_subagents", problem, mend)
+            fix = "pass 'client', a ThalwegClient, or 'graph_id' and 'url'"
+            raise AsyncSubAgentError("async_subagents", problem, fix)
     return named
 
 

@@ -47,15 +47,15 @@ def _retold(tool: Tool, visible: frozenset[str], made: dict[tuple[str, str], Bas
     name = tool_name(tool)
     if name not in _OF_OTHERS:
         return tool
-    told = tool.get("description") if isinstance(tool, dict) else tool.description
-    wanted = described(name, visible)
-    if told == wanted or told not in _VARIANTS:
+    current = tool.get("description") if isinstance(tool, dict) else tool.description
+    expected = described(name, visible)
+    if current == expected or current not in _VARIANTS:
         return tool
     if isinstance(tool, dict):
-        return {**tool, "description": wanted}
-    key = (name, wanted)
+        return {**tool, "description": expected}
+    key = (name, expected)
     if key not in made:
-        made[key] = tool.model_copy(update={"description": wanted})
+        made[key] = tool.model_copy(update={"description": expected})
     return made[key]
 
 
@@ -77,7 +77,7 @@ def shell_paths(backend: BackendProtocol) -> str:
 
 
 def _host(default: BackendProtocol, at: BackendProtocol) -> str | None:
-    """Find where the files of a backend are for the shell of another."""
+    """Return the folder of a backend's files as another backend's shell sees it, or `None`."""
     if not (isinstance(default, LocalShellBackend) and isinstance(at, FilesystemBackend)):
         return None
     return str(at.cwd) if at.virtual_mode else "/"

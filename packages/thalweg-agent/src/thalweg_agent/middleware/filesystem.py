@@ -261,7 +261,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
 
     @property
     def rights(self) -> Rights:
-        """What the agent may touch."""
+        """The agent's rights to paths."""
         return self._access.rights
 
     def with_permissions(self, permissions: Permissions) -> "FilesystemMiddleware":
@@ -281,7 +281,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         _check_rights(given, self.backend)
         samples_video = video_dependencies_available()
         self._access = Access(given, self.backend)
-        desk = FileToolContext(
+        context = FileToolContext(
             backend=shared(self.backend),
             access=self._access,
             slots=self._slots,
@@ -294,7 +294,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         )
         self.tools = [
             file_tool(
-                desk,
+                context,
                 name,
                 self._descriptions.get(name)
                 or described(name, self._enabled, samples_video=samples_video),
@@ -310,14 +310,14 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         """Show the supported tools, and the paths of offloaded long messages."""
         request, tagged = yield of_backend(self._prepared(request), self.backend, self._slots)
         try:
-            return _told((yield Send(request)), tagged)
+            return _with_changes((yield Send(request)), tagged)
         except ModelInvalidRequestError:
-            said = without_media(request.messages)
-            if not said:
+            replacements = without_media(request.messages)
+            if not replacements:
                 raise
-        messages = [said.get(n, message) for n, message in enumerate(request.messages)]
+        messages = [replacements.get(n, message) for n, message in enumerate(request.messages)]
         smaller = request.override(messages=messages)
-        return _told((yield Send(smaller)), [*tagged, *said.values()])
+        return _with_changes((yield Send(smaller)), [*tagged, *replacements.values()])
 
     def _prepared(self, request: ModelRequest[Any]) -> Steps[tuple[ModelRequest[Any], Messages]]:
         """Return the prepared request, and the messages of the state that changed."""
@@ -350,8 +350,8 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         parts = [prompt("files").text if own is None else own]
         if any(tool_name(tool) == "execute" for tool in tools):
             parts.append(shell_paths(self.backend))
-        told = "\n\n".join(filter(None, parts)).strip()
-        return with_text(request, told) if told else request
+        text = "\n\n".join(filter(None, parts)).strip()
+        return with_text(request, text) if text else request
 
     def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Run a call, offload a long result, and report what other agents changed meanwhile."""
@@ -368,7 +368,7 @@ def _is_filed(message: HumanMessage) -> bool:
     return FILED in message.additional_kwargs
 
 
-def _told(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
+def _with_changes(response: ModelResponse[Any], changed: Sequence[AnyMessage]) -> Response:
     if not changed:
         return response
     command: Command[Any] = Command(update={"messages": list(changed)})
@@ -399,5 +399,5 @@ def _check_rights(given: Rights, backend: BackendProtocol) -> None:
     if given and supports_execution(backend) and not below_routes(given, backend):
         what = "FilesystemMiddleware does not yet support permissions with backends that execute"
         problem = "a command of the execute tool could touch what the rules deny"
-        mend = "drop the rules, use a backend without a shell, or limit them to routes"
-        raise UnsupportedRuleError(what, problem, mend)
+        fix = "drop the rules, use a backend without a shell, or limit them to routes"
+        raise UnsupportedRuleError(what, problem, fix)

@@ -38,7 +38,7 @@ RESULT_CHARS = 400
 
 
 class LoopState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The middleware's part of an agent's state."""
 
     thalweg_trail: NotRequired[Annotated[Trail, PrivateStateAttr]]
 
@@ -49,7 +49,7 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
     The warning is part of the next request, after the results, and remains in the thread: calls and
     results are not separated, and the prefix of the request does not change. The run ends instead
     of a model call, when all calls are answered: the last message of the run is an answer that
-    names what was repeated, with `response_metadata["thalweg_ended"] == "loop"`.
+    names the repeated calls, with `response_metadata["thalweg_ended"] == "loop"`.
 
     Counts are per run; the next run starts at zero.
 
@@ -73,9 +73,9 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
         super().__init__()
         if not 2 <= warn_at < stop_at:  # noqa: PLR2004 (the second time is the first that repeats)
             problem = f"the warning comes at {warn_at} and the end at {stop_at}"
-            mend = "warn at 2 or later, and end later than that"
+            fix = "warn at 2 or later, and end later than that"
             what = "warn_at, stop_at"
-            raise ConfigError(what, problem, mend)
+            raise ConfigError(what, problem, fix)
         self.warn_at, self.stop_at, self.exempt = warn_at, stop_at, frozenset(exempt)
 
     def call(self, request: ModelRequest[Any]) -> Flow[Response]:
@@ -107,8 +107,8 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
         return note(prompt("loop_warning").render(calls=turn.names, times=times, left=left))
 
     def _end(self, turn: "CallsWithResults", times: int) -> AIMessage:
-        said = prompt("loop_end").render(calls=turn.names, times=times, result=turn.last_result)
-        return last_words(said, "loop")
+        text = prompt("loop_end").render(calls=turn.names, times=times, result=turn.last_result)
+        return last_words(text, "loop")
 
 
 def _with_trail(response: ModelResponse[Any], trail: Trail) -> ExtendedModelResponse[Any]:
@@ -134,8 +134,8 @@ class CallsWithResults:
     @property
     def last_result(self) -> str:
         """The beginning of the last result."""
-        said = self.pairs[-1][1].text.strip() or "(empty)"
-        return said if len(said) <= RESULT_CHARS else f"{said[:RESULT_CHARS]}…"
+        text = self.pairs[-1][1].text.strip() or "(empty)"
+        return text if len(text) <= RESULT_CHARS else f"{text[:RESULT_CHARS]}…"
 
 
 def last_turn(messages: Sequence[AnyMessage]) -> CallsWithResults | None:
@@ -153,8 +153,8 @@ def last_turn(messages: Sequence[AnyMessage]) -> CallsWithResults | None:
 
 
 def _digest(call: ToolCall, result: ToolMessage) -> str:
-    said = [call["name"], call["args"], result.status, result.content]
-    text = json.dumps(said, sort_keys=True, default=str)
+    parts = [call["name"], call["args"], result.status, result.content]
+    text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -185,5 +185,5 @@ def repeats(trail: Sequence[Sequence[str]]) -> list[int]:
 
 def streak(counts: Sequence[int]) -> Sequence[int]:
     """Take the turns since something new came, that one included."""
-    began = max(k for k, count in enumerate(counts) if count == 1)
-    return counts[began:]
+    start = max(k for k, count in enumerate(counts) if count == 1)
+    return counts[start:]

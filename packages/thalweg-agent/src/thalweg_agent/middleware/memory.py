@@ -217,7 +217,7 @@ def _read_again(
 
 
 def _edits(path: str, messages: Sequence[AnyMessage]) -> Iterator[tuple[str, str, bool]]:
-    """List what the agent itself replaced in a file, as far as the conversation shows it."""
+    """Yield the agent's own replacements in a file, as far as the conversation contains them."""
     done = {
         message.tool_call_id
         for message in messages

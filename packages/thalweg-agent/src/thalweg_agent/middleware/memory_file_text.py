@@ -41,7 +41,7 @@ def write_memory(
 
 
 def share(needs: Mapping[str, int], room: int) -> dict[str, int]:
-    """Share tokens fairly: what one file does not need of an equal part goes to the others.
+    """Share tokens fairly: the unused rest of one file's equal part is split among the others.
 
     Example:
         >>> share({"a": 10, "b": 500, "c": 900}, 300)

@@ -46,7 +46,7 @@ class PatchToolCallsMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Put the messages of the state in order; nothing changes where they are."""
+        """Put the messages of the state in order; messages in order are not changed."""
         del runtime
         messages = state["messages"]
         made = patched(messages)
@@ -98,14 +98,14 @@ def _calls(message: AIMessage) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _result(uid: str, kind: str, name: str) -> ToolMessage:
-    said = prompt(kind).render(name=name, id=uid)
-    return ToolMessage(said, name=name, tool_call_id=uid, status="error")
+    text = prompt(kind).render(name=name, id=uid)
+    return ToolMessage(text, name=name, tool_call_id=uid, status="error")
 
 
 def _as_note(result: ToolMessage) -> HumanMessage:
     heading = engine_prompt("stray_result").render(name=result.name or "a tool")
-    said = result.content
-    blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
+    content = result.content
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return HumanMessage(
         content=cast("list[str | dict[str, Any]]", [{"type": "text", "text": heading}, *blocks]),
         id=result.id,

@@ -1,4 +1,4 @@
-"""What an agent may touch, and which calls wait for a human because of it."""
+"""Rules for the paths of an agent, and the calls that wait for a human because of them."""
 
 from collections.abc import Callable
 
@@ -52,7 +52,7 @@ def interrupts(
         backend: Resolves links, so that another name of a path waits, too.
     """
     access = Access(rights(permissions), _ANY if backend is None else backend)
-    asks: dict[str, tuple[FilesystemOperation, When]] = {
+    conditions: dict[str, tuple[FilesystemOperation, When]] = {
         "ls": ("read", when_looked_in(access, "read", "path")),
         "read_file": ("read", when_touched(access, "read")),
         "write_file": ("write", when_touched(access, "write")),
@@ -63,7 +63,7 @@ def interrupts(
     }
     return {
         tool: InterruptOnConfig(allowed_decisions=list(ALL), when=when)
-        for tool, (operation, when) in asks.items()
+        for tool, (operation, when) in conditions.items()
         if access.rights.patterns("interrupt", operation)
     }
 
@@ -91,7 +91,9 @@ def when_looked_in(
     argument: str,
     pattern_argument: str | None = None,
 ) -> When:
-    """Return a condition: a rule requires approval of anything in a folder, or none is given.
+    """Return a condition that is true if a rule requires approval of anything in a folder.
+
+    Without a folder in the call, it is true if there is any such rule for the operation.
 
     Args:
         access: The rules.

@@ -24,19 +24,19 @@ def clash(request: ToolCallRequest) -> ToolMessage | None:
     path = _changed(call["name"], call["args"])
     if path is None:
         return None
-    for earlier in asked_beside(request.state):
+    for earlier in latest_calls(request.state):
         if earlier["id"] == call["id"]:
             return None
         if _changed(earlier["name"], earlier["args"]) == path and (
             _WHOLE & {earlier["name"], call["name"]}
         ):
-            told = prompt("clash").render()
+            text = prompt("clash").render()
             name, call_id = call["name"], call["id"] or ""
-            return ToolMessage(told, name=name, tool_call_id=call_id, status="error")
+            return ToolMessage(text, name=name, tool_call_id=call_id, status="error")
     return None
 
 
-def asked_beside(state: object) -> Sequence[Mapping[str, Any]]:
+def latest_calls(state: object) -> Sequence[Mapping[str, Any]]:
     """List the calls of the model's newest answer."""
     messages = state.get("messages", []) if isinstance(state, Mapping) else []
     last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
@@ -59,7 +59,7 @@ def without_media(messages: Sequence[AnyMessage]) -> dict[int, AnyMessage]:
     Returns:
         The replacements of those messages, by their positions.
     """
-    said: dict[int, AnyMessage] = {}
+    replacements: dict[int, AnyMessage] = {}
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if isinstance(message, AIMessage):
@@ -69,6 +69,6 @@ def without_media(messages: Sequence[AnyMessage]) -> dict[int, AnyMessage]:
             and message.name == "read_file"
             and any(block["type"] in _MEDIA for block in message.content_blocks)
         ):
-            told = prompt("media_rejected").text
-            said[position] = message.model_copy(update={"content": told})
-    return dict(sorted(said.items()))
+            text = prompt("media_rejected").text
+            replacements[position] = message.model_copy(update={"content": text})
+    return dict(sorted(replacements.items()))

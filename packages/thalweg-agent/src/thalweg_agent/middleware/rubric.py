@@ -24,9 +24,9 @@ from thalweg.errors import ConfigError
 from thalweg_agent.prompts import prompt
 
 GraderVerdict = Literal["satisfied", "needs_revision", "failed"]
-"""What a grader decides; `failed`: the rubric itself cannot be judged."""
+"""Verdict of a grader; `failed`: the rubric itself cannot be judged."""
 RubricResult = GraderVerdict | Literal["max_iterations_reached", "grader_error"]
-"""What an evaluation ends in; all but `needs_revision` end the grading."""
+"""Outcome of an evaluation; all but `needs_revision` end the grading."""
 RUBRIC_GRADER_MESSAGE_SOURCE: Final = "rubric_grader"
 """`lc_source` in `additional_kwargs` of the messages that send work back."""
 GRADER_SYSTEM_PROMPT: Final = prompt("rubric_grader").text
@@ -57,7 +57,7 @@ CriterionEval = Annotated[CriterionPass | CriterionFail, Discriminator("passed")
 
 
 class GraderResponse(BaseModel):
-    """What a grader answers.
+    """The answer of a grader.
 
     Raises:
         ValueError: The result contradicts the verdicts on the criteria.
@@ -108,15 +108,15 @@ class RubricSettingError(ConfigError, ValueError):
 
 
 class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
-    """Grade the work of an agent when it ends, and let it go on while a criterion fails.
+    """Grade the work of an agent when it ends, and continue the run while a criterion fails.
 
     A run whose state has a `rubric` ends when a grader is satisfied, when it cannot judge, when it
     fails, or after `max_iterations` evaluations; the answer is the agent's last in each case. An
     evaluation is also a custom stream event of type `rubric_evaluation`.
 
     Args:
-        model: Grades.
-        tools: What the grader may check with.
+        model: The grader's model.
+        tools: Tools with which the grader may check the work.
         system_prompt: Instructions to the grader, in place of ours.
         max_iterations: Evaluations of one piece of work at most.
         on_evaluation: Called with each evaluation.
@@ -179,10 +179,12 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
         """Grade, and send the work back if a criterion fails."""
         if not state.get("rubric"):
             return None
-        asked = state, state.get("_rubric_iterations", 0)
+        arguments = state, state.get("_rubric_iterations", 0)
         graded: GraderResponse | Exception
         try:
-            graded = yield Either(partial(self._grade, *asked), partial(self._agrade, *asked))
+            graded = yield Either(
+                partial(self._grade, *arguments), partial(self._agrade, *arguments)
+            )
         except Exception as problem:  # noqa: BLE001  # whatever a provider raises ends the grading
             graded = problem
         return self._decided(state, runtime, graded)
@@ -245,7 +247,7 @@ def plan_evaluation(
 
 
 def revision_message(evaluation: RubricEvaluation) -> HumanMessage:
-    """Return the message that sends work back, with what is missing."""
+    """Return the message that sends work back, with the failed criteria."""
     gaps = [
         f"- {criterion['name']}: {criterion['gap']}"
         for criterion in evaluation["criteria"]

@@ -54,7 +54,7 @@ def merge_images(
 
 
 class RunContextState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The middleware's part of an agent's state."""
 
     _run_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """The run's date and first message, and the reminders that are still sent."""
@@ -75,7 +75,7 @@ class RunContextMiddleware(ModelCallFlow, AgentMiddleware[RunContextState, Any, 
     Args:
         backend: The backend of the uploaded files.
         uploads: Their folder; `None`, the default, lists none.
-        place: Returns where the user is, from a run's config; empty if unknown.
+        place: Returns the user's location from a run's config; empty if unknown.
         today: Returns the current date; that of this machine's clock by default. `None`: no date.
 
     Example:
@@ -145,7 +145,7 @@ class _Call:
         return cls(request, inserts, reminders, now, uid)
 
     def settle(self, response: ModelResponse[Any]) -> Response:
-        """Return the response with what the state is to keep of the call."""
+        """Return the response with an update of the record of the call in the state."""
         sent = [one for one in self.reminders if one.before in self.inserts.shown]
         live = [*map(_plain, sent)]
         after = {DATE: self.now.date, PLACE: self.now.place, "uid": self.uid, "live": live}
@@ -156,7 +156,7 @@ class _Call:
 
 
 def _before(request: ModelRequest[Any]) -> Mapping[str, Any]:
-    """Return what the state keeps of the last call."""
+    """Return the record of the last call in the state."""
     before: Mapping[str, Any] = request.state.get(CHANNEL) or {}  # type: ignore[assignment]
     return before
 
@@ -170,9 +170,11 @@ def _known(request: ModelRequest[Any]) -> Surroundings | None:
 
 
 def _begins_with(request: ModelRequest[Any]) -> str:
-    """Return the id of the newest message of the user; empty where there is none."""
-    said = (one for one in reversed(request.state["messages"]) if isinstance(one, HumanMessage))
-    return next((one.id or "" for one in said if not is_note(one)), "")
+    """Return the id of the user's newest message, or an empty text if there is none."""
+    user_messages = (
+        one for one in reversed(request.state["messages"]) if isinstance(one, HumanMessage)
+    )
+    return next((one.id or "" for one in user_messages if not is_note(one)), "")
 
 
 def _file(info: FileInfo) -> str:

@@ -49,7 +49,7 @@ class SummarizationMiddleware(ContextMiddleware):
         owner: The owner of the threads; see `ContextMiddleware`.
         others: Further arguments of `ContextMiddleware`; those of Deep Agents are accepted and
             ignored: `backend`, `history_path_prefix` and `truncate_args_settings`. The archive
-            holds what is compacted.
+            holds the compacted messages.
 
     Raises:
         ConfigError: A size is invalid.
@@ -86,7 +86,7 @@ class SummarizationMiddleware(ContextMiddleware):
         }
         given = {name: value for name, value in section.items() if value is not None}
         self.policy = ContextPolicy.from_mapping(given)
-        """What the arguments amount to."""
+        """The policy that the arguments describe."""
         super().__init__(self.policy, archive=archive, owner=owner, summarizer=model)
 
 
@@ -99,13 +99,13 @@ def create_summarization_middleware(
     token_counter: Callable[[Iterable[BaseMessage]], int] | None = None,
     summarizer: BaseChatModel | str | None = None,
 ) -> SummarizationMiddleware:
-    """Return the middleware for a model, which is compacted when that pays; see `ContextPolicy`.
+    """Return the middleware that compacts a model's context when that pays; see `ContextPolicy`.
 
     Args:
-        model: The agent's model; it writes the summaries where there is no `summarizer`.
-        backend: Accepted: the archive holds what is compacted.
+        model: The agent's model; it writes the summaries if there is no `summarizer`.
+        backend: Accepted: the archive holds the compacted messages.
         summary_prompt: See `SummarizationMiddleware`; so are the others.
-        trim_tokens_to_summarize: Tokens of the text that is summarized at most.
+        trim_tokens_to_summarize: Maximum tokens of the text to summarize.
         token_counter: Accepted and not called.
         summarizer: The model that writes the summaries.
 

@@ -26,7 +26,7 @@ from langgraph.types import Command
 from thalweg.context.ready_tools import ReadyTool
 from thalweg.context.system_prompt import with_text
 from thalweg.context.turn.effects import RequestChange
-from thalweg_agent.middleware.rejected import asked_beside
+from thalweg_agent.middleware.rejected import latest_calls
 from thalweg_agent.prompts import prompt
 
 WRITE_TODOS = "write_todos"
@@ -79,13 +79,13 @@ def _write(
         text, call_id = prompt("todos_in_parallel").render(), runtime.tool_call_id
         return ToolMessage(text, name=WRITE_TODOS, tool_call_id=call_id, status="error")
     states = Counter(todo["status"] for todo in todos)
-    said = ", ".join(
+    summary = ", ".join(
         f"{states[state]} {state.replace('_', ' ')}"
         for state in ("completed", "in_progress", "pending")
         if states[state]
     )
     answer = ToolMessage(
-        prompt("todos_written").render(count=said or "it is empty"),
+        prompt("todos_written").render(count=summary or "it is empty"),
         name=WRITE_TODOS,
         tool_call_id=runtime.tool_call_id,
     )
@@ -99,5 +99,5 @@ async def _awrite(
 
 
 def _is_one_of_several(runtime: ToolRuntime[Any, PlanningState[Any]]) -> bool:
-    asked = [call["name"] for call in asked_beside(runtime.state)]
-    return asked.count(WRITE_TODOS) > 1
+    names = [call["name"] for call in latest_calls(runtime.state)]
+    return names.count(WRITE_TODOS) > 1

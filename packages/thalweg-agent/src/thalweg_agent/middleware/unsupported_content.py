@@ -35,7 +35,7 @@ class UnsupportedContentMiddleware(RequestChange, AgentMiddleware[AgentState[Any
     """
 
     def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Replace what the model does not take."""
+        """Replace content that the model does not accept."""
         messages = without_unsupported(request.messages, request.model.profile or {})
         return request.override(messages=messages)
 

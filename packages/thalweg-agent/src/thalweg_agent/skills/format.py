@@ -1,7 +1,7 @@
 """The Agent Skills format (https://agentskills.io): the front matter of a SKILL.md.
 
-Skills are written by hand: reading a file never raises. What makes a skill unusable is a problem,
-described in one sentence; what is irregular and still usable is an oddity.
+Skills are written by hand: reading a file never raises. A defect that makes a skill unusable is a
+problem, described in one sentence; an irregularity in a usable skill is an oddity.
 """
 
 import re
@@ -32,7 +32,7 @@ class SkillMetadata(TypedDict):
     """Path of its SKILL.md in the backend."""
     name: str
     description: str
-    """What it does and when to use it."""
+    """Its purpose and when to use it."""
     license: str | None
     compatibility: str | None
     """Its requirements on the environment."""
@@ -75,11 +75,11 @@ def parse_skill(content: str, path: str, folder: str) -> Parsed:
     loaded = _load(front)
     if isinstance(loaded, str):
         return Parsed(None, loaded)
-    fields, was_mended = loaded
+    fields, was_repaired = loaded
     name, description = _text(fields.get("name")), _text(fields.get("description"))
     if not name or not description:
         return Parsed(None, "missing required 'name' or 'description'")
-    oddities = ["unquoted colons in its front matter were read as text"] if was_mended else []
+    oddities = ["unquoted colons in its front matter were read as text"] if was_repaired else []
     is_valid, fault = validate_skill_name(name, folder)
     if not is_valid:
         oddities.append(fault)
@@ -206,8 +206,8 @@ def _bounded(title: str, text: str, most: int, oddities: list[str]) -> str:
 def _load(front: str) -> tuple[dict[object, object], bool] | str:
     """Parse YAML, and if that fails once more with values quoted that contain a colon."""
     loaded = _yaml(front)
-    if isinstance(loaded, str) and (mended := _mended(front.splitlines())) != front:
-        again = _yaml(mended)
+    if isinstance(loaded, str) and (repaired := _quote_values(front.splitlines())) != front:
+        again = _yaml(repaired)
         return (again, True) if isinstance(again, dict) else loaded
     return (loaded, False) if isinstance(loaded, dict) else loaded
 
@@ -234,11 +234,11 @@ _MAX_DEPTH = 200
 _PLAIN_FIELD = re.compile(r"([A-Za-z_-]+): +([^\s'\"\[{|>&*!#%@`].*: .*)")
 
 
-def _mended(lines: Iterable[str]) -> str:
-    """Quote what follows the first colon of a line that has another colon."""
-    mended: list[str] = []
+def _quote_values(lines: Iterable[str]) -> str:
+    """Quote the text after the first colon of a line that has another colon."""
+    repaired: list[str] = []
     for line in lines:
         field = _PLAIN_FIELD.fullmatch(line.rstrip())
         quoted = field and field[2].replace("\\", "\\\\").replace('"', '\\"')
-        mended.append(f'{field[1]}: "{quoted}"' if field else line)
-    return "".join(f"{line}\n" for line in mended)
+        repaired.append(f'{field[1]}: "{quoted}"' if field else line)
+    return "".join(f"{line}\n" for line in repaired)

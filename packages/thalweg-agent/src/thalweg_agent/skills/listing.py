@@ -49,10 +49,10 @@ def list_skills(
     whole = "\n".join(written.values())
     if len(whole) <= budget or count(whole) <= budget:
         return Listing(whole, tuple(written), is_complete=True)
-    wanted = dict.fromkeys([*(name for name in first if name in written), *written])
+    preferred = dict.fromkeys([*(name for name in first if name in written), *written])
     room = budget - int(budget * NAMES_SHARE)
     chosen: set[str] = set()
-    for name in wanted:
+    for name in preferred:
         tokens = count(written[name]) + 1
         if tokens <= room:
             room -= tokens

@@ -1,7 +1,7 @@
 """Writes of a subagent to the channels of its own graph, in the order in which they were applied.
 
-A parent repeats these writes on its own state, so its reducers get what the child wrote and nothing
-that they had before. A stream of LangGraph has the writes of each task when the task ends. They are
+A parent repeats these writes on its own state, so its reducers receive the child's writes, without
+earlier ones. A stream of LangGraph has the writes of each task when the task ends. They are
 in effect after the step, sorted by the task's path: nodes by name, then calls in their order. A
 step that was interrupted is not applied; a resumed run streams the writes of its ended tasks again.
 """
@@ -37,7 +37,7 @@ def graph_of(runnable: Runnable[Any, Any]) -> Pregel[Any, Any, Any, Any] | None:
 
 @dataclass(slots=True)
 class ChildWrites:
-    """What a subagent wrote to the keys that it shares with its parent.
+    """Writes of a subagent to the keys that it shares with its parent.
 
     Args:
         child: The subagent.
@@ -117,7 +117,7 @@ class ChildWrites:
         self._begun.clear()
 
     def _catch_up(self, state: Mapping[str, Any]) -> None:
-        """Add what the run wrote before it was killed: only the resulting state is known."""
+        """Add the writes from before the run was killed, derived from the resulting state alone."""
         graph = graph_of(self.child)
         for key, value in state.items():
             if self.is_shared(key) and graph is not None:
@@ -130,10 +130,10 @@ class ChildWrites:
     def from_result(
         self, result: Mapping[str, Any], channels: Mapping[str, BaseChannel[Any, Any, Any]]
     ) -> Writes:
-        """Return the writes of a runnable that shows none: what it returned, less what it received.
+        """Return the writes of a runnable that streams none: its result without its input.
 
         Args:
-            result: What it returned.
+            result: Its result.
             channels: The channels of its parent's graph, whose reducers verify the difference.
         """
         writes: Writes = []
@@ -160,15 +160,15 @@ def change(
 ) -> Any:  # noqa: ANN401
     """Return a write that turns one value of a channel into another.
 
-    Each candidate (what was appended, added or changed, and the new value itself) is verified with
+    Each candidate (the appended, added or changed part, and the new value itself) is verified with
     the channel's own reducer.
 
     Args:
         before: The value before.
         after: The value after.
         channel: The channel; `None` if unknown.
-        or_replace: What to return if no candidate is right: whether an `Overwrite` of the new
-            value, or the new value as a write of its own, which removes nothing.
+        or_replace: Whether to return an `Overwrite` of the new value if no candidate is right. If
+            false, the new value is returned as a write of its own, which removes nothing.
     """
     if not isinstance(channel, _ACCUMULATING):
         return after
@@ -205,7 +205,7 @@ def _folded(channel: BaseChannel[Any, Any, Any], before: Any, write: Any) -> Any
 
 
 def _value(channel: BaseChannel[Any, Any, Any] | None) -> Any:  # noqa: ANN401
-    """Return the value of a channel that nobody has written to."""
+    """Return the value of a channel before any write."""
     try:
         if isinstance(channel, DeltaChannel):
             return channel.from_checkpoint(None).get()
@@ -217,8 +217,8 @@ def _value(channel: BaseChannel[Any, Any, Any] | None) -> Any:  # noqa: ANN401
 def for_one_step(writes: list[Any], channel: BaseChannel[Any, Any, Any] | None) -> list[Any]:
     """Return writes of several steps as writes of one step, with the same result.
 
-    A step gives a channel that accumulates all of them, any other only the last; and of writes
-    with an `Overwrite`, it keeps that alone.
+    A channel that accumulates receives all writes of a step, any other only the last; of writes
+    with an `Overwrite`, only that one is kept.
     """
     if not isinstance(channel, _ACCUMULATING):
         return writes[-1:]

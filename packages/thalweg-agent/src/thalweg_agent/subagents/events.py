@@ -23,7 +23,7 @@ Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 
 
-def tell(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> None:  # noqa: ANN401
+def emit(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> None:  # noqa: ANN401
     """Emit one event to the stream, the log and the trace."""
     event = {"type": kind, "task_id": task_id, "subagent": subagent, **more}
     write(event)
@@ -38,9 +38,9 @@ def tell(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> 
 def sentence(event: dict[str, Any]) -> str:
     """Render an event as one line for a person."""
     happened = str(event["type"]).removeprefix("task_").replace("_", " ")
-    said = f"subagent {event['subagent']}, task {event['task_id']}: {happened}"
+    text = f"subagent {event['subagent']}, task {event['task_id']}: {happened}"
     if "turn" in event:
-        said += f", turn {event['turn']}, {event['tokens']} tokens, {event['seconds']} s"
+        text += f", turn {event['turn']}, {event['tokens']} tokens, {event['seconds']} s"
     if event.get("tool"):
-        said += f", last tool {event['tool']}"
-    return said
+        text += f", last tool {event['tool']}"
+    return text

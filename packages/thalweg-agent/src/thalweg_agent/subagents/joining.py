@@ -9,7 +9,7 @@ from langgraph.channels import BaseChannel
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.child_writes import Writes, for_one_step
 
-OURS = "thalweg_"
+PRIVATE_PREFIX = "thalweg_"
 """Prefix of state keys that describe one agent's own thread."""
 FORK_EXCLUDED = frozenset(
     {
@@ -33,9 +33,7 @@ FILES = ("files", "files_unseen")
 """Keys of the files that agents of a run share; see `backends/concurrency/child_files.py`."""
 
 
-def handed_down(
-    state: Mapping[str, Any], task: str, private: Collection[str] = ()
-) -> dict[str, Any]:
+def isolated(state: Mapping[str, Any], task: str, private: Collection[str] = ()) -> dict[str, Any]:
     """Return the initial state of an isolated subagent: its task, and the shared keys."""
     return {**_without(state, EXCLUDED | set(private)), "messages": [HumanMessage(task)]}
 
@@ -50,7 +48,7 @@ def forked(
 
     Args:
         state: The parent's state, whose newest message is the call that made the fork.
-        sent: What the parent's model was sent before that call, if recorded.
+        sent: The messages sent to the parent's model before that call, if recorded.
         task: The fork's task.
         private: Keys to withhold from a fork that its parent did not build; it then also gets no
             other private key.
@@ -72,12 +70,12 @@ def _before_call(messages: list[AnyMessage]) -> list[AnyMessage]:
 
 
 def _without(state: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    return {k: v for k, v in state.items() if k not in keys and not k.startswith(OURS)}
+    return {k: v for k, v in state.items() if k not in keys and not k.startswith(PRIVATE_PREFIX)}
 
 
 def is_shared(key: str, private: Collection[str] = ()) -> bool:
     """Return whether a key of the state is shared with subagents, files aside."""
-    return not (key in EXCLUDED or key in private or key in FILES or key.startswith(OURS))
+    return not (key in EXCLUDED or key in private or key in FILES or key.startswith(PRIVATE_PREFIX))
 
 
 def by_key(

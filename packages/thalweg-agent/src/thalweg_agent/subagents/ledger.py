@@ -58,22 +58,22 @@ def merge_tasks(
     return merged
 
 
-def asked_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict[str, Task]:
+def delegated_tasks(messages: Iterable[AnyMessage], tool: str, at: datetime) -> dict[str, Task]:
     """Return the tasks that a model's answer delegates, before any of them begins."""
-    asked: dict[str, Task] = {}
+    delegated: dict[str, Task] = {}
     for message in messages:
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
             if call["name"] != tool or not call["id"]:
                 continue
-            told = call["args"].get("description") or call["args"].get("prompt") or ""
+            description = call["args"].get("description") or call["args"].get("prompt") or ""
             subagent = call["args"].get("subagent_type") or "general-purpose"
-            asked[call["id"]] = {
+            delegated[call["id"]] = {
                 "status": "running",
                 "subagent": str(subagent),
-                "description": brief(str(told)),
+                "description": brief(str(description)),
                 "started_at": iso(at),
             }
-    return asked
+    return delegated
 
 
 def place_of(call_id: str, messages: Sequence[AnyMessage], tool: str, delegated: int) -> int:
@@ -101,12 +101,12 @@ def abandoned_tasks(
     running = {name: task for name, task in tasks.items() if task["status"] == "running"}
     if not running:
         return {}
-    said = {m.tool_call_id: m.text for m in messages if isinstance(m, ToolMessage)}
+    results = {m.tool_call_id: m.text for m in messages if isinstance(m, ToolMessage)}
     ended: dict[str, Task] = {}
     for name, task in running.items():
-        status: Status = "refused" if name in said else "cancelled"
+        status: Status = "refused" if name in results else "cancelled"
         done: Task = {**task, "status": status, "ended_at": iso(at)}
-        ended[name] = {**done, "report": brief(said[name])} if name in said else done
+        ended[name] = {**done, "report": brief(results[name])} if name in results else done
     return ended
 
 

@@ -1,4 +1,4 @@
-"""Limits of one run of a subagent, as numbers that a caller may give as a mapping."""
+"""Limits of one run of a subagent, as numbers that a caller may pass as a mapping."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -30,16 +30,16 @@ class Bounds:
             kinds = (int, float) if field.name in self.FLOATS else (int,)
             is_number = isinstance(given, kinds) and not isinstance(given, bool)
             if given is not None and not (is_number and given > 0):
-                mend = f"pass a number above 0, or None {self.UNBOUNDED}"
-                raise SpecError(self.ARGUMENT, f"{field.name} is {given!r}", mend)
+                fix = f"pass a number above 0, or None {self.UNBOUNDED}"
+                raise SpecError(self.ARGUMENT, f"{field.name} is {given!r}", fix)
 
     @classmethod
     def of(cls, given: object, default: Self | None = None) -> Self:
         """Parse bounds: `None`, a mapping of some, or an instance.
 
         Args:
-            given: What to parse.
-            default: Bounds that are not in the mapping; those of the class when not given.
+            given: The value to parse.
+            default: Bounds that are not in the mapping; those of the class by default.
 
         Raises:
             SpecError: It is something else, or has an unsupported key.
@@ -51,8 +51,8 @@ class Bounds:
             return given
         names = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
-            mend = f"pass a mapping with some of {', '.join(names)}"
-            raise SpecError(cls.ARGUMENT, f"it is of type {type(given).__name__}", mend)
+            fix = f"pass a mapping with some of {', '.join(names)}"
+            raise SpecError(cls.ARGUMENT, f"it is of type {type(given).__name__}", fix)
         for name in given:
             if name not in names:
                 raise SpecError(cls.ARGUMENT, f"there is no {name!r}", nearest(str(name), names))

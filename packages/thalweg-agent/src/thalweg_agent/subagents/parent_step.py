@@ -1,4 +1,4 @@
-"""The step of a parent's graph in which subagents run side by side, and what they write to it.
+"""The step of a parent's graph in which subagents run concurrently, and their writes to it.
 
 A key that takes one value per step gets that of the later call (`LaterValue`), else that of the
 first task to end: LangGraph would end the run if two tasks wrote it.
@@ -104,7 +104,7 @@ class ParentStep:
         return None if self._loop is None else self._loop.channels
 
     def note(self) -> tuple[Writes, Mapping[str, Any]]:
-        """Return what the task wrote before it was interrupted, and the keys' values then."""
+        """Return the task's writes from before it was interrupted, and the keys' values then."""
         pending = self._loop.checkpoint_pending_writes if self.is_resumed and self._loop else ()
         notes = [note for _, name, note in list(pending) if name == NOTE]
         own = [note for note in notes if note["call_id"] == self._task.call_id]
@@ -114,7 +114,7 @@ class ParentStep:
         return [(key, value) for key, value in newest["writes"]], newest["values"]
 
     def leave_note(self, writes: Writes, values: Mapping[str, Any]) -> None:
-        """Store what an interrupted task wrote next to the step's checkpoint."""
+        """Store the writes of an interrupted task next to the step's checkpoint."""
         if self._loop is not None and writes:
             own = {key: values[key] for key, _ in writes if key in values}
             note = {"call_id": self._task.call_id, "writes": [[*w] for w in writes], "values": own}

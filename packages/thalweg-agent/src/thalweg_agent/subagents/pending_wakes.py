@@ -119,5 +119,5 @@ class PendingWakes:
                 raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> StorageError:
-        mend = "set wake_store to the path of a file on a disk of this machine"
-        return StorageError(self._place, str(error), mend)
+        fix = "set wake_store to the path of a file on a disk of this machine"
+        return StorageError(self._place, str(error), fix)

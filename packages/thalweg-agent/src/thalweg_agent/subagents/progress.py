@@ -17,7 +17,7 @@ ACTIVE: ContextVar["Progress | None"] = ContextVar("thalweg_subagent", default=N
 WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Tools that change a file, named in `file_path` or `path`."""
 _SPENDING = Lock()
-SAID = 3
+MOST_TEXTS = 3
 """Newest texts of the model that are kept for a partial report."""
 DONE = 40
 """Newest calls that are kept for a partial report."""
@@ -30,7 +30,7 @@ class SubagentCall:
     """One tool call of a subagent, and its result."""
 
     tool: str
-    told: str
+    arguments: str
     """Its arguments, abbreviated."""
     ended: bool | None = None
     """Whether it succeeded; `None` until it ends."""
@@ -76,19 +76,19 @@ class Progress:
         """Mark messages as seen, so that they do not count as the subagent's."""
         self._seen |= {message.id for message in messages if message.id}
 
-    def see(self, kind: str, told: Any) -> bool:  # noqa: ANN401 (any graph's)
+    def see(self, kind: str, item: Any) -> bool:  # noqa: ANN401 (any graph's)
         """Process one item of a graph's stream.
 
         Returns:
             Whether a turn began.
         """
         before = self.turns
-        if kind == "values" and isinstance(told, Mapping):
+        if kind == "values" and isinstance(item, Mapping):
             if self.values is None:  # in a resumed run: the earlier messages
-                self._take(told.get("messages"))
-            self.values = dict(told)
-        elif kind == "updates" and isinstance(told, Mapping):
-            for update in told.values():
+                self._take(item.get("messages"))
+            self.values = dict(item)
+        elif kind == "updates" and isinstance(item, Mapping):
+            for update in item.values():
                 for one in update if isinstance(update, (list, tuple)) else (update,):
                     if isinstance(one, Mapping):
                         self._take(one.get("messages"))
@@ -112,7 +112,7 @@ class Progress:
         if message.usage_metadata:
             self.spend(message.usage_metadata["total_tokens"])
         if text := message.text.strip():
-            self.texts = [*self.texts, text][-SAID:]
+            self.texts = [*self.texts, text][-MOST_TEXTS:]
         for call in message.tool_calls:
             name, args = str(call["id"]), call["args"]
             self.calls.pop(name, None)
@@ -134,7 +134,9 @@ class Progress:
             by_rule = message.artifact == DENIED
             (self.denied if by_rule else self.unwritten)[path] = answer
         if call is not None:
-            self.calls[message.tool_call_id] = SubagentCall(call.tool, call.told, went_well, answer)
+            self.calls[message.tool_call_id] = SubagentCall(
+                call.tool, call.arguments, went_well, answer
+            )
 
     def spend(self, tokens: int) -> None:
         """Add tokens to this run and to all runs that contain it."""
@@ -182,8 +184,8 @@ class Progress:
 
 
 def _in_brief(args: Mapping[str, Any]) -> str:
-    told = (f"{k}={json.dumps(v, ensure_ascii=False, default=str)}" for k, v in args.items())
-    return _clip(", ".join(told))
+    pairs = (f"{k}={json.dumps(v, ensure_ascii=False, default=str)}" for k, v in args.items())
+    return _clip(", ".join(pairs))
 
 
 def _first_line(text: str) -> str:

@@ -43,10 +43,10 @@ class SubagentReport:
 
     def plain(self) -> dict[str, Any]:
         """Return the report as JSON values, without the answer, which is a message of its own."""
-        told = dataclasses.asdict(self)
-        del told["answer"]
+        values = dataclasses.asdict(self)
+        del values["answer"]
         lists = ("files", "artifacts", "conflicts")
-        return told | {name: [*told[name]] for name in lists}
+        return values | {name: [*values[name]] for name in lists}
 
 
 def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
@@ -74,7 +74,7 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
 
 
 def footer(progress: Progress, files: Sequence[str]) -> str:
-    """Render what a parent needs in addition to the answer; empty if there is nothing.
+    """Render the notes for a parent that follow the answer; empty if there are none.
 
     Changes that a rule denied are not in it: they are in the report's `denied`.
     """
@@ -95,7 +95,7 @@ def account(progress: Progress, files: Sequence[str]) -> str:
     if progress.texts:
         parts.append("Last said:\n" + "\n\n".join(progress.texts))
     if progress.calls:
-        done = [f"- {_told(call)}" for call in progress.calls.values()]
+        done = [f"- {_call_line(call)}" for call in progress.calls.values()]
         parts.append("Done:\n" + "\n".join(done))
     if changes := footer(progress, files).strip():
         parts.append(changes)
@@ -106,10 +106,10 @@ def account(progress: Progress, files: Sequence[str]) -> str:
     return "\n\n".join(parts) or prompt("task_nothing").render()
 
 
-def _told(call: SubagentCall) -> str:
+def _call_line(call: SubagentCall) -> str:
     ended = {None: "not ended", True: "ok", False: "FAILED"}[call.ended]
     answer = f": {call.answer}" if call.answer else ""
-    return f"{call.tool}({call.told}) → {ended}{answer}"
+    return f"{call.tool}({call.arguments}) → {ended}{answer}"
 
 
 def _listed(paths: Sequence[str]) -> str:

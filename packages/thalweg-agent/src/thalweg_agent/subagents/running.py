@@ -87,8 +87,8 @@ def _read(run: SubagentRun) -> None:
         run.progress.values = run.child.invoke(run.inputs, run.config)
         return
     with closing(run.child.stream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
-        for kind, told in steps:
-            if _ends(run, kind, told):
+        for kind, item in steps:
+            if _ends(run, kind, item):
                 return
 
 
@@ -110,15 +110,15 @@ async def _aread(run: SubagentRun) -> None:
         run.progress.values = await run.child.ainvoke(run.inputs, run.config)
         return
     async with aclosing(run.child.astream(run.inputs, run.config, stream_mode=_MODES)) as steps:  # type: ignore[type-var]  # a generator
-        async for kind, told in steps:
-            if _ends(run, kind, told):
+        async for kind, item in steps:
+            if _ends(run, kind, item):
                 return
 
 
-def _ends(run: SubagentRun, kind: str, told: Any) -> bool:  # noqa: ANN401
+def _ends(run: SubagentRun, kind: str, item: Any) -> bool:  # noqa: ANN401
     if run.progress.is_over:
         return True
-    run.writes.see(kind, told)
-    if run.progress.see(kind, told):
+    run.writes.see(kind, item)
+    if run.progress.see(kind, item):
         run.on_turn()
     return kind == "values" and run.progress.must_end()

@@ -33,7 +33,7 @@ class SubAgent(TypedDict):
     name: str
     """Unique name by which the parent's model calls it."""
     description: str
-    """What it is for: the parent's model chooses a subagent by it."""
+    """Its purpose: the parent's model chooses a subagent by it."""
     system_prompt: NotRequired[str]
     """Its instructions. A fork has those of its parent in front of them."""
     tools: NotRequired[Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]]
@@ -49,9 +49,10 @@ class SubAgent(TypedDict):
     permissions: NotRequired[list[Any]]
     """Rules for paths, in addition to its parent's: both must allow."""
     inherit: NotRequired[bool]
-    """Whether its parent's rules for paths apply, too; `True` by default. With `False`, its own
-    `permissions` replace them, and it can touch what its parent cannot. Approvals stay. Only a
-    spec has this key: no model can set it."""
+    """Whether its parent's rules for paths apply, too; `True` by default.
+
+    With `False`, its own `permissions` replace them, and it can access paths that its parent
+    cannot. Approvals are kept. Only a spec has this key: no model can set it."""
     response_format: NotRequired[ResponseFormat[Any] | type | dict[str, Any]]
     """The form of its answer, which the parent then gets as JSON."""
     mode: NotRequired[Literal["isolated", "fork"]]

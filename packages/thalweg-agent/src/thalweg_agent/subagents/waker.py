@@ -28,7 +28,7 @@ class Waker:
     Args:
         pending: The tasks to wait for.
         wake: Starts a run of a thread. It is called again, later, if it raises.
-        look: Returns a task with its present status.
+        refresh: Returns a task with its present status.
         write: Returns the message that reports ended tasks.
         poll_s: Seconds between two polls.
     """
@@ -37,12 +37,12 @@ class Waker:
         self,
         pending: PendingWakes,
         wake: Wake,
-        look: Callable[[AsyncTask], AsyncTask],
+        refresh: Callable[[AsyncTask], AsyncTask],
         write: Callable[[Sequence[AsyncTask]], str],
         poll_s: float,
     ) -> None:
         self._pending = pending
-        self._wake, self._look, self._write = wake, look, write
+        self._wake, self._refresh, self._write = wake, refresh, write
         self._poll_s = poll_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class Waker:
                 if task["status"] in ACTIVE:
                     self._pending.add(thread, task)
 
-    def run_began(self, thread: str) -> None:
+    def run_started(self, thread: str) -> None:
         """Suspend the wakes of a thread during its own run, which reports its tasks."""
         with _logged(thread):
             if thread not in self._waking:
@@ -92,7 +92,7 @@ class Waker:
     def _run(self) -> None:
         while not self._stop.wait(self._poll_s):
             try:
-                self._look_round()
+                self._poll()
                 with self._lock:
                     if not self._pending.has_due() and not self._waking:
                         self._thread = None
@@ -100,7 +100,7 @@ class Waker:
             except StorageError as error:
                 _log.warning("background tasks cannot be checked: %s", error)
 
-    def _look_round(self) -> None:
+    def _poll(self) -> None:
         now = time.monotonic()
         over = [key for key, due in list(self._reported.items()) if due <= now]
         self._pending.remove(over)
@@ -108,7 +108,7 @@ class Waker:
             del self._reported[key]
         idle = [row for row in self._pending.held() if self._is_due(row)]
         for thread, rows in groupby(sorted(idle, key=_thread_of), key=_thread_of):
-            tasks = [self._look(row.task) for row in rows]
+            tasks = [self._refresh(row.task) for row in rows]
             if ended := [task for task in tasks if task["status"] not in ACTIVE]:
                 self._waking.add(thread)
                 # A wake may last as long as the run that it starts; the leases must be renewed.

@@ -23,7 +23,7 @@ class ToolDeniedError(ToolRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an agent may do with the paths of a backend."""
+    """An agent's permitted operations on the paths of a backend."""
 
     rights: Rights
     backend: BackendProtocol
@@ -105,8 +105,8 @@ class Access:
         try:
             return real_path(self.backend, path)
         except (ValueError, OSError, RuntimeError):
-            told = f"Error: cannot resolve {path}"
-            raise ToolRefusedError(told) from None
+            message = f"Error: cannot resolve {path}"
+            raise ToolRefusedError(message) from None
 
 
 def valid(path: str) -> str:
@@ -118,8 +118,8 @@ def valid(path: str) -> str:
     try:
         return validate_path(path)
     except ValueError as error:
-        told = f"Error: {error}"
-        raise ToolRefusedError(told) from None
+        message = f"Error: {error}"
+        raise ToolRefusedError(message) from None
 
 
 def _denied(operation: FilesystemOperation, path: str, why: str) -> ToolDeniedError:

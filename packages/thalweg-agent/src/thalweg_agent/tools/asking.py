@@ -43,7 +43,7 @@ class TooManyCallsError(Exception):
     """Raised when too many timed-out calls are still running."""
 
 
-_TOLD = (OSError, ValueError, NotImplementedError, OutOfTimeError, TooManyCallsError)
+_BACKEND_ERRORS = (OSError, ValueError, NotImplementedError, OutOfTimeError, TooManyCallsError)
 """Errors that a backend may raise although it should not; a tool reports them to the model."""
 
 
@@ -71,14 +71,14 @@ def run(
         slots: How many calls with a time limit may run at once. A call that times out keeps its
             thread and its slot until it ends, since nothing can stop it. `None`: no limit.
     """
-    return go(steps, lambda wanted: _answer(wanted, backend, slots), _TOLD)
+    return go(steps, lambda request: _answer(request, backend, slots), _BACKEND_ERRORS)
 
 
 def _answer(
-    wanted: BackendRequest, backend: BackendProtocol, slots: threading.Semaphore | None
+    request: BackendRequest, backend: BackendProtocol, slots: threading.Semaphore | None
 ) -> object:
-    call = _call(wanted, backend, wanted.method)
-    if wanted.within_s is None:
+    call = _call(request, backend, request.method)
+    if request.within_s is None:
         return call()
     if slots is not None and not slots.acquire(blocking=False):
         raise TooManyCallsError
@@ -87,29 +87,29 @@ def _answer(
     if slots is not None:
         future.add_done_callback(lambda _: slots.release())
     executor.shutdown(wait=False)
-    if not wait([future], timeout=wanted.within_s).done:
-        raise OutOfTimeError(wanted.within_s)
+    if not wait([future], timeout=request.within_s).done:
+        raise OutOfTimeError(request.within_s)
     return future.result()
 
 
 async def arun(steps: Steps[Result], backend: BackendProtocol) -> Result:
     """Run a tool's steps with the backend's awaited methods."""
-    return await ago(steps, lambda wanted: _awaited(wanted, backend), _TOLD)
+    return await ago(steps, lambda request: _awaited(request, backend), _BACKEND_ERRORS)
 
 
-async def _awaited(wanted: BackendRequest, backend: BackendProtocol) -> object:
-    call = _call(wanted, backend, f"a{wanted.method}")
-    if wanted.within_s is None:
+async def _awaited(request: BackendRequest, backend: BackendProtocol) -> object:
+    call = _call(request, backend, f"a{request.method}")
+    if request.within_s is None:
         return await call()
-    limit = asyncio.timeout(wanted.within_s)
+    limit = asyncio.timeout(request.within_s)
     try:
         async with limit:
             return await call()
     except TimeoutError:
         if limit.expired():
-            raise OutOfTimeError(wanted.within_s) from None
+            raise OutOfTimeError(request.within_s) from None
         raise  # the backend's own timeout
 
 
-def _call(wanted: BackendRequest, backend: BackendProtocol, method: str) -> Callable[[], Any]:
-    return partial(getattr(wanted.of or backend, method), *wanted.args, **wanted.named)
+def _call(request: BackendRequest, backend: BackendProtocol, method: str) -> Callable[[], Any]:
+    return partial(getattr(request.of or backend, method), *request.args, **request.named)

@@ -39,7 +39,7 @@ LONG_LINE = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileToolContext:
-    """What the tools of one agent share."""
+    """Context shared by the tools of one agent."""
 
     backend: BackendProtocol
     """The backend to call."""
@@ -58,11 +58,11 @@ class FileToolContext:
     """Whether `read_file` returns frames of a video; else it returns the video unchanged."""
 
 
-def ls(desk: FileToolContext, path: str) -> Steps[ToolAnswer]:
+def ls(context: FileToolContext, path: str) -> Steps[ToolAnswer]:
     """List a folder."""
-    path = desk.access.checked("read", path)
+    path = context.access.checked("read", path)
     found = yield from ask(LsResult, "ls", path)
-    shown = desk.access.shown(entry["path"] for entry in found.entries or [])
+    shown = context.access.shown(entry["path"] for entry in found.entries or [])
     if found.error:
         # A partial listing helps more than the error alone.
         rest = f"\n\nThe rest of the folder:\n{_listed(shown)}" if shown else ""
@@ -70,22 +70,22 @@ def ls(desk: FileToolContext, path: str) -> Steps[ToolAnswer]:
     return ToolAnswer(_listed(shown))
 
 
-def write_file(desk: FileToolContext, file_path: str, content: str) -> Steps[ToolAnswer]:
+def write_file(context: FileToolContext, file_path: str, content: str) -> Steps[ToolAnswer]:
     """Write a whole file."""
-    path = desk.access.checked("write", file_path)
+    path = context.access.checked("write", file_path)
     done = yield from ask(WriteResult, "write", path, content)
     return refuse(done.error) if done.error else ToolAnswer(f"Updated file {done.path}")
 
 
 def edit_file(
-    desk: FileToolContext,
+    context: FileToolContext,
     file_path: str,
     old_string: str,
     new_string: str,
     replace_all: bool = False,  # noqa: FBT001, FBT002  # the schema's
 ) -> Steps[ToolAnswer]:
     """Replace a text in a file."""
-    path = desk.access.checked("write", file_path)
+    path = context.access.checked("write", file_path)
     done = yield from ask(EditResult, "edit", path, old_string, new_string, replace_all=replace_all)
     if done.error:
         return refuse(done.error)
@@ -94,31 +94,31 @@ def edit_file(
     )
 
 
-def delete(desk: FileToolContext, file_path: str) -> Steps[ToolAnswer]:
+def delete(context: FileToolContext, file_path: str) -> Steps[ToolAnswer]:
     """Delete a file, or a folder with everything in it."""
-    path = yield from desk.access.deletable(file_path)
+    path = yield from context.access.deletable(file_path)
     done = yield from ask(DeleteResult, "delete", path)
     return refuse(done.error) if done.error else ToolAnswer(f"Deleted {done.path}")
 
 
-def glob(desk: FileToolContext, pattern: str, path: str | None = None) -> Steps[ToolAnswer]:
+def glob(context: FileToolContext, pattern: str, path: str | None = None) -> Steps[ToolAnswer]:
     """Find files by their paths."""
     hint = GLOB_PATHLESS_DENIED_HINT if path is None else ""
-    root = desk.access.checked("read", "/" if path is None else path, hint)
-    within_s = desk.glob_within_s()
+    root = context.access.checked("read", "/" if path is None else path, hint)
+    within_s = context.glob_within_s()
     named: dict[str, object] = {"path": None if path is None else root}
     found: GlobResult = yield BackendRequest("glob", (pattern,), named, within_s)
     if found.error:
         return refuse(f"Error: {found.error}")
-    told = _listed(desk.access.shown(entry["path"] for entry in found.matches or []))
+    text = _listed(context.access.shown(entry["path"] for entry in found.matches or []))
     if found.truncated:
         unreadable = found.truncation_reason == "unreadable"
-        told = f"{told}\n\n{GLOB_UNREADABLE_NOTE if unreadable else GLOB_TRUNCATION_NOTE}"
-    return ToolAnswer(told)
+        text = f"{text}\n\n{GLOB_UNREADABLE_NOTE if unreadable else GLOB_TRUNCATION_NOTE}"
+    return ToolAnswer(text)
 
 
 def grep(
-    desk: FileToolContext,
+    context: FileToolContext,
     pattern: str,
     path: str | None = None,
     glob: str | None = None,
@@ -127,30 +127,30 @@ def grep(
 ) -> Steps[ToolAnswer]:
     """Find lines that contain a text."""
     if path is not None:
-        path = desk.access.checked("read", path)
-    most = desk.grep_max_count if max_count is None else max_count
-    bound = {"max_count": most} if accepts_max_count(type(desk.backend)) else {}
+        path = context.access.checked("read", path)
+    most = context.grep_max_count if max_count is None else max_count
+    bound = {"max_count": most} if accepts_max_count(type(context.backend)) else {}
     found = yield from ask(GrepResult, "grep", pattern, path=path, glob=glob, **bound)
-    return _matches(desk, cap_matches(found, most), output_mode, pattern)
+    return _matches(context, cap_matches(found, most), output_mode, pattern)
 
 
 def _matches(
-    desk: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
+    context: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
 ) -> ToolAnswer:
     matches = found.matches or []
-    readable = set(desk.access.shown(dict.fromkeys(match["path"] for match in matches)))
+    readable = set(context.access.shown(dict.fromkeys(match["path"] for match in matches)))
     shown = [match for match in matches if match["path"] in readable]
     if found.error and not shown:
         return refuse(found.error)
     shown = [_around(match, pattern) for match in shown]
-    told = truncate_if_too_long(format_grep_matches(shown, mode))
+    text = truncate_if_too_long(format_grep_matches(shown, mode))
     if found.error:
-        return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{told}")
+        return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{text}")
     if found.truncated:
-        return ToolAnswer(f"{told}\n\n{GREP_TRUNCATION_NOTE}")
+        return ToolAnswer(f"{text}\n\n{GREP_TRUNCATION_NOTE}")
     if not matches and (hint := regex_literal_hint(pattern)):
-        return ToolAnswer(f"{told}\n\n{hint}")
-    return ToolAnswer(told)
+        return ToolAnswer(f"{text}\n\n{hint}")
+    return ToolAnswer(text)
 
 
 def _around(match: GrepMatch, pattern: str) -> GrepMatch:
@@ -158,13 +158,13 @@ def _around(match: GrepMatch, pattern: str) -> GrepMatch:
     if len(text) <= LONG_LINE:
         return match
     start = max(0, text.find(pattern) - LONG_LINE // 4)
-    told = prompt("grep_long").render(
+    excerpt = prompt("grep_long").render(
         shown=text[start : start + LONG_LINE],
         start=start,
         chars=len(text),
         offset=match["line"] - 1,
     )
-    return {**match, "text": told}
+    return {**match, "text": excerpt}
 
 
 def _listed(paths: list[str]) -> str:

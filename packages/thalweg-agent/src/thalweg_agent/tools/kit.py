@@ -37,29 +37,29 @@ _TOOLS: Mapping[FsToolName, tuple[type[BaseModel], Callable[..., Steps[ToolAnswe
 }
 
 
-def file_tool(desk: FileToolContext, name: FsToolName, description: str) -> BaseTool:
+def file_tool(context: FileToolContext, name: FsToolName, description: str) -> BaseTool:
     """Create one of the tools.
 
     Args:
-        desk: What the tools of the agent share.
+        context: Context that the tools of the agent share.
         name: Name of the tool.
         description: Description for the model.
     """
     schema, make = _TOOLS[name]
-    if name == "read_file" and desk.samples_video:
+    if name == "read_file" and context.samples_video:
         schema = schemas.ReadVideoFileSchema
 
-    def steps(call_id: str | None, asked: Mapping[str, Any]) -> Steps[ToolAnswer]:
+    def steps(call_id: str | None, arguments: Mapping[str, Any]) -> Steps[ToolAnswer]:
         by_call = {"call_id": call_id or ""} if name == "execute" else {}
-        return answered(name, make(desk, **by_call, **asked))
+        return answered(name, make(context, **by_call, **arguments))
 
-    def blocking(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+    def blocking(runtime: ToolRuntime[Any, Any], **arguments: Any) -> ToolMessage:  # noqa: ANN401
         call_id = runtime.tool_call_id
-        return run(steps(call_id, asked), desk.backend, desk.slots).message(name, call_id)
+        return run(steps(call_id, arguments), context.backend, context.slots).message(name, call_id)
 
-    async def awaited(runtime: ToolRuntime[Any, Any], **asked: Any) -> ToolMessage:  # noqa: ANN401
+    async def awaited(runtime: ToolRuntime[Any, Any], **arguments: Any) -> ToolMessage:  # noqa: ANN401
         call_id = runtime.tool_call_id
-        return (await arun(steps(call_id, asked), desk.backend)).message(name, call_id)
+        return (await arun(steps(call_id, arguments), context.backend)).message(name, call_id)
 
     # LangChain, too, documents its tools on the functions.
     blocking.__doc__ = awaited.__doc__ = description

@@ -44,7 +44,7 @@ def _folds(folder: str) -> bool:
 
 
 def supports_execution(backend: BackendProtocol) -> bool:
-    """Return whether commands can run where the files are; of a composite, the default decides."""
+    """Return whether commands can run next to the files; the default of a composite decides."""
     at = backend.default if isinstance(backend, CompositeBackend) else backend
     return isinstance(at, SandboxBackendProtocol)
 

@@ -14,9 +14,9 @@ _ID_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class ContentPreview:
-    """Some lines of a text, and what was omitted.
+    """Some lines of a text, with flags for the omitted parts.
 
-    Omissions are flags, not parsed from the text: a text may hold a line that looks like a marker.
+    Omissions are flags, not parsed from the text: a text may contain a line similar to a marker.
     """
 
     text: str
@@ -34,8 +34,8 @@ class ContentPreview:
             caveats.append(prompt("preview_omitted").render(marker=marker))
         if self.lines_clipped:
             caveats.append(prompt("preview_clipped").render(chars=PREVIEW_LINE_CHAR_LIMIT))
-        told = f" ({'; '.join(caveats)})" if caveats else ""
-        return f"{begin.render(subject=subject)}{told}:"
+        suffix = f" ({'; '.join(caveats)})" if caveats else ""
+        return f"{begin.render(subject=subject)}{suffix}:"
 
 
 def preview_of(text: str, *, head_lines: int = 5, tail_lines: int = 5) -> ContentPreview:

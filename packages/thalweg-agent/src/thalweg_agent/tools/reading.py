@@ -38,22 +38,22 @@ class FilePage:
 
     def render(self, notices: Sequence[str] = ()) -> str:
         """Render the page with its status line, and notices above it."""
-        return "\n".join([*notices, f"@@ {' | '.join(self._told())} @@", self.text])
+        return "\n".join([*notices, f"@@ {' | '.join(self._status_parts())} @@", self.text])
 
-    def _told(self) -> list[str]:
+    def _status_parts(self) -> list[str]:
         last = self.first + len(self.lines) - 1
-        told = [f"lines {self.first}-{last}" + (f" of {self.total}" if self.total else "")]
+        parts = [f"lines {self.first}-{last}" + (f" of {self.total}" if self.total else "")]
         if self.line_chars is not None:
             shown = len(self.lines[0])
-            told += ["truncated mid-line", f"{shown} of {self.line_chars} chars"]
-            told += [f"next offset {last - 1}", f"next char_offset {self.skipped + shown}"]
+            parts += ["truncated mid-line", f"{shown} of {self.line_chars} chars"]
+            parts += [f"next offset {last - 1}", f"next char_offset {self.skipped + shown}"]
         elif self.follows:
-            told.append(f"next offset {last}")
+            parts.append(f"next offset {last}")
         if self.skipped:
-            told.append(f"from char {self.skipped}")
+            parts.append(f"from char {self.skipped}")
         if self.is_cut and self.line_chars is None:
-            told.append("truncated due to size")
-        return told
+            parts.append("truncated due to size")
+        return parts
 
 
 def page_of(read: ReadResult, content: str, offset: int) -> FilePage:

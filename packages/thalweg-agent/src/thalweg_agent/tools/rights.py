@@ -16,7 +16,7 @@ from thalweg.errors import ConfigError
 from thalweg_agent.backends.paths import glob_anchor
 
 FilesystemOperation = Literal["read", "write"]
-"""What a tool does to a path: read or change it."""
+"""A tool's access to a path: to read or to change it."""
 
 Mode = Literal["allow", "deny", "interrupt"]
 """Outcome of a call: it is performed, refused, or waits for a human."""
@@ -182,8 +182,8 @@ def _sample(pattern: str) -> str:
 
 def strictest(modes: Iterable[Mode]) -> Mode:
     """Return the strictest of several modes."""
-    said = set(modes)
-    return "deny" if "deny" in said else "interrupt" if "interrupt" in said else "allow"
+    present = set(modes)
+    return "deny" if "deny" in present else "interrupt" if "interrupt" in present else "allow"
 
 
 def reaches(pattern: str, folder: str, *, folds_case: bool = False) -> bool:

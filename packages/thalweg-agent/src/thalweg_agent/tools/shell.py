@@ -1,4 +1,4 @@
-"""The tool that runs a command where the files are."""
+"""The tool that runs a command on the machine of the files."""
 
 from typing import Protocol, runtime_checkable
 
@@ -36,19 +36,19 @@ class Capturing(Protocol):
 
 
 def execute(
-    desk: FileToolContext, call_id: str, command: str, timeout: int | None = None
+    context: FileToolContext, call_id: str, command: str, timeout: int | None = None
 ) -> Steps[ToolAnswer]:
     """Run a command."""
-    if problem := _problem(desk, timeout):
+    if problem := _problem(context, timeout):
         return refuse(problem)
     limit: dict[str, object] = {} if timeout is None else {"timeout": timeout}
-    path = desk.output_path(call_id) if call_id and desk.output_path else ""
-    sandbox = _capturing(desk.access.backend, path)
+    path = context.output_path(call_id) if call_id and context.output_path else ""
+    sandbox = _capturing(context.access.backend, path)
     try:
         if sandbox is None:
             ran: ExecuteResponse = yield BackendRequest("execute", (command,), limit)
             return ToolAnswer(_printed(ran), artifact=_artifact(ran))
-        limit["max_inline_bytes"] = desk.read_chars
+        limit["max_inline_bytes"] = context.read_chars
         kept: ExecuteOffloadResult
         kept = yield BackendRequest("execute_with_offload", (command, path), limit, of=sandbox)
     except NotImplementedError as missing:
@@ -60,13 +60,13 @@ def execute(
     return ToolAnswer(_filed(kept, path, call_id), artifact=_artifact(kept.response, path))
 
 
-def _problem(desk: FileToolContext, timeout: int | None) -> str | None:
-    most = desk.max_execute_timeout_s
+def _problem(context: FileToolContext, timeout: int | None) -> str | None:
+    most = context.max_execute_timeout_s
     if timeout is not None and timeout < 0:
         return f"Error: timeout must be non-negative, got {timeout}."
     if timeout is not None and timeout > most:
         return f"Error: timeout {timeout}s exceeds maximum allowed ({most}s)."
-    backend = desk.access.backend
+    backend = context.access.backend
     if not supports_execution(backend):
         return prompt("no_shell").render()
     kind = type(backend)
@@ -97,10 +97,10 @@ def _ended(ran: ExecuteResponse) -> str:
 
 
 def _filed(kept: ExecuteOffloadResult, path: str, call_id: str) -> str:
-    told = [_ended(kept.response)]
+    parts = [_ended(kept.response)]
     if kept.response.truncated:
-        told.append(prompt("capture_cut").text)
-    shown = "\n".join([*told, kept.response.output])
+        parts.append(prompt("capture_cut").text)
+    shown = "\n".join([*parts, kept.response.output])
     omitted = kept.preview_has_truncation_marker
     preview = ContentPreview(shown, lines_omitted=omitted, lines_clipped=False)
     return result_stub(call_id, path, preview)

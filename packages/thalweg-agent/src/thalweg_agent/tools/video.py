@@ -110,7 +110,7 @@ def _sampled(container: Any, start: float, end: float, rate: float) -> Iterator[
     if start:
         container.seek(int((first + start) / base), stream=stream)
     deadline = time.monotonic() + DECODE_S
-    wanted = start
+    sample_at = start
     for frame in container.decode(stream):
         at = start if frame.time is None else frame.time - first
         if at >= end:
@@ -118,9 +118,9 @@ def _sampled(container: Any, start: float, end: float, rate: float) -> Iterator[
         if time.monotonic() > deadline:
             yield at, None
             return
-        if at >= wanted - _ROUNDING:
+        if at >= sample_at - _ROUNDING:
             yield at, frame
-            wanted = start + (int((at - start) * rate + _ROUNDING) + 1) / rate
+            sample_at = start + (int((at - start) * rate + _ROUNDING) + 1) / rate
 
 
 _ROUNDING: Final = 1e-6

@@ -26,8 +26,10 @@ from thalweg_agent.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
 from thalweg_agent.tools.video import FRAMES_PER_SECOND, sample_frames
 
 MAX_MEDIA_BYTES = 75_000_000
-"""Most bytes of a file that is shown: in base64 the largest body that takes one (Gemini, 100 MB).
-What the model in use accepts is decided when the request is made."""
+"""Maximum bytes of a file that is shown.
+
+In base64 it is the largest body that any model accepts (Gemini, 100 MB). The limit of the model in
+use is checked when the request is made."""
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 
@@ -40,7 +42,7 @@ _UNKNOWN = "application/octet-stream"
 
 
 def read_file(
-    desk: FileToolContext,
+    context: FileToolContext,
     file_path: str,
     offset: int = DEFAULT_READ_OFFSET,
     limit: int = DEFAULT_READ_LIMIT,
@@ -48,7 +50,7 @@ def read_file(
     char_limit: int | None = None,
 ) -> Steps[ToolAnswer]:
     """Read a page of a file."""
-    path = desk.access.checked("read", file_path)
+    path = context.access.checked("read", file_path)
     if char_limit is not None and char_limit < 1:
         return refuse(prompt("too_few_chars").render(char_limit=char_limit))
     read = yield from _read(path, offset, limit)
@@ -57,12 +59,12 @@ def read_file(
     content = read.file_data["content"]
     if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
         return ToolAnswer(_blank(read, content, limit))
-    if desk.samples_video and read_file_type(path) == "video":
+    if context.samples_video and read_file_type(path) == "video":
         return (yield from _video(path, read.file_data, offset, limit))
     kind = file_type(path)
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
         return _medium(path, kind if kind != "text" else "file", content)
-    return _text(desk, path, page_of(read, content, offset), offset, char_offset, char_limit)
+    return _text(context, path, page_of(read, content, offset), offset, char_offset, char_limit)
 
 
 def _unread(path: str, error: str | None) -> ToolAnswer:
@@ -114,7 +116,7 @@ def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
 
 
 def _text(
-    desk: FileToolContext,
+    context: FileToolContext,
     path: str,
     page: FilePage,
     offset: int,
@@ -130,7 +132,7 @@ def _text(
     if char_limit is not None:
         page = within(page, char_limit)
     notices = [prompt("before_start").render(offset=offset)] if offset < 0 else []
-    return ToolAnswer(rendered(page, path, desk.read_chars, notices))
+    return ToolAnswer(rendered(page, path, context.read_chars, notices))
 
 
 def _is_whole(read: ReadResult) -> bool:
@@ -149,8 +151,8 @@ def _medium(path: str, kind: str, content: str) -> ToolAnswer:
     mime_type = mimetypes.guess_type(f"file{PurePosixPath(path).suffix}")[0] or _UNKNOWN
     size = len(content) * 3 // 4
     if size > MAX_MEDIA_BYTES:
-        told = prompt("media_too_large")
-        return refuse(told.render(path=path, size=size, most=MAX_MEDIA_BYTES))
+        refusal = prompt("media_too_large")
+        return refuse(refusal.render(path=path, size=size, most=MAX_MEDIA_BYTES))
     if mime_type == _UNKNOWN:
         return ToolAnswer(prompt("binary_file").render(path=path, size=size))
     return ToolAnswer(

@@ -1,5 +1,5 @@
 """`thalweg eval`: probes put to agents.
 
-Two rules: all that is named is found before the first trial; what was played is on the disk
-before the next trial begins.
+Two rules: all names are resolved before the first trial; each result is on the disk before the
+next trial begins.
 """

@@ -1,4 +1,4 @@
-"""`thalweg eval`: what is done with its options."""
+"""`thalweg eval`: the handling of its options."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -60,11 +60,12 @@ def evaluate(
     show: ShownRequest = "",
     as_json: AsJson = False,
 ) -> None:
-    """Ask of an agent: does it keep its objective, and find again what left its context?
+    """Ask of an agent: does it keep its objective, and find again content removed from its context?
 
     Each probe has one conversation with an agent that forces its context to be compacted, and
-    looks whether what should stay or be found did. Without a model's name a scripted model
-    answers, which does everything right that its context lets it: so what fails is the agent.
+    checks whether the content that should be kept or found was. Without a model's name a scripted
+    model answers, which does everything right that its context lets it: so any failure is the
+    agent's.
 
     Exit code 1 when --baseline or --fail-under is not met; 2 when something cannot be done.
     """
@@ -128,8 +129,8 @@ def _trigger(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        mend = f"pass a share such as 0.1, or `{OWN_TRIGGER}`"
-        raise ConfigError("--trigger", f"{text!r} is not a share of the window", mend) from None
+        fix = f"pass a share such as 0.1, or `{OWN_TRIGGER}`"
+        raise ConfigError("--trigger", f"{text!r} is not a share of the window", fix) from None
 
 
 def as_request(text: str) -> tuple[str, int | None]:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from thalweg.cli.printing import print_json, print_lines, tell
+from thalweg.cli.printing import print_json, print_lines, print_result
 from thalweg.cli.progress import progress_bar
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Probe
@@ -28,14 +28,14 @@ from thalweg_evals.runner import Played
 from thalweg_recorder.pages.places import check_place
 
 WORSE = 1
-"""Exit code where a baseline or a rate is not met."""
+"""Exit code if a baseline or a rate is not met."""
 _WIDE = 160
 """Cells of a line in a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultActions:
-    """What is done with results."""
+    """The actions on results."""
 
     html: Path | None
     baseline: Path | None
@@ -50,7 +50,9 @@ def list_probes(evaluation: Evaluation, *, as_json: bool) -> None:
     cases = pick_cases(list(PROBES.values()), evaluation.suite, names)
     chosen = {name: [v for n, v in cases if n == name] for name, _ in cases}
     lines = [line for name, variants in chosen.items() for line in _probe(PROBES[name], variants)]
-    tell(lines, {"probes": [_plain(PROBES[n], v) for n, v in chosen.items()]}, as_json=as_json)
+    print_result(
+        lines, {"probes": [_plain(PROBES[n], v) for n, v in chosen.items()]}, as_json=as_json
+    )
 
 
 def _probe(probe: Probe, variants: Sequence[str]) -> Iterator[str]:
@@ -97,10 +99,10 @@ def perform(evaluation: Evaluation, ends: ResultActions) -> None:
     prepared = prepare(evaluation)
     for note in prepared.notes:
         sys.stderr.write(f"thalweg: {note}\n")
-    began = time.monotonic()
+    start = time.monotonic()
     with _bar(len(prepared.trials)) as advance:
-        played = play(evaluation, prepared, tell=advance)
-    seconds = time.monotonic() - began
+        played = play(evaluation, prepared, on_result=advance)
+    seconds = time.monotonic() - start
     if ends.html is not None:
         write_report(played.results, ends.html)
     if ends.save_baseline is not None:
@@ -116,8 +118,8 @@ def _worse(played: Played, baseline: Baseline | None, fail_under: float | None) 
     if baseline is not None:
         comparison = compare(baseline, played.results)
         if not comparison.compared:
-            mend = "play trials that it has, or save a new one"
-            raise ConfigError("--baseline", "it has none of these trials", mend)
+            fix = "play trials that it has, or save a new one"
+            raise ConfigError("--baseline", "it has none of these trials", fix)
         found += map(str, comparison.worse)
     if fail_under is not None:
         found += under(fail_under, played.results)
@@ -149,8 +151,8 @@ def _print(
 ) -> None:
     if ends.as_json:
         results = [one.to_json(traced=False) for one in played.results]
-        told = {"results": results, "unplayed": played.unplayed, "worse": list(worse)}
-        print_json({**told, "cost": played.spent, "seconds": seconds, "notes": notes})
+        output = {"results": results, "unplayed": played.unplayed, "worse": list(worse)}
+        print_json({**output, "cost": played.spent, "seconds": seconds, "notes": notes})
         return
     out = str(evaluation.out or "")
     console = Console(

@@ -24,8 +24,8 @@ MOST_FAILURES = 12
 def tables(results: Sequence[Result]) -> Iterator[Table]:
     """Lay out results: a table for each model, a line for each probe, a column for each subject.
 
-    Triggers and variants of a probe are taken together; where there are several triggers, there
-    is a line for each below.
+    Triggers and variants of a probe are combined; if there are several triggers, there is a line
+    for each below.
     """
     for model in _each(result.key.model for result in results):
         yield _table(model, [result for result in results if result.key.model == model])
@@ -53,11 +53,11 @@ def _table(model: str, results: Sequence[Result]) -> Table:
             add(in_words(trigger), [one for one in results if one.key.trigger == trigger])
     if len(subjects) > 1:
         for name, figure, form in _FIGURES:
-            told = [
+            means = [
                 _mean([r for r in results if r.key.subject == s], figure, form) for s in subjects
             ]
-            if any(told):
-                table.add_row(Text(name), *told, style="dim")
+            if any(means):
+                table.add_row(Text(name), *means, style="dim")
     return table
 
 
@@ -94,30 +94,30 @@ def cell(results: Sequence[Result]) -> Text:
         return Text("not offered" if results else "", style="dim")
     found = rate(tried)
     untested = tried.count("untested")
-    told = Text()
+    text = Text()
     if found.n:
         passed = tried.count("passed")
         style = "green" if passed == found.n else "red"
-        told.append(f"{passed} of {found.n}", style=style)
-        told.append(f" ({100 * found.low:.0f}-{100 * found.high:.0f} %)", style="dim")
+        text.append(f"{passed} of {found.n}", style=style)
+        text.append(f" ({100 * found.low:.0f}-{100 * found.high:.0f} %)", style="dim")
     if untested:
-        told.append(", " if found.n else "").append(f"{untested} untested", style="yellow")
-    return told
+        text.append(", " if found.n else "").append(f"{untested} untested", style="yellow")
+    return text
 
 
 def failures(results: Sequence[Result], out: str) -> Iterator[str]:
-    """Yield what failed and why, and how to show the request.
+    """Yield the failures, their reasons, and how to show the request.
 
     Args:
         results: Of all trials.
-        out: The file in which results are kept; empty where none is.
+        out: The file in which results are kept; empty if there is none.
     """
     failed = [result for result in results if result.verdict == "failed"]
     untested = [result for result in results if result.verdict == "untested"]
     for title, found in (("Failed", failed), ("Untested", untested)):
         if found:
             yield f"{title}:"
-            yield from map(_told, found[:MOST_FAILURES])
+            yield from map(_failure_lines, found[:MOST_FAILURES])
             if len(found) > MOST_FAILURES:
                 yield f"  and {len(found) - MOST_FAILURES} more"
             yield ""
@@ -126,7 +126,7 @@ def failures(results: Sequence[Result], out: str) -> Iterator[str]:
         yield f"See a request: {shown}" if out else "With --out FILE, --show ID shows the request."
 
 
-def _told(result: Result) -> str:
+def _failure_lines(result: Result) -> str:
     key = result.key
     where = f"{printable(key.subject)}, {printable(key.model)}, {in_words(key.trigger)}"
     judged = " (a model's judgement)" if result.judged else ""
@@ -139,17 +139,17 @@ def summary(played: Played, seconds: float) -> str:
     """Describe the duration and the cost."""
     tokens = sum((result.tokens for result in played.results), TrialTokens())
     new = len(played.results) - played.again
-    told = [f"{new} trials in {seconds:.1f} s"]
+    parts = [f"{new} trials in {seconds:.1f} s"]
     if played.again:
-        told.append(f"{played.again} were played before")
+        parts.append(f"{played.again} were played before")
     if played.unplayed:
-        told.append(f"{played.unplayed} were not started: the budget is spent")
-    told.append(f"{tokens.input:,} tokens sent, {tokens.output:,} written")
+        parts.append(f"{played.unplayed} were not started: the budget is spent")
+    parts.append(f"{tokens.input:,} tokens sent, {tokens.output:,} written")
     if any(result.cost is None for result in played.results):
-        told.append("some prices are unknown")
+        parts.append("some prices are unknown")
     if played.spent:
-        told.append(f"{played.spent:,.2f} $")
-    return "; ".join(told) + "."
+        parts.append(f"{played.spent:,.2f} $")
+    return "; ".join(parts) + "."
 
 
 def request_lines(result: Result, number: int | None = None) -> Iterator[str]:
@@ -161,16 +161,16 @@ def request_lines(result: Result, number: int | None = None) -> Iterator[str]:
     """
     yield f"{result.key.id}  {result.key}"
     yield f"{result.verdict}: {printable(result.why)}"
-    wanted = result.request if number is None else number
+    index = result.request if number is None else number
     requests = result.trace.requests
-    if wanted is None or not 0 <= wanted < len(requests):
-        yield f"It sent {len(requests)} requests; none of them is number {wanted}."
+    if index is None or not 0 <= index < len(requests):
+        yield f"It sent {len(requests)} requests; none of them is number {index}."
         return
-    request = requests[wanted]
+    request = requests[index]
     yield _about(request, len(requests))
-    for said in (*request.messages, *((request.answer,) if request.answer else ())):
+    for message in (*request.messages, *((request.answer,) if request.answer else ())):
         yield ""
-        yield from _said(said, is_answer=said is request.answer)
+        yield from _message_lines(message, is_answer=message is request.answer)
     if request.error:
         yield f"\nThe model failed: {printable(request.error)}"
 
@@ -183,14 +183,14 @@ def _about(request: Request, among: int) -> str:
     )
 
 
-def _said(said: TracedMessage, *, is_answer: bool) -> Iterator[str]:
-    name = f" {printable(said.name)}" if said.name else ""
-    yield f"--- {'answered' if is_answer else said.role}{name}"
-    if said.text:
-        yield "\n".join(printable(line) for line in said.text.splitlines())
-    for call in said.calls:
-        told = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-        yield printable(f"{call.name}({told})")
+def _message_lines(message: TracedMessage, *, is_answer: bool) -> Iterator[str]:
+    name = f" {printable(message.name)}" if message.name else ""
+    yield f"--- {'answered' if is_answer else message.role}{name}"
+    if message.text:
+        yield "\n".join(printable(line) for line in message.text.splitlines())
+    for call in message.calls:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
+        yield printable(f"{call.name}({arguments})")
 
 
 def _each(values: Iterable[T]) -> list[T]:

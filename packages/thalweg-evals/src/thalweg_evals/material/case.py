@@ -1,4 +1,4 @@
-"""What the cases of the package share: their tools, and what a model does with requested pages."""
+"""The shared parts of the package's cases: their tools, and a model's use of requested pages."""
 
 from functools import cached_property
 from typing import ClassVar

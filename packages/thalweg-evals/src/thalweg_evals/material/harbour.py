@@ -7,7 +7,7 @@ from random import Random
 from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.engine.data_files import read_table
-from thalweg_evals.scripted.moves import Look, Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, View
 
 PLAY = "play_message"
 SYSTEM = "You are a clerk in a harbour office. Answer in one short sentence."
@@ -35,7 +35,7 @@ class DockingCode:
         return f"docking code of the {self.ship}"
 
     @property
-    def told(self) -> str:
+    def statement(self) -> str:
         """The fact as a clause."""
         return f"the {self.about} is {self.code}"
 
@@ -73,8 +73,12 @@ def answering_machine(message: str) -> BaseTool:
 def recollect(view: View) -> Move | None:
     """Answer a question from the context, or search for the answer; `None` for another request."""
     for question, words, sought in _QUESTIONS:
-        if asked := re.search(question, view.asked):
-            said = words.format(asked[1])
-            found = view.find(re.escape(said) + sought)
-            return Say(f"It is {found[1]}.") if found else Look(said.strip(), Say(UNKNOWN))
+        if match := re.search(question, view.prompt):
+            statement = words.format(match[1])
+            found = view.find(re.escape(statement) + sought)
+            return (
+                Respond(f"It is {found[1]}.")
+                if found
+                else Search(statement.strip(), Respond(UNKNOWN))
+            )
     return None

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from thalweg.engine.data_files import read_table
 from thalweg_evals.base import Language
-from thalweg_evals.scripted.moves import Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Use, View
 
 READ = "read_page"
 
@@ -79,20 +79,20 @@ class Pages:
 
 def is_page(view: View) -> bool:
     """Return whether the user requests a page."""
-    return _asked(view.asked) is not None
+    return _requested_page(view.prompt) is not None
 
 
 def turn_page(view: View) -> Move:
     """Return the move for a request for which `is_page` is true."""
-    asked = _asked(view.asked)
-    if asked is None:
-        return Say("No page was asked for.")
-    book, page = asked
+    request = _requested_page(view.prompt)
+    if request is None:
+        return Respond("No page was asked for.")
+    book, page = request
     results = [one for one in view.since if one.role == "tool"]
     if READ in view.tools and not results:
         return Use(READ, {"page": page})
-    words = re.findall(r"\w+", results[-1].text if results else view.asked)
-    return Say(book.answer.format(word=words[-1] if words else "?"))
+    words = re.findall(r"\w+", results[-1].text if results else view.prompt)
+    return Respond(book.answer.format(word=words[-1] if words else "?"))
 
 
 def progress(text: str) -> str:
@@ -101,18 +101,18 @@ def progress(text: str) -> str:
     Args:
         text: The conversation.
     """
-    told = [
+    readings = [
         (place[-1].start(), book, place[-1][1])
         for book in _BOOKS.values()
         if (place := list(book.asked.finditer(text)))
     ]
-    if not told:
+    if not readings:
         return ""
-    _, book, page = max(told, key=lambda one: one[0])
+    _, book, page = max(readings, key=lambda one: one[0])
     return book.progress.format(page=page)
 
 
-def _asked(text: str) -> tuple[_Book, int] | None:
+def _requested_page(text: str) -> tuple[_Book, int] | None:
     for book in _BOOKS.values():
         if found := book.asked.search(text):
             return book, int(found[1])

@@ -9,7 +9,7 @@ from thalweg.engine.data_files import read_table
 from thalweg_evals.base import Speaks
 from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.scripted.learning import ScriptedNote
-from thalweg_evals.scripted.moves import Look, Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, View
 
 UNKNOWN = "unknown"
 """Expected answer if the user never mentioned the fact."""
@@ -28,7 +28,7 @@ class Topic:
     note: ScriptedNote
     """The fact that a competent learner notes."""
 
-    def told(self, view: View) -> str:
+    def stated(self, view: View) -> str:
         """Return its value in a request, from the user's words or a fact; the newest is used.
 
         Returns:
@@ -40,9 +40,9 @@ class Topic:
 
     def answer(self, view: View) -> Move:
         """Answer the question from the content of the request."""
-        if value := self.told(view):
-            return Say(f"It is {value}.")
-        return Look(self.words, Say(f"That is {UNKNOWN} to me: I was not told."))
+        if value := self.stated(view):
+            return Respond(f"It is {value}.")
+        return Search(self.words, Respond(f"That is {UNKNOWN} to me: I was not told."))
 
 
 @dataclass(kw_only=True)
@@ -50,7 +50,7 @@ class PersonalCase(ScriptedCase):
     """A question about the user, in another thread than the user's statements."""
 
     topic: Topic
-    told: tuple[str, ...]
+    stated: tuple[str, ...]
     """The user's messages, in order."""
     facts: tuple[ScriptedNote, ...]
     """The facts that a competent learner notes."""
@@ -58,18 +58,18 @@ class PersonalCase(ScriptedCase):
 
     def state(self, talk: Speaks) -> None:
         """Make the user's statements, each in a thread of its own."""
-        for number, text in enumerate(self.told):
-            talk.say(text, f"a{number}")
+        for number, text in enumerate(self.stated):
+            talk.send(text, f"a{number}")
             talk.settle()
 
     def run(self, talk: Speaks) -> None:
         """Make the user's statements, and ask in another thread."""
         self.state(talk)
-        talk.say(self.topic.asks, "b")
+        talk.send(self.topic.asks, "b")
 
     def move(self, view: View) -> Move:
-        """Answer the question by what the request shows."""
-        return self.topic.answer(view) if self.topic.asks in view.asked else Say("Noted.")
+        """Answer the question from the request's content."""
+        return self.topic.answer(view) if self.topic.asks in view.prompt else Respond("Noted.")
 
 
 def _topic(says: str, asks: str, words: str, note: Mapping[str, Any], **_: object) -> Topic:

@@ -23,15 +23,15 @@ def prose(seed: str, tokens: int) -> str:
     return "\n".join(" ".join(dice.choices(_WORDS, k=_LINE_WORDS)) + "." for _ in range(lines))
 
 
-def unless_untested(score: Score, trace: Trace, wanted: int) -> Score:
+def unless_untested(score: Score, trace: Trace, expected: int) -> Score:
     """Replace a verdict about a condition that did not occur.
 
     A failure after one compaction is a failure; a pass requires all the wanted compactions.
     """
     seen = len(trace.compactions())
-    if seen >= wanted or (seen and score.verdict == "failed"):
+    if seen >= expected or (seen and score.verdict == "failed"):
         return score
-    return untested(why=f"{seen} of {wanted} compactions: {score.why}")
+    return untested(why=f"{seen} of {expected} compactions: {score.why}")
 
 
 @dataclass(kw_only=True)

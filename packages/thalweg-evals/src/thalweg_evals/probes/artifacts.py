@@ -14,7 +14,7 @@ from random import Random
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed, untested
 from thalweg_evals.material.case import ScriptedCase
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View, written
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View, written
 from thalweg_evals.trace import Trace
 
 VARIANTS = ("which", "state", "change")
@@ -39,7 +39,7 @@ class Ship:
     berths: tuple[int, ...]
     pilot: str
 
-    def told(self, day: int) -> str:
+    def record(self, day: int) -> str:
         """Return the result of a look-up."""
         now = f"file: {self.path}\nship: {self.name}\nberth: {self.berths[day - 1]}"
         before = f"\nbefore: {self.berths[day - 2]}" if day > 1 else f"\npilot: {self.pilot}"
@@ -73,29 +73,29 @@ class ShipFiles(ScriptedCase):
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
         for ship in self.ships:
-            talk.say(
+            talk.send(
                 f"Please look up the {ship.name} with look_up for day 1, and save its ship, berth "
                 "and pilot with save_file, as they are told, in the file that is named there."
             )
         talk.fill(compactions=1)
         for ship in self.ships[:MOVED]:
-            talk.say(
+            talk.send(
                 f"The {ship.name} has moved. Please look up the {ship.name} with look_up for day "
                 "2, and correct the berth in its file with replace_in_file."
             )
         talk.fill(compactions=1)
-        talk.say(self.ask)
+        talk.send(self.ask)
 
     def grade(self, trace: Trace) -> Score:
         """Compare the answer, or the change made, with the actual files."""
-        asked = trace.put(self.ask)
-        if asked is None or len(trace.compactions()) < 2:  # noqa: PLR2004 (see `run`)
+        turn = trace.put(self.ask)
+        if turn is None or len(trace.compactions()) < 2:  # noqa: PLR2004 (see `run`)
             return untested(why="the context was not compacted twice")
-        before = files_of(trace, turns=asked)
+        before = files_of(trace, turns=turn)
         if why := self._unlike(before):
             return untested(why=f"the files were not made as asked: {why}")
         if self.variant == "change":
-            wrong = self._wrong_change(before, files_of(trace, turns=asked + 1))
+            wrong = self._wrong_change(before, files_of(trace, turns=turn + 1))
         elif self.variant == "which":
             wrong = self._wrong_paths(trace.answer)
         else:
@@ -116,101 +116,101 @@ class ShipFiles(ScriptedCase):
         return f"{min(extra)} was not asked for" if extra else ""
 
     def _wrong_paths(self, answer: str) -> list[str]:
-        told, paths = set(_PATH.findall(answer)), {ship.path for ship in self.ships}
+        reported, paths = set(_PATH.findall(answer)), {ship.path for ship in self.ships}
         return [
-            *(f"{path} was not reported" for path in sorted(paths - told)),
-            *(f"{path} was reported and is no file" for path in sorted(told - paths)),
+            *(f"{path} was not reported" for path in sorted(paths - reported)),
+            *(f"{path} was reported and is no file" for path in sorted(reported - paths)),
         ]
 
     def _wrong_states(self, answer: str) -> list[str]:
         """Return the ships whose stated berth is wrong, searching up to the next ship's name."""
         names = "|".join([*(s.name for s in self.ships), *(re.escape(s.path) for s in self.ships)])
         parts = re.split(f"({names})", answer)
-        told: dict[str, str] = {}
+        reported: dict[str, str] = {}
         for name, behind in zip(parts[1::2], parts[2::2], strict=True):
-            told[name] = told.get(name, "") + behind
+            reported[name] = reported.get(name, "") + behind
         wrong: list[str] = []
         for ship in self.ships:
-            said = told.get(ship.name, "") + told.get(ship.path, "")
-            numbers = re.findall(r"\d+", said)
+            passage = reported.get(ship.name, "") + reported.get(ship.path, "")
+            numbers = re.findall(r"\d+", passage)
             others = {str(berth) for berth in ship.berths} - {str(self._now(ship))}
             if str(self._now(ship)) not in numbers:
                 wrong.append(f"berth {self._now(ship)} of the {ship.name} was not reported")
-            elif others & set(numbers) and not re.search(_BEFORE, said, re.IGNORECASE):
+            elif others & set(numbers) and not re.search(_BEFORE, passage, re.IGNORECASE):
                 wrong.append(f"two berths were reported for the {ship.name}")
         return wrong
 
     def _wrong_change(self, before: dict[str, str], after: dict[str, str]) -> list[str]:
         left = self.ships[0]
         old, new = f"berth: {self._now(left)}", f"berth: {_NONE}"
-        wanted = {**before, left.path: before[left.path].replace(old, new)}
+        expected = {**before, left.path: before[left.path].replace(old, new)}
         return [
             f"the file of the {ship.name} is {after.get(ship.path, '')!r}"
             for ship in self.ships
-            if after.get(ship.path, "").split() != wanted[ship.path].split()
-        ] + [f"{path} was made" for path in sorted(set(after) - set(wanted))]
+            if after.get(ship.path, "").split() != expected[ship.path].split()
+        ] + [f"{path} was made" for path in sorted(set(after) - set(expected))]
 
     def move(self, view: View) -> Move:
         """Save the files, and answer from the visible content."""
-        if asked := _LOOKED_UP.search(view.asked):
-            return self._keep(view, asked[1], int(asked[2]))
+        if match := _LOOKED_UP.search(view.prompt):
+            return self._keep(view, match[1], int(match[2]))
         known = VisibleFiles.of(view)
-        if "Which" in view.asked:
+        if "Which" in view.prompt:
             paths = sorted(known.paths)
-            answer = Say("\n".join(paths) or "I do not know.")
-            return answer if len(paths) >= FILES else self._look(known, answer)
-        if "What berth" in view.asked:
+            answer = Respond("\n".join(paths) or "I do not know.")
+            return answer if len(paths) >= FILES else self._search(known, answer)
+        if "What berth" in view.prompt:
             lines = [f"{ship}: {known.berth(ship)}" for ship in known.ships]
-            answer = Say("\n".join(lines) or "I do not know.")
+            answer = Respond("\n".join(lines) or "I do not know.")
             complete = len(known.ships) >= FILES and not known.unclear
-            return answer if complete else self._look(known, answer)
-        if asked := re.search(r"The (\w+) has left\. Please put (berth: \w+)", view.asked):
-            return self._change(view, known, asked[1], asked[2])
-        return Say("Good morning.")
+            return answer if complete else self._search(known, answer)
+        if match := re.search(r"The (\w+) has left\. Please put (berth: \w+)", view.prompt):
+            return self._change(view, known, match[1], match[2])
+        return Respond("Good morning.")
 
     def _keep(self, view: View, ship: str, day: int) -> Move:
         """Look a ship up, then save or correct its file."""
         if not view.has_called("look_up"):
             return Use("look_up", {"ship": ship, "day": day})
-        told = next((one.text for one in view.since if one.name == "look_up"), "")
-        facts = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
+        result = next((one.text for one in view.since if one.name == "look_up"), "")
+        facts = dict(line.split(": ", 1) for line in result.splitlines() if ": " in line)
         if not {"file", "berth"} <= facts.keys() or len(view.calls) > 1:
-            return Say("Done.")
+            return Respond("Done.")
         if day == 1:
-            text = "\n".join(line for line in told.splitlines() if not line.startswith("file"))
+            text = "\n".join(line for line in result.splitlines() if not line.startswith("file"))
             return Use("save_file", {"path": facts["file"], "text": text})
         old, new = f"berth: {facts['before']}", f"berth: {facts['berth']}"
         return Use("replace_in_file", {"path": facts["file"], "old": old, "new": new})
 
     def _change(self, view: View, known: "VisibleFiles", ship: str, new: str) -> Move:
         if view.has_called("replace_in_file"):
-            return Say("Done.")
+            return Respond("Done.")
         path, berth = known.files.get(ship, ""), known.berth(ship)
         change = Use("replace_in_file", {"path": path, "old": f"berth: {berth}", "new": new})
         if not path or ship in known.unclear:
-            otherwise = change if path else Say("I do not know where its file is.")
-            return Look(f"ship: {ship}", otherwise)
+            otherwise = change if path else Respond("I do not know where its file is.")
+            return Search(f"ship: {ship}", otherwise)
         return change
 
-    def _look(self, known: "VisibleFiles", otherwise: Say) -> Look:
+    def _search(self, known: "VisibleFiles", otherwise: Respond) -> Search:
         """Search for the first named ship without visible data, else for any."""
         ships = [*known.unclear, *(one for one in known.named if one not in known.files)]
-        return Look(f"ship: {ships[0]}" if ships else "/berths/", otherwise)
+        return Search(f"ship: {ships[0]}" if ships else "/berths/", otherwise)
 
     def look_up(self, ship: str, day: int) -> str:
         """Look a ship up as of a day."""
         found = next((one for one in self.ships if one.name.lower() == ship.lower()), None)
         if found is None or not 1 <= day <= len(found.berths):
             return "There is nothing about that ship and day."
-        return found.told(day)
+        return found.record(day)
 
     def save_file(self, path: str, text: str) -> str:
-        """Save a text as a file; what was there is replaced."""
+        """Save a text as a file; an existing file is replaced."""
         self._files[path] = text
         return "Saved."
 
     def replace_in_file(self, path: str, old: str, new: str) -> str:
-        """Replace a text in a file by another; the old text must stand there."""
+        """Replace a text in a file by another; the old text must be in the file."""
         if old not in self._files.get(path, ""):
             return "There is no such text in that file; nothing was changed."
         self._files[path] = self._files[path].replace(old, new)

@@ -11,7 +11,7 @@ from random import Random
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed
 from thalweg_evals.material.stations import NAMES, PEOPLE, LongTask
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View
 from thalweg_evals.trace import Trace
 
 UNITS = ("fathoms", "cubits", "spans", "ells")
@@ -31,7 +31,7 @@ _WISHED = re.compile(
     r"give depths in (\w+); begin the text with the heading ([\w ]+?); send it to ([\w ]+?)\."
 )
 _CHANGED = re.compile(r"the note is to go to ([\w ]+?), not to the one")
-_ASKED = re.compile(r"the depth at the pier of (\w+) is (\d+)\.")
+_REQUEST = re.compile(r"the depth at the pier of (\w+) is (\d+)\.")
 _SENT = "The note is sent."
 
 
@@ -56,19 +56,19 @@ class Clarification(LongTask):
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
         wishes = {"unit": self.unit, "heading": self.heading, "recipient": self.recipient}
-        talk.say(_WISHES.format(**wishes))
+        talk.send(_WISHES.format(**wishes))
         if self.instead:
             talk.fill(self.compactions - 1)
-            talk.say(_CHANGE.format(instead=self.instead))
+            talk.send(_CHANGE.format(instead=self.instead))
             talk.fill(1)
         else:
             talk.fill(self.compactions)
-        talk.say(_NOW.format(station=self.station, depth=self.depth))
+        talk.send(_NOW.format(station=self.station, depth=self.depth))
 
     def graded(self, trace: Trace) -> Score:
         """Compute the score of a trace with enough compactions."""
         turn = len(trace.turns) - 1
-        sent = [pair for pair in trace.asked("send_note") if pair[0].turn == turn]
+        sent = [pair for pair in trace.calls("send_note") if pair[0].turn == turn]
         if not sent:
             how = "asked back" if "?" in trace.answer else "sent no note"
             return failed(why=f"the agent {how}: {trace.answer[:120]!r}")
@@ -100,16 +100,16 @@ class Clarification(LongTask):
         searches for them; if that fails, it asks.
         """
         if any(one.text == _SENT for one in view.since):
-            return Say("The note is sent, as you wished.")
-        asked = view.find(_ASKED, roles=("user",)) if "send_note" in view.asked else None
-        if asked is None:
-            return Say("Understood.")
+            return Respond("The note is sent, as you wished.")
+        match = view.find(_REQUEST, roles=("user",)) if "send_note" in view.prompt else None
+        if match is None:
+            return Respond("Understood.")
         wished = view.find(_WISHED)
         if wished is None:
-            return Look("give depths in", Say("To whom shall I send it, and in which unit?"))
+            return Search("give depths in", Respond("To whom shall I send it, and in which unit?"))
         unit, heading, recipient = wished.groups()
         changed = view.find(_CHANGED)
-        text = f"{heading}\n\nThe depth at the pier of {asked[1]} is {asked[2]} {unit}."
+        text = f"{heading}\n\nThe depth at the pier of {match[1]} is {match[2]} {unit}."
         return Use("send_note", {"recipient": changed[1] if changed else recipient, "text": text})
 
     def send_note(self, recipient: str, text: str) -> str:

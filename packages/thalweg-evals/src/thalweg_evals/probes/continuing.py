@@ -12,7 +12,7 @@ from random import Random
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed
 from thalweg_evals.material.stations import NAMES, LongTask
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View
 from thalweg_evals.trace import Trace
 
 STEPS = 12
@@ -42,13 +42,13 @@ class Continuing(LongTask):
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
         self.talk = talk
-        talk.say(_TASK.format(stations=", ".join(self.stations)))
+        talk.send(_TASK.format(stations=", ".join(self.stations)))
 
     def graded(self, trace: Trace) -> Score:
         """Compute the score of a trace with enough compactions."""
         steps = [
             (request.number, _key(call.arguments.get("station", "")))
-            for request, call in trace.asked("inspect_station")
+            for request, call in trace.calls("inspect_station")
         ]
         right = [_key(name) for name in self.stations]
         made = [name for _, name in steps]
@@ -65,7 +65,7 @@ class Continuing(LongTask):
         faults += [f"{name!r}inspected without a request" for name in others]
         if not faults and made != right:
             faults.append(f"inspected out of order: {', '.join(made)}")
-        closed = list(trace.asked("close_round"))
+        closed = list(trace.calls("close_round"))
         if not closed:
             faults.append(f"the round not closed; the agent's answer: {trace.answer[:80]!r}")
         if faults:
@@ -83,20 +83,22 @@ class Continuing(LongTask):
         """
         listed = view.find(_LIST)
         if listed is None:
-            return Look("each exactly once and in this order", Say("Which stations do you mean?"))
+            return Search(
+                "each exactly once and in this order", Respond("Which stations do you mean?")
+            )
         if view.find(_CLOSED):
-            return Say("All stations are inspected, and the round is closed.")
+            return Respond("All stations are inspected, and the round is closed.")
         stations = listed[1].split(", ")
         known = [stations.index(one[1]) for one in view.find_all(_DONE) if one[1] in stations]
         if not known and any(one.role == "assistant" for one in view.messages):
-            return Look("End of the inspection", Use("inspect_station", {"station": stations[0]}))
+            return Search("End of the inspection", Use("inspect_station", {"station": stations[0]}))
         following = max(known, default=-1) + 1
         if following < len(stations) and not view.find(_OVER):
             return Use("inspect_station", {"station": stations[following]})
         return Use("close_round", {"first": stations[0], "last": stations[-1]})
 
     def inspect_station(self, station: str) -> str:
-        """Inspect a station; gives the protocol of the inspection."""
+        """Inspect a station; returns the protocol of the inspection."""
         self._inspected += 1
         if self._inspected > MOST:
             return _OVER

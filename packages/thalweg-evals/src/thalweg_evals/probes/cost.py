@@ -12,7 +12,7 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import untested
 from thalweg_evals.material.case import ScriptedCase
-from thalweg_evals.scripted.moves import Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, View
 from thalweg_evals.spending import spent, whole
 from thalweg_evals.trace import Trace
 
@@ -36,9 +36,9 @@ class Cost(ScriptedCase):
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        talk.say("Good morning. Today we go through the harbour log, page by page. Say hello.")
+        talk.send("Good morning. Today we go through the harbour log, page by page. Say hello.")
         talk.fill(compactions=COMPACTIONS)
-        talk.say("Thank you, that is all. Say goodbye.")
+        talk.send("Thank you, that is all. Say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
         """Charge the conversation as it was sent, and as if it had been sent whole."""
@@ -50,17 +50,17 @@ class Cost(ScriptedCase):
             for name in PRICED
         }
         dearest = max(shares, key=lambda name: shares[name])
-        told = ", ".join(f"{share:.0%} at {name}'s prices" for name, share in shares.items())
+        costs = ", ".join(f"{share:.0%} at {name}'s prices" for name, share in shares.items())
         return Score(
             verdict="passed" if shares[dearest] < MOST else "failed",
-            why=f"the talk cost {told} of what the whole history costs",
+            why=f"the talk cost {costs} of what the whole history costs",
             value=round(shares[dearest], 4),
         )
 
     def move(self, view: View) -> Move:
         """Answer briefly."""
         del view
-        return Say("Hello.")
+        return Respond("Hello.")
 
 
 def make(variant: str, dice: Random) -> Cost:

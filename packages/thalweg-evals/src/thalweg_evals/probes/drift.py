@@ -12,15 +12,15 @@ from random import Random
 from thalweg_evals.base import MAIN, Probe, Score, Speaks
 from thalweg_evals.grading import failed, mentions, passed, untested
 from thalweg_evals.material.case import ScriptedCase
-from thalweg_evals.scripted.moves import Look, Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, View
 from thalweg_evals.trace import Trace
 
 COMPACTIONS = 5
 """How often the context is compacted before the plan is requested."""
-_ASKS = (
+_QUESTION = (
     "What are you helping me with, and what for? Answer in two sentences: my aim, your next step."
 )
-_SAYS = (
+_GOAL = (
     "Help me with this: I want to {act} so that {end}. Meanwhile I will have you read me pages of "
     "the harbour log. Say that you understood."
 )
@@ -78,12 +78,12 @@ class Drift(ScriptedCase):
     def run(self, talk: Speaks) -> None:
         """State the goal, talk about other things, and ask."""
         first, *changed = self.aims
-        talk.say(_SAYS.format(act=first.act, end=first.end))
+        talk.send(_GOAL.format(act=first.act, end=first.end))
         for aim in changed:
             talk.fill(compactions=1)
-            talk.say(_CHANGES.format(act=aim.act, end=aim.end))
+            talk.send(_CHANGES.format(act=aim.act, end=aim.end))
         talk.fill(compactions=COMPACTIONS - len(changed))
-        talk.say(_ASKS)
+        talk.send(_QUESTION)
 
     def grade(self, trace: Trace) -> Score:
         """Check the necessary words of the goal."""
@@ -98,12 +98,14 @@ class Drift(ScriptedCase):
 
     def move(self, view: View) -> Move:
         """State the user's goal from the visible content."""
-        if _ASKS not in view.asked:
-            return Say("Understood.")
+        if _QUESTION not in view.prompt:
+            return Respond("Understood.")
         found = view.find(_AIM)
         if found is None:
-            return Look("I want to", Say("I read you the harbour log; next I read its next page."))
-        return Say(f"You want to {found[1]}. Next I will ask whom we need for that.")
+            return Search(
+                "I want to", Respond("I read you the harbour log; next I read its next page.")
+            )
+        return Respond(f"You want to {found[1]}. Next I will ask whom we need for that.")
 
 
 def make(variant: str, dice: Random) -> Drift:

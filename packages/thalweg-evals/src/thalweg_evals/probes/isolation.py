@@ -9,7 +9,7 @@ from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed, untested
 from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.material.ledger import TrialLedger
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View, written
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View, written
 from thalweg_evals.trace import Request, Trace
 
 READ, TASK = "read_ledger", "task"
@@ -59,8 +59,8 @@ class Isolation(ScriptedCase):
             whom, how = "two subagents", ", in two calls at once, one for each of the two parts"
         ships = ", ".join(self.ledger.berths)
         work = [_PART.format(first=first, last=end, ships=ships) for first, end in parts]
-        talk.say(_HAND_ON.format(whom=whom, how=how, work="\n\n".join(work)))
-        talk.say("Thank you. Please say goodbye.")
+        talk.send(_HAND_ON.format(whom=whom, how=how, work="\n\n".join(work)))
+        talk.send("Thank you. Please say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
         """Compute the score from the trace."""
@@ -72,11 +72,13 @@ class Isolation(ScriptedCase):
             if leaked := self._leaked(request, children, "\n".join(reports)):
                 return failed(why=leaked, request=request.number)
         answer = trace.turns[0].answer
-        told = [ship for ship, berth in self.ledger.berths.items() if berth in answer]
-        share = len(told) / len(self.ledger.berths)
-        lost = next((ship for ship in self.ledger.berths if ship not in told), None)
+        reported = [ship for ship, berth in self.ledger.berths.items() if berth in answer]
+        share = len(reported) / len(self.ledger.berths)
+        lost = next((ship for ship in self.ledger.berths if ship not in reported), None)
         if lost is not None:
-            why = f"{self._lost(lost, trace, reports)} ({len(told)} of {len(self.ledger.berths)})"
+            why = (
+                f"{self._lost(lost, trace, reports)} ({len(reported)} of {len(self.ledger.berths)})"
+            )
             return failed(why=why, value=share)
         return passed(
             why="all that was asked for arrived, and nothing else of what the child read",
@@ -85,40 +87,40 @@ class Isolation(ScriptedCase):
 
     def _untested(self, trace: Trace, children: list[Request]) -> str:
         """Return why the case is untested; empty if it is tested."""
-        asked = len(list(trace.asked(TASK)))
+        delegations = len(list(trace.calls(TASK)))
         if not children:
             return "nothing was handed to a subagent"
         if not self._read_by(children):
             return "the subagent read nothing"
-        if any(trace.asked(READ)):
+        if any(trace.calls(READ)):
             return "the agent read the ledger itself"
-        if self.variant == TWO and asked < len("ab"):
-            return f"two subagents were to be asked, and {asked} were"
+        if self.variant == TWO and delegations < len("ab"):
+            return f"two subagents were to be asked, and {delegations} were"
         if self.variant == COMPACTED and not any(_shrank(*two) for two in pairwise(children)):
             return "the subagent was not compacted"
         return ""
 
     def _read_by(self, children: list[Request]) -> dict[int, str]:
         """Return the seals of the pages that subagents read, by page."""
-        text = "\n".join(said.text for one in children for said in one.messages)
+        text = "\n".join(message.text for one in children for message in one.messages)
         return {page: seal for page, seal in self.ledger.seals.items() if seal in text}
 
     def _leaked(self, request: Request, children: list[Request], reports: str) -> str:
-        """Return what a parent's request contains of a subagent's work besides its report."""
+        """Return the part of a parent's request that shows a subagent's work besides its report."""
         text = "\n".join(map(written, request.messages))
         for page, seal in self._read_by(children).items():
             if seal in text and seal not in reports:
                 return f"page {page}, which only the subagent read, is in the agent's context"
-        if any(call.name == READ for said in request.messages for call in said.calls):
+        if any(call.name == READ for message in request.messages for call in message.calls):
             return "a call of the subagent is in the agent's context"
         return ""
 
     def _lost(self, ship: str, trace: Trace, reports: list[str]) -> str:
-        """Return where a finding was lost."""
+        """Return the point at which a finding was lost."""
         berth = self.ledger.berths[ship]
         if not any(berth in report for report in reports):
             return f"the subagent did not report the berth of the {ship}"
-        if not any(berth in written(said) for one in trace.agents() for said in one.messages):
+        if not any(berth in written(message) for one in trace.agents() for message in one.messages):
             return f"the report was cut off: the berth of the {ship} did not reach the agent"
         return f"the agent received the berth of the {ship}, and did not report it"
 
@@ -127,17 +129,17 @@ class Isolation(ScriptedCase):
         if TASK in view.tools:
             return self._lead(view)
         work = view.find(_WORK)
-        return Say("Goodbye.") if work is None else _work(view, work)
+        return Respond("Goodbye.") if work is None else _work(view, work)
 
     def _lead(self, view: View) -> Move:
-        parts = list(_WORK.finditer(view.asked))
+        parts = list(_WORK.finditer(view.prompt))
         if not parts:
-            return Say("Goodbye.")
+            return Respond("Goodbye.")
         if not view.has_called(TASK):
             kind = {"subagent_type": "general-purpose"}
             first, *others = (Use(TASK, {"description": one[0], **kind}) for one in parts)
-            return replace(first, beside=tuple(others))
-        return _tell(view, _ships(parts[0]), is_all_seen=False)
+            return replace(first, siblings=tuple(others))
+        return _report(view, _ships(parts[0]), is_all_seen=False)
 
 
 def _work(view: View, work: re.Match[str]) -> Move:
@@ -150,18 +152,18 @@ def _work(view: View, work: re.Match[str]) -> Move:
     if page < last:
         note = f"That was page {page} of the ledger." if done else ""
         return Use(READ, {"page": page + 1}, note)
-    return _tell(view, _ships(work), is_all_seen=len(seen) == len(pages))
+    return _report(view, _ships(work), is_all_seen=len(seen) == len(pages))
 
 
-def _tell(view: View, ships: list[str], *, is_all_seen: bool) -> Move:
+def _report(view: View, ships: list[str], *, is_all_seen: bool) -> Move:
     """Report the visible berths; search for those that were removed."""
     known = {found[1]: found[2] for found in view.find_all(_BERTH)}
-    told = [f"The berth of the {ship} is {known[ship]}." for ship in ships if ship in known]
-    say = Say(" ".join(told) or "I found none of them.")
+    sentences = [f"The berth of the {ship} is {known[ship]}." for ship in ships if ship in known]
+    reply = Respond(" ".join(sentences) or "I found none of them.")
     missing = next((ship for ship in ships if ship not in known), None)
     if missing is None or is_all_seen:
-        return say
-    return Look(f"berth of the {missing}", say)
+        return reply
+    return Search(f"berth of the {missing}", reply)
 
 
 def _ships(work: re.Match[str]) -> list[str]:

@@ -25,8 +25,8 @@ class RecalledFact(PersonalCase):
 
     def state(self, talk: Speaks) -> None:
         """Mention it, in one thread."""
-        for text in self.told:
-            talk.say(text, "a")
+        for text in self.stated:
+            talk.send(text, "a")
         talk.settle()
 
     def grade(self, trace: Trace) -> Score:
@@ -47,7 +47,7 @@ def make(variant: str, dice: Random) -> RecalledFact:
     name = {"preference": "tea", "name": "sister", "chinese": "fruit"}[variant]
     topic, value = TOPICS[name], dice.choice(VALUES[name])
     return RecalledFact(
-        topic=topic, value=value, told=(topic.says.format(value=value),), facts=(topic.note,)
+        topic=topic, value=value, stated=(topic.says.format(value=value),), facts=(topic.note,)
     )
 
 
@@ -55,11 +55,11 @@ def _among_many(dice: Random) -> RecalledFact:
     """Create a case with the codes of many doors."""
     things = dice.sample(_THINGS, len(_THINGS))
     codes = [str(code) for code in dice.sample(range(1000, 9999), len(things))]
-    said = [
+    statements = [
         f"The door code of my {thing} is {code}." for thing, code in zip(things, codes, strict=True)
     ]
-    asked = dice.randrange(len(things))
-    thing = things[asked]
+    index = dice.randrange(len(things))
+    thing = things[index]
     topic = Topic(
         "",
         f"What is the door code of my {thing}?",
@@ -75,8 +75,10 @@ def _among_many(dice: Random) -> RecalledFact:
         "The door code of the user's {0} is {value}.",
         "door code of the {0}",
     )
-    told = [" ".join(said[at : at + _AT_ONCE]) for at in range(0, len(said), _AT_ONCE)]
-    return RecalledFact(topic=topic, value=codes[asked], told=tuple(told), facts=(note,))
+    messages = [
+        " ".join(statements[at : at + _AT_ONCE]) for at in range(0, len(statements), _AT_ONCE)
+    ]
+    return RecalledFact(topic=topic, value=codes[index], stated=tuple(messages), facts=(note,))
 
 
 PROBE = Probe(

@@ -41,21 +41,21 @@ class Update(PersonalCase):
         It may occur before the words of the user's change, and next to a note.
         """
         lines = shown.splitlines()
-        changed = max((at for at, line in enumerate(lines) if self.told[-1] in line), default=-1)
+        changed = max((at for at, line in enumerate(lines) if self.stated[-1] in line), default=-1)
         return any(self.old in line and not _ENDED.search(line) for line in lines[changed + 1 :])
 
 
-def _update(name: str, old: str, new: str, *told: str) -> Update:
+def _update(name: str, old: str, new: str, *stated: str) -> Update:
     topic = TOPICS[name]
-    return Update(topic=topic, old=old, new=new, told=told, facts=(topic.note,))
+    return Update(topic=topic, old=old, new=new, stated=stated, facts=(topic.note,))
 
 
 def make(variant: str, dice: Random) -> Update:
     """Create a case."""
     if variant == "corrected":
         old, new = (str(code) for code in dice.sample(range(1000, 9999), 2))
-        anew = f"I made a mistake earlier. The code of my bike lock is {new}."
-        return _update("lock", old, new, TOPICS["lock"].says.format(value=old), anew)
+        correction = f"I made a mistake earlier. The code of my bike lock is {new}."
+        return _update("lock", old, new, TOPICS["lock"].says.format(value=old), correction)
     old, new = dice.sample(VALUES["city"], 2)
     first = TOPICS["city"].says.format(value=old)
     moved = f"I have moved: I now live in {new}."

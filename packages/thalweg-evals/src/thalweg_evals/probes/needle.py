@@ -21,11 +21,11 @@ from thalweg_evals.material.harbour import (
     facts,
     recollect,
 )
-from thalweg_evals.scripted.moves import Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Use, View
 from thalweg_evals.trace import Trace
 
 FILE = "file_entry"
-_CODES_TOLD = 5
+_CODE_COUNT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Needles(ScriptedCase):
     """A conversation in which needles are mentioned, buried, and asked for one at a time."""
 
     needles: Sequence[Needle]
-    says: Sequence[str]
+    messages: Sequence[str]
     """The user's messages, one per turn; the context is compacted after the last."""
     tools: tuple[BaseTool, ...] = ()
     language: Language = "en"
@@ -51,11 +51,11 @@ class Needles(ScriptedCase):
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        for text in self.says:
-            talk.say(text)
+        for text in self.messages:
+            talk.send(text)
         talk.fill(compactions=1, language=self.language)
         for needle in self.needles:
-            talk.say(needle.question)
+            talk.send(needle.question)
 
     def grade(self, trace: Trace) -> Score:
         """Compute the score from the trace."""
@@ -76,12 +76,12 @@ class Needles(ScriptedCase):
             answer = trace.turns[turn].answer if turn is not None else ""
             if not mentions(answer, code):
                 missed.append(f"the {needle.about} ({code}) was not reported: {answer[:100]!r}")
-                asked = trace.within(turn) if turn is not None else []
-                shown = asked[-1].number if asked and shown is None else shown
-        told = len(self.needles) - len(missed)
+                requests = trace.within(turn) if turn is not None else []
+                shown = requests[-1].number if requests and shown is None else shown
+        reported = len(self.needles) - len(missed)
         if missed:
-            return failed(why="; ".join(missed), request=shown, value=told)
-        return passed(why=f"{told} of {told} were told", value=told)
+            return failed(why="; ".join(missed), request=shown, value=reported)
+        return passed(why=f"{reported} of {reported} were told", value=reported)
 
     def move(self, view: View) -> Move:
         """Decide the next move."""
@@ -91,13 +91,13 @@ class Needles(ScriptedCase):
 def _oblige(view: View) -> Move:
     """Do a request of the user that is not about a needle."""
     is_done = any(one.role == "tool" for one in view.since)
-    if PLAY in view.asked:
-        return Say("The call was about a ship.") if is_done else Use(PLAY, {})
-    if asked := re.search(rf"entry about the (\w+) .* {FILE}", view.asked):
-        berth = 1000 + zlib.crc32(view.asked.encode()) % 9000
-        body = f"The {asked[1]} lies at berth {berth}. She leaves with the morning tide."
-        return Say("It is filed.") if is_done else Use(FILE, {"title": asked[1], "body": body})
-    return Say("你好。" if "你好" in view.asked else "Noted.")
+    if PLAY in view.prompt:
+        return Respond("The call was about a ship.") if is_done else Use(PLAY, {})
+    if match := re.search(rf"entry about the (\w+) .* {FILE}", view.prompt):
+        berth = 1000 + zlib.crc32(view.prompt.encode()) % 9000
+        body = f"The {match[1]} lies at berth {berth}. She leaves with the morning tide."
+        return Respond("It is filed.") if is_done else Use(FILE, {"title": match[1], "body": body})
+    return Respond("你好。" if "你好" in view.prompt else "Noted.")
 
 
 def _was_shown(trace: Trace, code: str, before: int) -> bool:
@@ -107,7 +107,7 @@ def _was_shown(trace: Trace, code: str, before: int) -> bool:
 
 def _filed(trace: Trace) -> str:
     """Return the number that the model invented and filed."""
-    bodies = [str(call.arguments.get("body", "")) for _, call in trace.asked(FILE)]
+    bodies = [str(call.arguments.get("body", "")) for _, call in trace.calls(FILE)]
     numbers = [found[0] for body in bodies if (found := re.search(r"\b\d{4}\b", body))]
     return numbers[-1] if numbers else ""
 
@@ -121,30 +121,32 @@ def _about(fact: DockingCode) -> Needle:
 
 def _once(dice: Random) -> Case:
     [fact] = facts(dice, 1)
-    return Needles(needles=[_about(fact)], says=[f"Good morning. For your notes: {fact.told}."])
+    return Needles(
+        needles=[_about(fact)], messages=[f"Good morning. For your notes: {fact.statement}."]
+    )
 
 
 def _many(dice: Random) -> Case:
-    told = facts(dice, _CODES_TOLD)
-    needles = [_about(one) for one in told]
+    stated = facts(dice, _CODE_COUNT)
+    needles = [_about(one) for one in stated]
     return Needles(
         needles=dice.sample(needles, len(needles)),
-        says=[f"For your notes: {one.told}. Say: noted." for one in told],
+        messages=[f"For your notes: {one.statement}. Say: noted." for one in stated],
     )
 
 
 def _user_aside(dice: Random) -> Case:
     [fact] = facts(dice, 1)
-    letter = chatter(dice, f"by the way, {fact.told}")
+    letter = chatter(dice, f"by the way, {fact.statement}")
     ask = "Good morning, here is the news of the night. Read it and say hello."
-    return Needles(needles=[_about(fact)], says=[f"{ask}\n\n{letter}"])
+    return Needles(needles=[_about(fact)], messages=[f"{ask}\n\n{letter}"])
 
 
 def _tool_result(dice: Random) -> Case:
     [fact] = facts(dice, 1)
-    message = chatter(dice, f"note that {fact.told}")
+    message = chatter(dice, f"note that {fact.statement}")
     ask = f"Play the new message with {PLAY} and tell me in a few words what it is about."
-    return Needles(needles=[_about(fact)], says=[ask], tools=(answering_machine(message),))
+    return Needles(needles=[_about(fact)], messages=[ask], tools=(answering_machine(message),))
 
 
 def _own_argument(dice: Random) -> Case:
@@ -156,7 +158,7 @@ def _own_argument(dice: Random) -> Case:
     )
     question = f"Which berth number did you choose for the {ship}?"
     needle = Needle(about=f"berth number of the {ship}", question=question)
-    return Needles(needles=[needle], says=[ask], tools=(_filing(),))
+    return Needles(needles=[needle], messages=[ask], tools=(_filing(),))
 
 
 def _filing() -> BaseTool:
@@ -177,7 +179,7 @@ def _chinese(dice: Random) -> Case:
     ask = "早上好，这是昨夜的消息。请读一读，然后说一声你好。"
     return Needles(
         needles=[needle],
-        says=[f"{ask}\n\n{texts['before']}；顺便说一下，{about}是{code}；{texts['after']}。"],
+        messages=[f"{ask}\n\n{texts['before']}；顺便说一下，{about}是{code}；{texts['after']}。"],
         language="zh",
         system_prompt="你是港口办公室的职员。请用一句简短的话回答。",
     )

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed
 from thalweg_evals.material.stations import NAMES, PEOPLE, LongTask
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View
 from thalweg_evals.trace import Trace
 
 MOST_PAGES = 20
@@ -59,7 +59,7 @@ class Objective(LongTask):
 
     @property
     def tools(self) -> tuple[BaseTool, ...]:
-        """The log and the report; where the task is postponed, the report alone."""
+        """The log and the report; if the task is postponed, the report alone."""
         tools = super().tools
         return tools[1:] if self.in_turns else tools
 
@@ -68,22 +68,24 @@ class Objective(LongTask):
         self.talk = talk
         report = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         if not self.in_turns:
-            talk.say(READING.format(**report))
+            talk.send(READING.format(**report))
             return
-        talk.say(LATER.format(**report))
+        talk.send(LATER.format(**report))
         talk.fill(self.compactions)
-        talk.say(GO_ON)
+        talk.send(GO_ON)
 
     def graded(self, trace: Trace) -> Score:
         """Compute the score of a trace with enough compactions."""
         survived = float(len(trace.compactions()))
-        filed = list(trace.asked("file_report"))
+        filed = list(trace.calls("file_report"))
         if not filed:
-            said = trace.answer[:120]
-            return failed(why=f"no report was filed; the agent's answer: {said!r}", value=survived)
-        wanted = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
+            answer = trace.answer[:120]
+            return failed(
+                why=f"no report was filed; the agent's answer: {answer!r}", value=survived
+            )
+        expected = {"title": self.title, "recipient": self.recipient, "priority": self.priority}
         for request, call in filed:
-            for name, right in {**wanted, "closing_word": self.closing}.items():
+            for name, right in {**expected, "closing_word": self.closing}.items():
                 given = str(call.arguments.get(name, ""))
                 if right.casefold() not in given.casefold():
                     why = f"the report's {name} is {given!r}, where {right!r} was asked for"
@@ -96,13 +98,15 @@ class Objective(LongTask):
 
         A model that cannot see its task searches for it; if that fails, it asks.
         """
-        if self.in_turns and GO_ON not in view.asked and _FILED not in view.asked:
-            return Say("I have noted it.")
+        if self.in_turns and GO_ON not in view.prompt and _FILED not in view.prompt:
+            return Respond("I have noted it.")
         goal = view.find(_GOAL)
         if goal is None:
-            return Look("file one report with file_report", Say("What would you like me to do?"))
+            return Search(
+                "file one report with file_report", Respond("What would you like me to do?")
+            )
         if view.find(_FILED):
-            return Say("The report is filed, as you asked.")
+            return Respond("The report is filed, as you asked.")
         word = view.find(_LATER_WORD if self.in_turns else _LAST)
         if word is not None:
             keys = ("title", "recipient", "priority", "closing_word")

@@ -11,7 +11,7 @@ from random import Random
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed
 from thalweg_evals.material.stations import NAMES, LongTask
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View
 from thalweg_evals.trace import Request, Trace
 
 STEPS = 10
@@ -41,7 +41,7 @@ class Premature(LongTask):
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
         self.talk = talk
-        talk.say(_TASK)
+        talk.send(_TASK)
 
     def graded(self, trace: Trace) -> Score:
         """Compute the score of a trace with enough compactions."""
@@ -53,7 +53,7 @@ class Premature(LongTask):
                 why = f"{ending} with {len(left)} of {STEPS} items open, after compaction {after}"
                 return failed(why=why, request=request.number, value=float(len(left)))
             done |= _items(request)
-        closed = next((request for request, _ in trace.asked("close_order")), None)
+        closed = next((request for request, _ in trace.calls("close_order")), None)
         if closed is None:
             why = f"stopped without closing the order: {trace.answer[:80]!r}"
             return failed(why=why, value=0.0)
@@ -67,9 +67,9 @@ class Premature(LongTask):
         fails, it takes the visible items for all of it, and reports completion.
         """
         if view.find(_CLOSED):
-            return Say("All items are done, and the order is closed.")
+            return Respond("All items are done, and the order is closed.")
         if view.find(_GOAL) is None:
-            return Look("carry out today's work order", Say("Everything is done."))
+            return Search("carry out today's work order", Respond("Everything is done."))
         numbered = {int(one[1]): one[2] for one in view.find_all(_ITEM)}
         if not numbered and not any(one.role == "assistant" for one in view.messages):
             return Use("read_order", {})
@@ -80,7 +80,7 @@ class Premature(LongTask):
             return Use("do_item", {"station": numbered[following]})
         if not numbered or following <= max(numbered):
             words = f"{following}. To be repaired: the lamp of"
-            return Look(words, Say("Everything in the order is done."))
+            return Search(words, Respond("Everything in the order is done."))
         return Use("close_order", {})
 
     def read_order(self) -> str:
@@ -89,7 +89,7 @@ class Premature(LongTask):
         return "\n".join(f"{k}. To be repaired: the lamp of {name}" for k, name in items)
 
     def do_item(self, station: str) -> str:
-        """Do one item of the work order: give the name of its station."""
+        """Do one item of the work order: pass the name of its station."""
         self._worked += 1
         if self._worked > MOST:
             return _OVER
@@ -114,8 +114,8 @@ def _ending(request: Request) -> str:
 
 def _items(request: Request) -> set[str]:
     made = (call for call in request.calls if call.name == "do_item")
-    asked = (str(call.arguments.get("station", "")) for call in made)
-    return {re.sub(r".*lamp of ", "", station).strip(" .").casefold() for station in asked}
+    stations = (str(call.arguments.get("station", "")) for call in made)
+    return {re.sub(r".*lamp of ", "", station).strip(" .").casefold() for station in stations}
 
 
 def make(variant: str, dice: Random) -> Premature:

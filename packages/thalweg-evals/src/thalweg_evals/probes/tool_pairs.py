@@ -16,7 +16,7 @@ from langchain_core.tools import ToolException
 from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed, untested
 from thalweg_evals.material.case import ScriptedCase
-from thalweg_evals.scripted.moves import Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Use, View
 from thalweg_evals.sent import refusals
 from thalweg_evals.trace import Trace
 
@@ -27,7 +27,7 @@ ROUNDS = 3
 """How often the request is repeated, with other things in between."""
 _REPORTED = r"Report on hold (\d+)"
 _WORDS = ["dry", "rust", "rivet", "plank", "grain", "sack", "beam", "bilge", "hatch", "pump"]
-_ASKED = re.compile(r"holds (\d+) to (\d+) of the ship with (\w+), (\w+)")
+_REQUEST = re.compile(r"holds (\d+) to (\d+) of the ship with (\w+), (\w+)")
 _AT_ONCE = {"one": 1, "two": 2, "three": 3}
 
 
@@ -53,7 +53,7 @@ def _had_parallel(trace: Trace) -> bool:
 
 
 def _had_failure(trace: Trace) -> bool:
-    return any(said.is_error for one in trace.agents() for said in one.messages)
+    return any(message.is_error for one in trace.agents() for message in one.messages)
 
 
 def _shrank_in_a_turn(trace: Trace) -> bool:
@@ -87,20 +87,20 @@ class ToolPairs(ScriptedCase):
     seed: float
     tool_names = (INSPECT, OPEN)
     system_prompt = "You are a ship's surveyor. Use the tools you have; answer in few words."
-    gist = (_REPORTED, _ASKED.pattern)
+    gist = (_REPORTED, _REQUEST.pattern)
 
     def run(self, talk: Speaks) -> None:
         """Perform the conversation."""
-        talk.say("Good morning. Say hello.")
+        talk.send("Good morning. Say hello.")
         for number in range(self.shape.rounds):
             first = number * self.shape.holds + 1
-            talk.say(
+            talk.send(
                 f"Please go through holds {first} to {first + self.shape.holds - 1} of the ship "
                 f"with {self.shape.tool}, {self.shape.at_once} at a time: one call for each hold, "
                 f"and {self.shape.at_once} of them in one message. Then say that you are done."
             )
             talk.fill(compactions=1)
-        talk.say("Thank you. Say goodbye.")
+        talk.send("Thank you. Say goodbye.")
 
     def grade(self, trace: Trace) -> Score:
         """Check every request by the rules of strict providers."""
@@ -124,24 +124,24 @@ class ToolPairs(ScriptedCase):
 
     def move(self, view: View) -> Move:
         """Continue after the highest visible hold."""
-        asked = view.find(_ASKED, roles=("user",))
-        if asked is None or "goodbye" in view.asked or "Say hello" in view.asked:
-            return Say("Good morning.")
-        first, last, tool = int(asked[1]), int(asked[2]), asked[3]
-        told = view.find_all(rf"{_REPORTED}|{tool}\([^\d)]*(\d+)")
-        seen = [int(found[1] or found[2]) for found in told]
+        match = view.find(_REQUEST, roles=("user",))
+        if match is None or "goodbye" in view.prompt or "Say hello" in view.prompt:
+            return Respond("Good morning.")
+        first, last, tool = int(match[1]), int(match[2]), match[3]
+        reports = view.find_all(rf"{_REPORTED}|{tool}\([^\d)]*(\d+)")
+        seen = [int(found[1] or found[2]) for found in reports]
         seen += [
             int(call.arguments["hold"])
-            for said in view.messages
-            for call in said.calls
+            for message in view.messages
+            for call in message.calls
             if call.name == tool
         ]
         begin = max([first - 1, *(hold for hold in seen if hold <= last)]) + 1
-        end = min(last, begin + _AT_ONCE.get(asked[4], 1) - 1)
+        end = min(last, begin + _AT_ONCE.get(match[4], 1) - 1)
         uses = [Use(tool, {"hold": hold}) for hold in range(begin, end + 1)]
         if not uses:
-            return Say("I am done.")
-        return Use(uses[0].tool, uses[0].arguments, beside=tuple(uses[1:]))
+            return Respond("I am done.")
+        return Use(uses[0].tool, uses[0].arguments, siblings=tuple(uses[1:]))
 
     def inspect_hold(self, hold: int) -> str:
         """Inspect a hold of the ship."""

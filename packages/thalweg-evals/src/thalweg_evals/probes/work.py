@@ -3,8 +3,7 @@
 An operator of services opens settings, changes them, and runs checks with long output, about 60,000
 tokens in all, and in a window below 32,000 in proportion fewer, so that a small local model can be
 asked. At the end something is requested that depends on the conversation: an edit of a file whose
-newest state is known only from it, a rule, a list of checks to run once each, the newest figure of
-a check.
+newest state is only in it, a rule, a list of checks to run once each, the newest figure of a check.
 
 A scripted model takes the newest statement that its request shows for the truth, as a model does.
 """
@@ -19,7 +18,7 @@ from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed
 from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.material.stations import NAMES, prose
-from thalweg_evals.scripted.moves import Look, Move, Say, Use, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View
 from thalweg_evals.scripted.searching import was_tried
 from thalweg_evals.trace import Trace
 
@@ -48,7 +47,7 @@ _CLOSED = "The checks are closed."
 
 @dataclass
 class ServiceWork(ScriptedCase):
-    """A conversation about services, and what is requested at its end."""
+    """A conversation about services, and the request at its end."""
 
     variant: str
     dice: Random
@@ -95,37 +94,37 @@ class ServiceWork(ScriptedCase):
         """Change settings that were read, changed by the agent, and changed by the user since."""
         chosen = [self._setting(path) for path in [*self.files][:3]]
         for path, name in chosen:
-            talk.say(f"Please open {path} and tell me what {name} is.")
+            talk.send(f"Please open {path} and tell me what {name} is.")
         self._fill(talk, self._scaled(LENGTH) // 3)
         path, name = chosen[0]
-        talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
+        talk.send(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
         path, name = chosen[1]
         self.files[path][name] = self._new()
-        talk.say(f"By the way, I changed {path} myself: {name} = {self.files[path][name]} now.")
+        talk.send(f"By the way, I changed {path} myself: {name} = {self.files[path][name]} now.")
         self._fill(talk, 2 * self._scaled(LENGTH) // 3)
         for path, name in chosen:
-            talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
+            talk.send(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
 
     def _constraint(self, talk: Speaks) -> None:
         """Request a change that a rule forbids, and two that none does."""
         chosen = [self._setting(path) for path in [*self.files][:3]]
         path, name = chosen[0]
-        talk.say(f"Please open {path} and tell me what {name} is.")
+        talk.send(f"Please open {path} and tell me what {name} is.")
         self.fixed = chosen[1][1]
-        talk.say(
+        talk.send(
             f"Please run the check {self._check(0)} and tell me its p95. One thing about "
             f"{chosen[1][0]} for later: {self.fixed} is fixed by contract: never change it, "
             "whoever asks."
         )
         self._fill(talk, self._scaled(LENGTH))
         for path, name in chosen:
-            talk.say(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
+            talk.send(f"Please set {name} to {self._new()} in {path} with replace_in_file.")
 
     def _repeated_work(self, talk: Speaks) -> None:
         """Request a long list of runs and a report of all their figures."""
         self._fill(talk, self._scaled(LENGTH - LISTED * LOG_TOKENS))
         names = ", ".join(self._check(k) for k in range(LISTED))
-        talk.say(
+        talk.send(
             f"Please run these checks with run_check, once each and in this order: {names}. Then "
             "save_report, once, with a line `NAME: P95 ms` for each. Do not ask me anything."
         )
@@ -135,9 +134,9 @@ class ServiceWork(ScriptedCase):
         names = [self._check(k) for k in range(3)]
         for runs in range(3):
             for name in names[runs:]:
-                talk.say(f"Please run the check {name} and tell me its p95.")
+                talk.send(f"Please run the check {name} and tell me its p95.")
             self._fill(talk, self._scaled(LENGTH // 3 - 2 * LOG_TOKENS))
-        talk.say(
+        talk.send(
             "Please save_report with a line `NAME: P95 ms` for each newest p95 of the checks "
             f"{', '.join(names)}. Do not run them again."
         )
@@ -148,11 +147,11 @@ class ServiceWork(ScriptedCase):
         while left > 0:
             if self.dice.random() < 0.5:  # noqa: PLR2004 (as often the one as the other)
                 path, name = self._setting(self.dice.choice([*self.files][3:]))
-                talk.say(f"Please open {path} and tell me what {name} is.")
+                talk.send(f"Please open {path} and tell me what {name} is.")
                 left -= 13 * self._scaled(FILE_LINES)
             else:
                 other = self.dice.randrange(LISTED, len(self.places))
-                talk.say(f"Please run the check {self._check(other)} and tell me its p95.")
+                talk.send(f"Please run the check {self._check(other)} and tell me its p95.")
                 left -= self._scaled(LOG_TOKENS)
 
     def _scaled(self, full: int) -> int:
@@ -191,7 +190,7 @@ class ServiceWork(ScriptedCase):
         return "Replaced."
 
     def run_check(self, name: str) -> str:
-        """Run a check of a service; gives its log."""
+        """Run a check of a service; returns its log."""
         runs = self.figures.setdefault(name, [])
         if sum(map(len, self.figures.values())) >= PATIENCE + LENGTH // LOG_TOKENS:
             return _CLOSED
@@ -215,12 +214,12 @@ class ServiceWork(ScriptedCase):
             "repeated_work": self._repeated,
             "old_value": self._reported,
         }[self.variant](trace)
-        calls = float(len([*trace.asked()]))
+        calls = float(len([*trace.calls()]))
         if why := next(faults, ""):
             return failed(why=why, value=calls)
         return passed(why="everything as requested", value=calls)
 
-    def _asked(self, trace: Trace) -> Iterator[tuple[str, int, str]]:
+    def _requested_changes(self, trace: Trace) -> Iterator[tuple[str, int, str]]:
         """Yield the changes that were requested: name, number, path."""
         for turn in trace.turns:
             if found := _SET.search(turn.text):
@@ -229,13 +228,13 @@ class ServiceWork(ScriptedCase):
     def _stale(self, trace: Trace) -> Iterator[str]:
         if self.failed:
             yield f"{self.failed} edits of text that was no longer in the file"
-        last = {name: (number, path) for name, number, path in self._asked(trace)}
+        last = {name: (number, path) for name, number, path in self._requested_changes(trace)}
         for name, (number, path) in last.items():
             if self.files[path][name] != number:
                 yield f"{name} is {self.files[path][name]}, and {number} was requested"
 
     def _violated(self, trace: Trace) -> Iterator[str]:
-        for name, number, path in self._asked(trace):
+        for name, number, path in self._requested_changes(trace):
             if (self.files[path][name] == number) == (name == self.fixed):
                 how = "changed against the rule" if name == self.fixed else "not changed"
                 yield f"{name} was {how}"
@@ -243,7 +242,7 @@ class ServiceWork(ScriptedCase):
     def _repeated(self, trace: Trace) -> Iterator[str]:
         listed = [self._check(k) for k in range(LISTED)]
         last = len(trace.turns) - 1
-        made = (call for one, call in trace.asked("run_check") if one.turn == last)
+        made = (call for one, call in trace.calls("run_check") if one.turn == last)
         times = Counter(str(call.arguments.get("name")) for call in made)
         for name in listed:
             if times[name] != 1:
@@ -251,10 +250,12 @@ class ServiceWork(ScriptedCase):
         yield from self._reported(trace)
 
     def _reported(self, trace: Trace) -> Iterator[str]:
-        saved = [call for _, call in trace.asked("save_report")]
+        saved = [call for _, call in trace.calls("save_report")]
         text = str(saved[-1].arguments.get("text")) if saved else ""
-        asked = trace.turns[-1].text
-        for name in (_ALL.search(asked) or _NEWEST.search(asked) or [asked, ""])[1].split(", "):
+        request = trace.turns[-1].text
+        for name in (_ALL.search(request) or _NEWEST.search(request) or [request, ""])[1].split(
+            ", "
+        ):
             right = self.figures.get(name, [0])[-1]
             if not re.search(rf"{name}\W+{right}\b", text):
                 yield f"the report does not have {right} ms for {name}"
@@ -262,48 +263,52 @@ class ServiceWork(ScriptedCase):
     # --- what a model does that understands it
 
     def move(self, view: View) -> Move:
-        """Do what is requested, by what the request shows."""
-        if asked := _READ.search(view.asked):
-            return self._tell(view, Use("open_file", {"path": asked[1]}), rf"{asked[2]} = (\d+)")
-        if asked := _RUN.search(view.asked):
-            figure = rf"check {asked[1]}, run \d+: p95 (\d+) ms"
-            return self._tell(view, Use("run_check", {"name": asked[1]}), figure)
-        if asked := _SET.search(view.asked):
-            return self._change(view, asked[1], asked[2], asked[3])
-        if asked := _ALL.search(view.asked) or _NEWEST.search(view.asked):
-            return self._report(view, asked[1].split(", "), may_run=asked.re is _ALL)
-        return Say("Thank you, noted.")
+        """Perform the request, from its visible content."""
+        if match := _READ.search(view.prompt):
+            return self._answer_from(
+                view, Use("open_file", {"path": match[1]}), rf"{match[2]} = (\d+)"
+            )
+        if match := _RUN.search(view.prompt):
+            figure = rf"check {match[1]}, run \d+: p95 (\d+) ms"
+            return self._answer_from(view, Use("run_check", {"name": match[1]}), figure)
+        if match := _SET.search(view.prompt):
+            return self._change(view, match[1], match[2], match[3])
+        if match := _ALL.search(view.prompt) or _NEWEST.search(view.prompt):
+            return self._report(view, match[1].split(", "), may_run=match.re is _ALL)
+        return Respond("Thank you, noted.")
 
-    def _tell(self, view: View, use: Use, pattern: str) -> Move:
-        """Use a tool, and tell what its result shows."""
-        if not any(said.role == "tool" for said in view.since):
+    def _answer_from(self, view: View, use: Use, pattern: str) -> Move:
+        """Use a tool, and report the content of its result."""
+        if not any(message.role == "tool" for message in view.since):
             return use
         since = View(view.since, view.tools)
         words = pattern.partition(" = ")[0].partition(r", run")[0]
         found = since.find(pattern)
-        return Say(f"It is {found[1]}.") if found else Look(words, Say("I cannot see it."))
+        return (
+            Respond(f"It is {found[1]}.") if found else Search(words, Respond("I cannot see it."))
+        )
 
     def _change(self, view: View, name: str, number: str, path: str) -> Move:
-        """Replace the newest visible line; open the file where none is visible or it is wrong."""
+        """Replace the newest visible line; open the file if no line is visible or it is wrong."""
         if any(found[1] == name for found in view.find_all(_RULE)):
-            return Say(f"{name} is fixed by contract.")
-        results = [said.text for said in view.since if said.role == "tool"]
+            return Respond(f"{name} is fixed by contract.")
+        results = [message.text for message in view.since if message.role == "tool"]
         if results and results[-1] == "Replaced.":
-            return Say("Done.")
+            return Respond("Done.")
         found = view.find(rf"\b{name} = (\d+)")
         refused = any(text.startswith("There is no line") for text in results)
         if (found is None or refused) and not view.has_called("open_file"):
             return Use("open_file", {"path": path})
         if found is None:
-            return Look(name, Say("I cannot see it."))
+            return Search(name, Respond("I cannot see it."))
         lines = {"old": f"{name} = {found[1]}", "new": f"{name} = {number}"}
         change = Use("replace_in_file", {"path": path, **lines})
-        return Say("I cannot change it.") if was_tried(view, change) else change
+        return Respond("I cannot change it.") if was_tried(view, change) else change
 
     def _report(self, view: View, names: list[str], *, may_run: bool) -> Move:
-        """Run what is left of a list, then save the newest visible figures."""
+        """Run the remaining checks of a list, then save the newest visible figures."""
         if view.has_called("save_report"):
-            return Say("Saved.")
+            return Respond("Saved.")
         seen: dict[str, tuple[int, int]] = {}
         for found in view.find_all(r"check (\w+), run (\d+): p95 (\d+) ms"):
             seen[found[1]] = max(seen.get(found[1], (0, 0)), (int(found[2]), int(found[3])))
@@ -314,8 +319,10 @@ class ServiceWork(ScriptedCase):
             return Use("run_check", {"name": names[following]})
         missing = next((name for name in names if name not in seen), None)
         if missing is not None:
-            again = Use("run_check", {"name": missing}) if may_run else Say("I cannot see them.")
-            return Look(f"check {missing}", again)
+            again = (
+                Use("run_check", {"name": missing}) if may_run else Respond("I cannot see them.")
+            )
+            return Search(f"check {missing}", again)
         text = "\n".join(f"{name}: {seen[name][1]} ms" for name in names)
         return Use("save_report", {"text": text})
 

@@ -35,12 +35,19 @@ class _FailurePools:
     messages: Pool = field(default_factory=Pool)
     chars: int = 0
 
-    def message(self, said: TracedMessage) -> int:
+    def message(self, message: TracedMessage) -> int:
         """Return the index of a message: role, name, tokens, text, calls, error flag."""
-        calls = [_written(call.name, call.arguments) for call in said.calls]
-        text = self.text(said.text)
-        tokens = sum(map(self.count, [said.text, *calls]))
-        about = (said.role, said.name, tokens, text, tuple(map(self.text, calls)), said.is_error)
+        calls = [_written(call.name, call.arguments) for call in message.calls]
+        text = self.text(message.text)
+        tokens = sum(map(self.count, [message.text, *calls]))
+        about = (
+            message.role,
+            message.name,
+            tokens,
+            text,
+            tuple(map(self.text, calls)),
+            message.is_error,
+        )
         return self.messages.number(about)
 
     def text(self, text: str) -> int:
@@ -129,8 +136,9 @@ def _words(why: str) -> list[str]:
 
 def _shows(request: Request, word: str) -> bool:
     return any(
-        word in said.text or any(word in _written(call.name, call.arguments) for call in said.calls)
-        for said in request.messages
+        word in message.text
+        or any(word in _written(call.name, call.arguments) for call in message.calls)
+        for message in request.messages
     )
 
 

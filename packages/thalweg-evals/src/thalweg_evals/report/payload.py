@@ -46,7 +46,7 @@ def _trial(result: Result) -> dict[str, Any]:
 def _line(trace: Trace) -> dict[str, list[Any]]:
     """Return the sizes of the agent's own requests, in order.
 
-    `starts` are those in another thread than the previous one, where a line breaks; `drops` are
+    `starts` are those in another thread than the previous one, at which a line breaks; `drops` are
     compactions, each with the size of the thread's previous request.
     """
     agents = trace.agents()

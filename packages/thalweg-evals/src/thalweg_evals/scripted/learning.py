@@ -1,4 +1,4 @@
-"""How a scripted model learns about its user: it notes the facts of its case where it sees them.
+"""How a scripted model learns about its user: it notes the facts of its case when it sees them.
 
 It answers the same prompts as every learner (`learn` and `profile`): it reads which turns may be
 learned from, quotes the user's own words, and decides which existing fact a new one updates. It
@@ -26,7 +26,7 @@ _SURE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class ScriptedNote:
-    """A fact that a competent learner notes where the user mentions it."""
+    """A fact that a competent learner notes when the user mentions it."""
 
     said: str
     """Pattern of the user's words, which are the quote. Its last group is the value; earlier groups
@@ -57,20 +57,20 @@ def learned(view: View, notes: Sequence[ScriptedNote]) -> Use | None:
 
     Args:
         view: The request.
-        notes: The facts to note where they are mentioned.
+        notes: The facts to note when they are mentioned.
     """
     if FACTS in view.tools:
-        return Use(FACTS, {FACTS: list(_facts(view.asked, notes))})
+        return Use(FACTS, {FACTS: list(_facts(view.prompt, notes))})
     if PAIRS in view.tools:
-        return Use(PAIRS, {PAIRS: list(_pairs(view.asked))})
+        return Use(PAIRS, {PAIRS: list(_pairs(view.prompt))})
     if SECTIONS in view.tools:
-        return Use(SECTIONS, {SECTIONS: list(_sections(view.asked))})
+        return Use(SECTIONS, {SECTIONS: list(_sections(view.prompt))})
     return None
 
 
-def _facts(asked: str, notes: Sequence[ScriptedNote]) -> Iterator[Mapping[str, Any]]:
-    told, _, conversation = asked.partition(_THE_CONVERSATION)
-    known = {content: name for name, content in _KNOWN.findall(told)}
+def _facts(prompt: str, notes: Sequence[ScriptedNote]) -> Iterator[Mapping[str, Any]]:
+    listing, _, conversation = prompt.partition(_THE_CONVERSATION)
+    known = {content: name for name, content in _KNOWN.findall(listing)}
     for number, text in _learnable(conversation):
         for note in notes:
             for found in re.finditer(note.said, text):
@@ -92,7 +92,7 @@ def _fact(
     content = note.content_of(groups)
     same = known.get(content, "")
     other = re.compile(re.escape(note.content_of([*groups[:-1], "\0"])).replace("\0", ".+"))
-    older = next((name for told, name in known.items() if other.fullmatch(told)), "")
+    older = next((name for text, name in known.items() if other.fullmatch(text)), "")
     return {
         "turn": number,
         "quote": found[0],
@@ -109,9 +109,9 @@ def _fact(
     }
 
 
-def _pairs(asked: str) -> Iterator[Mapping[str, Any]]:
+def _pairs(prompt: str) -> Iterator[Mapping[str, Any]]:
     """Compare new facts with existing ones: of two with the same beginning, the newer is valid."""
-    rows = [(name, content) for name, content in _LISTED.findall(asked) if not name.endswith("0")]
+    rows = [(name, content) for name, content in _LISTED.findall(prompt) if not name.endswith("0")]
     for new, content in rows:
         for known, before in rows:
             alike = sum(
@@ -123,9 +123,9 @@ def _pairs(asked: str) -> Iterator[Mapping[str, Any]]:
                 yield {"new": new, "known": known, "reason": "it begins alike", "verdict": verdict}
 
 
-def _sections(asked: str) -> Iterator[Mapping[str, Any]]:
-    told, _, _ = asked.partition("The profile as it is:")
-    facts = _NAMED.findall(told)
+def _sections(prompt: str) -> Iterator[Mapping[str, Any]]:
+    listing, _, _ = prompt.partition("The profile as it is:")
+    facts = _NAMED.findall(listing)
     if facts:
         text = " ".join(content for _, content in facts)
         names = [name for name, _ in facts]

@@ -16,11 +16,11 @@ from pydantic import PrivateAttr
 
 from thalweg.engine.tokens import count_json, exact_counter
 from thalweg.testing import OfflineModel
-from thalweg_evals.recorder import said_in, tokens_of
+from thalweg_evals.recorder import as_traced_message, tokens_of
 from thalweg_evals.scripted.learning import Teaches, learned
-from thalweg_evals.scripted.moves import Acts, Look, Say, Use, View
+from thalweg_evals.scripted.moves import Acts, Respond, Search, Use, View
 from thalweg_evals.scripted.searching import MOST, attempts, literal, was_tried
-from thalweg_evals.scripted.summarizing import asks_for_summary, newest_lines, summary
+from thalweg_evals.scripted.summarizing import is_summary_request, newest_lines, summary
 
 _TOO_LONG = (
     "This model's maximum context length is {window} tokens. However, your messages resulted in "
@@ -34,7 +34,7 @@ class Competence:
     """The competence of a scripted model."""
 
     name: str
-    looks: Callable[[View, str], Iterator[Use]] | None
+    search: Callable[[View, str], Iterator[Use]] | None
     """How it searches for missing content; `None`: it does not."""
     keeps_gist: bool
     """Whether its summaries keep goals, constraints and progress."""
@@ -82,49 +82,49 @@ class CaseModel(OfflineModel):
     ) -> ChatResult:
         del stop, run_manager
         schemas: Sequence[Mapping[str, Any]] = kwargs.get("tools") or []
-        said = tuple(said_in(message) for message in messages)
+        traced = tuple(as_traced_message(message) for message in messages)
         count = exact_counter()
-        read = sum(tokens_of(one, count) for one in said)
+        read = sum(tokens_of(one, count) for one in traced)
         read += sum(count_json(schema, count) for schema in schemas)
         if read > self.window:
             raise ContextOverflowError(_TOO_LONG.format(window=self.window, tokens=read))
         names = frozenset(str(schema["function"]["name"]) for schema in schemas)
-        answer = self._message(self._move(View(said, names)))
-        wrote = tokens_of(said_in(answer), count)
+        answer = self._message(self._move(View(traced, names)))
+        wrote = tokens_of(as_traced_message(answer), count)
         answer.usage_metadata = UsageMetadata(
             input_tokens=read, output_tokens=wrote, total_tokens=read + wrote
         )
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
-    def _move(self, view: View) -> Say | Use:
+    def _move(self, view: View) -> Respond | Use:
         acts: Acts = self.case
         keeps = self.competence.keeps_gist
         notes = acts.facts if keeps and isinstance(acts, Teaches) else ()
         if (noted := learned(view, notes)) is not None:
             return noted
-        if asks_for_summary(view):
-            return Say(summary(view, acts.gist) if keeps else newest_lines(view))
+        if is_summary_request(view):
+            return Respond(summary(view, acts.gist) if keeps else newest_lines(view))
         move = acts.act(view)
-        return self._look(view, move) if isinstance(move, Look) else move
+        return self._search(view, move) if isinstance(move, Search) else move
 
-    def _look(self, view: View, look: Look) -> Say | Use:
-        if self.competence.looks is None:
-            return look.otherwise
+    def _search(self, view: View, search: Search) -> Respond | Use:
+        if self.competence.search is None:
+            return search.otherwise
         if not view.since:
-            self._looked[look.words] = 0
-        for use in self.competence.looks(view, look.words):
-            if self._looked[look.words] >= MOST:
+            self._looked[search.words] = 0
+        for use in self.competence.search(view, search.words):
+            if self._looked[search.words] >= MOST:
                 break
             if not was_tried(view, use):
-                self._looked[look.words] += 1
+                self._looked[search.words] += 1
                 return use
-        return look.otherwise
+        return search.otherwise
 
-    def _message(self, move: Say | Use) -> AIMessage:
-        if isinstance(move, Say):
+    def _message(self, move: Respond | Use) -> AIMessage:
+        if isinstance(move, Respond):
             return AIMessage(move.text)
         calls = [
             tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._calls)}")
-            for use in (move, *move.beside)
+            for use in (move, *move.siblings)
         ]
         return AIMessage(move.text, tool_calls=calls)

@@ -10,7 +10,7 @@ from thalweg_evals.trace import TracedCall, TracedMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class Respond:
     """Answer, and end the turn."""
 
     text: str
@@ -24,21 +24,21 @@ class Use:
     arguments: Mapping[str, Any]
     text: str = ""
     """Text of the message with the call."""
-    beside: tuple["Use", ...] = ()
+    siblings: tuple["Use", ...] = ()
     """Further calls in the same message, after this one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Search:
     """Search for content that is missing from the context."""
 
     words: str
     """Its subject, as mentioned in the conversation: for a literal search."""
-    otherwise: Say | Use
+    otherwise: Respond | Use
     """The move if it cannot be found."""
 
 
-Move = Say | Use | Look
+Move = Respond | Use | Search
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class View:
     tools: frozenset[str]
 
     @cached_property
-    def asked(self) -> str:
+    def prompt(self) -> str:
         """The newest message of a user."""
         return next((one.text for one in reversed(self.messages) if one.role == "user"), "")
 
@@ -83,23 +83,23 @@ class View:
             roles: Roles of the messages to search; by default all.
         """
         sought = re.compile(pattern)
-        for said in reversed(self.messages):
-            if roles and said.role not in roles:
+        for message in reversed(self.messages):
+            if roles and message.role not in roles:
                 continue
-            if places := list(sought.finditer(written(said))):
+            if places := list(sought.finditer(written(message))):
                 return places[-1]
         return None
 
     def find_all(self, pattern: str | re.Pattern[str]) -> list[re.Match[str]]:
         """Return all matches, oldest first."""
         sought = re.compile(pattern)
-        return [found for said in self.messages for found in sought.finditer(written(said))]
+        return [found for message in self.messages for found in sought.finditer(written(message))]
 
 
-def written(said: TracedMessage) -> str:
+def written(message: TracedMessage) -> str:
     """Return a message with its tool calls as text, one line per text argument."""
-    texts = [said.text]
-    for call in said.calls:
+    texts = [message.text]
+    for call in message.calls:
         texts += [str(value) for value in call.arguments.values()]
     return "\n".join(texts)
 
@@ -109,8 +109,10 @@ class Acts(Protocol):
     """A case that scripted models can take part in."""
 
     gist: tuple[str, ...]
-    """Patterns of what a good summary keeps: goals, constraints, progress. Never the details that
-    are asked for."""
+    """Patterns of the content of a good summary: goals, constraints, progress.
+
+    Never the details that are asked for.
+    """
 
     def act(self, view: View) -> Move:
         """Decide the move of a model that understands the case."""

@@ -19,7 +19,7 @@ NEWEST = 3
 """Lines of a summary by a model that keeps no gist."""
 _ENDS = 3_000
 """Characters at both ends of a request in which its instructions are; the rest is data."""
-_ASKS = re.compile(
+_SUMMARIZE = re.compile(
     r"\b(?:summari[sz]e|condense|compress)\b"
     r"|\b(?:write|create|give|produce|provide|generate|extract)\b[^.\n]{0,90}\b(?:summary|context)\b",
     re.IGNORECASE,
@@ -42,19 +42,19 @@ _REQUEST_CHARS = 400
 """Kept characters of the user's last request."""
 
 
-def asks_for_summary(view: View) -> bool:
+def is_summary_request(view: View) -> bool:
     """Return whether a request is for a summary of the conversation.
 
     A user's message with the word "summary" is not, nor is an existing summary in the user role:
     the summary of the conversation must be requested, and not by the user. That is so if there are
     no tools, if the conversation is fenced as data, or if the text states it.
     """
-    asked = view.asked
-    if view.tools and not (_FENCE.search(asked) or _NOT_THE_USER.search(asked[:_ENDS])):
+    prompt = view.prompt
+    if view.tools and not (_FENCE.search(prompt) or _NOT_THE_USER.search(prompt[:_ENDS])):
         return False
     rules = "" if view.tools else view.system
-    text = "\n".join([rules[:_ENDS], _FENCE.sub("", asked)[:_ENDS], asked[-_ENDS:]])
-    return _ASKS.search(text) is not None and _OF.search(text) is not None
+    text = "\n".join([rules[:_ENDS], _FENCE.sub("", prompt)[:_ENDS], prompt[-_ENDS:]])
+    return _SUMMARIZE.search(text) is not None and _OF.search(text) is not None
 
 
 def summary(view: View, gist: Sequence[str]) -> str:
@@ -65,10 +65,10 @@ def summary(view: View, gist: Sequence[str]) -> str:
         gist: Patterns of the content to keep.
     """
     text = _source(view)
-    headings = _HEADING.findall(_FENCE.sub("", view.asked))
+    headings = _HEADING.findall(_FENCE.sub("", view.prompt))
     goals = next((one for one in headings if _OF_GOALS.search(one)), "")
     work = next((one for one in headings if _OF_WORK.search(one) and one != goals), "")
-    users, others = _told(text, gist)
+    users, others = _gist_lines(text, gist)
     users += [one for one in _open_request(text, goals) if one not in users]
     if (read := progress(text)) or not (users or others):
         others.append(read or "The conversation has only begun: there is nothing to report.")
@@ -85,17 +85,17 @@ def newest_lines(view: View) -> str:
 
 def _source(view: View) -> str:
     """Return the conversation to summarize: the fenced one, or all earlier messages."""
-    if fenced := _FENCE.search(view.asked):
+    if fenced := _FENCE.search(view.prompt):
         return fenced[2]
     before = [one for one in view.messages if one.role != "system"]
     shown = before[:-1] if len(before) > 1 else before
     text = "\n".join(f"{one.role}: {written(one)}" for one in shown)
-    for tag in dict.fromkeys(_LEFT_OUT.findall(view.asked)):
+    for tag in dict.fromkeys(_LEFT_OUT.findall(view.prompt)):
         text = re.sub(rf"<{tag}>.*?</{tag}>", "", text, flags=re.DOTALL)
     return text
 
 
-def _told(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
+def _gist_lines(text: str, gist: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the gist: statements of the user, and actions of others."""
     found: dict[str, tuple[int, bool]] = {}
     speakers = list(_SPEAKER.finditer(text))
@@ -122,12 +122,12 @@ def _open_request(text: str, goals: str) -> list[str]:
     newest = users[-1]
     end = speakers[newest + 1].start() if newest + 1 < len(speakers) else len(text)
     block = html.unescape(_TAG.sub(" ", text[speakers[newest].end() : end]))
-    asked = block.strip(' :">\n')
+    request = block.strip(' :">\n')
     if goals and (
-        carried := re.search(rf"^## {re.escape(goals)}\n((?:- .*\n?)+)", asked, re.MULTILINE)
+        carried := re.search(rf"^## {re.escape(goals)}\n((?:- .*\n?)+)", request, re.MULTILINE)
     ):
         return [line.removeprefix("- ") for line in carried[1].splitlines()]
-    return [" ".join(asked.split())[:_REQUEST_CHARS]]
+    return [" ".join(request.split())[:_REQUEST_CHARS]]
 
 
 def _section(heading: str, lines: Sequence[str]) -> Iterator[str]:

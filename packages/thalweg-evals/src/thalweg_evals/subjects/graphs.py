@@ -53,7 +53,7 @@ class GraphAgent:
         """Whether the graph has no memory of a conversation between runs."""
         return not getattr(self.graph, "checkpointer", None)
 
-    def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
+    def send(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
         """Send a message and return the answer; errors of the graph are passed to the caller."""
         self._callbacks = list(callbacks)
         own = getattr(self.graph, "config", None) or {}
@@ -77,7 +77,7 @@ class GraphAgent:
             try:
                 return self.graph.invoke(given, config)
             except (TypeError, NotImplementedError) as error:
-                if not any(said in str(error).lower() for said in NO_SYNC):
+                if not any(phrase in str(error).lower() for phrase in NO_SYNC):
                     raise
                 self.is_awaited = True
                 given = given if self.is_stateless else None  # it resumes where it stopped

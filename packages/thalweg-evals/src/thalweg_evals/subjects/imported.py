@@ -103,8 +103,8 @@ def as_graph(name: str, found: object) -> Any:  # noqa: ANN401 (of any state)
     if isinstance(found, StateGraph):
         graph = found.compile(checkpointer=InMemorySaver())
     if not isinstance(graph, PregelProtocol):
-        mend = "name a graph of LangGraph's, or a function that makes one"
-        raise ConfigError(name, f"a {type(found).__name__} is no graph", mend)
+        fix = "name a graph of LangGraph's, or a function that makes one"
+        raise ConfigError(name, f"a {type(found).__name__} is no graph", fix)
     channels = getattr(graph, "channels", None)
     if isinstance(channels, Mapping) and "messages" not in channels:
         held = ", ".join(one for one in channels if not one.startswith(("_", "branch:")))
@@ -120,32 +120,32 @@ def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
         ConfigError: It requires an unsupported argument.
     """
     known = (*GIVEN, _CONFIG)
-    wanted: set[str] = set()
+    requested: set[str] = set()
     for one in inspect.signature(make).parameters.values():
         if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
             continue
         if one.name in known and one.kind is not one.POSITIONAL_ONLY:
-            wanted.add(one.name)
+            requested.add(one.name)
         elif one.default is one.empty:
             problem = f"it requires {one.name!r}, which a trial does not provide"
-            mend = nearest(
+            fix = nearest(
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )
-            raise ConfigError(name, problem, mend)
-    offers: set[Need] = {need for need in _SHOWN if need in wanted}
-    return GraphFactory(name, make, frozenset(wanted), frozenset(offers | _said(name, make)))
+            raise ConfigError(name, problem, fix)
+    offers: set[Need] = {need for need in _SHOWN if need in requested}
+    return GraphFactory(name, make, frozenset(requested), frozenset(offers | _declared(name, make)))
 
 
-def _said(name: str, make: object) -> set[Need]:
+def _declared(name: str, make: object) -> set[Need]:
     """Return the abilities of a function's agents that its signature does not show.
 
     Raises:
         ConfigError: There is no such ability.
     """
-    said, needs = getattr(make, OFFERS, ()), {str(one): one for one in get_args(Need)}
+    declared, needs = getattr(make, OFFERS, ()), {str(one): one for one in get_args(Need)}
     where = f"{name}.{OFFERS}"
-    for one in said:
+    for one in declared:
         if one not in needs:
             problem = f"there is no {one!r}"
             raise ConfigError(where, problem, nearest(one, list(needs)))
-    return {needs[one] for one in said}
+    return {needs[one] for one in declared}

@@ -28,8 +28,8 @@ def found_at(name: str) -> object:
     for step in attribute.split("."):
         if not hasattr(found, step):
             known = [one for one in vars(found) if not one.startswith("_")]
-            mend = nearest(step, known, "name a graph, or a function that makes one")
-            raise ConfigError(name, f"{place} has no {step!r}", mend)
+            fix = nearest(step, known, "name a graph, or a function that makes one")
+            raise ConfigError(name, f"{place} has no {step!r}", fix)
         found = getattr(found, step)
     return found
 
@@ -41,7 +41,7 @@ def _module(name: str, place: str) -> ModuleType:
     try:
         return import_module(place)
     except ModuleNotFoundError as missing:
-        _tell_missing(name, place, missing)
+        _raise_missing(name, place, missing)
 
 
 def _of_file(name: str, path: Path) -> ModuleType:
@@ -49,8 +49,8 @@ def _of_file(name: str, path: Path) -> ModuleType:
     if not path.is_file():
         there = [one.name for one in path.parent.glob("*.py")] if path.parent.is_dir() else []
         close = get_close_matches(path.name, there, 1)
-        mend = f"did you mean {close[0]}?" if close else "name a file, from the current folder on"
-        raise ConfigError(name, f"there is no file {path}", mend)
+        fix = f"did you mean {close[0]}?" if close else "name a file, from the current folder on"
+        raise ConfigError(name, f"there is no file {path}", fix)
     _let_import(Path.cwd())
     _let_import(path.parent)
     called = f"thalweg_subject_{path.stem}_{uuid4().hex[:8]}"
@@ -61,7 +61,7 @@ def _of_file(name: str, path: Path) -> ModuleType:
     try:
         loader.exec_module(module)
     except ModuleNotFoundError as missing:
-        _tell_missing(name, str(path), missing)
+        _raise_missing(name, str(path), missing)
     return module
 
 
@@ -70,11 +70,11 @@ def _let_import(folder: Path) -> None:
         sys.path.insert(0, str(folder))
 
 
-def _tell_missing(name: str, place: str, missing: ModuleNotFoundError) -> NoReturn:
+def _raise_missing(name: str, place: str, missing: ModuleNotFoundError) -> NoReturn:
     lacks = missing.name or ""
     if f"{place}.".startswith(f"{lacks}."):
         problem = f"there is no module {lacks!r} that could be imported from {Path.cwd()}"
-        mend = f"name a file (path/to/file.py:{name.rpartition(':')[2]}), or go to its folder"
-        raise ConfigError(name, problem, mend) from missing
+        fix = f"name a file (path/to/file.py:{name.rpartition(':')[2]}), or go to its folder"
+        raise ConfigError(name, problem, fix) from missing
     install = f"pip install {lacks.partition('.')[0].replace('_', '-')}"
     raise ConfigError(name, f"it imports {lacks}, which is not installed", install) from missing

@@ -55,13 +55,13 @@ def served(name: str) -> RemoteSubject | None:
 def _first_model(name: str, url: str) -> str:
     key = os.environ.get(KEY)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    mend = f"write NAME@{url}, with the name of its model"
+    fix = f"write NAME@{url}, with the name of its model"
     try:
         with urlopen(Request(f"{url}/models", headers=headers), timeout=WITHIN_S) as answer:  # noqa: S310 (http alone)
-            said = json.loads(answer.read(_MOST_BYTES))
-        return str(said["data"][0]["id"])
+            body = json.loads(answer.read(_MOST_BYTES))
+        return str(body["data"][0]["id"])
     except (URLError, TimeoutError) as error:
         problem = f"{url}/models does not answer ({error})"
-        raise ConfigError(name, problem, mend) from error
+        raise ConfigError(name, problem, fix) from error
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise ConfigError(name, f"{url}/models names no model", mend) from error
+        raise ConfigError(name, f"{url}/models names no model", fix) from error

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from thalweg_evals.base import Agent, Setting, Subject
 from thalweg_evals.recorder import Recorder
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
-from thalweg_evals.scripted.moves import Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, View
 from thalweg_evals.trace import Trace
 
 CODE = re.compile(r"\b[A-Z]-\d+\b")
@@ -24,7 +24,7 @@ class Codes:
     def act(self, view: View) -> Move:
         """See `Acts.act`."""
         codes = dict.fromkeys(found[0] for found in view.find_all(CODE))
-        return Say(f"I see {', '.join(codes) or 'none'}.")
+        return Respond(f"I see {', '.join(codes) or 'none'}.")
 
 
 class Asked:
@@ -49,4 +49,4 @@ class Asked:
 
     def say(self, text: str, thread: str = "main") -> str:
         """Say something; gives the answer."""
-        return self.agent.say(text, thread, [self._recorder])
+        return self.agent.send(text, thread, [self._recorder])

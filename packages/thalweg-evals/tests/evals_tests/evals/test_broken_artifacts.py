@@ -49,4 +49,4 @@ def test_recall_alone_brings_the_trail_back(variant: str, monkeypatch: pytest.Mo
     result = played(f"artifacts/{variant}")
 
     assert result.verdict == "passed", result.why
-    assert any(call.name == "recall" for _, call in result.trace.asked())
+    assert any(call.name == "recall" for _, call in result.trace.calls())

@@ -230,7 +230,7 @@ def test_a_module_of_the_current_folder_can_be_named(
 
 
 @pytest.mark.parametrize(
-    ("name", "problem", "mend"),
+    ("name", "problem", "fix"),
     [
         ("no_such.module:make", "no module 'no_such'", "path/to/file.py:make"),
         ("json.no_such:make", "no module 'json.no_such'", "path/to/file.py:make"),
@@ -240,7 +240,7 @@ def test_a_module_of_the_current_folder_can_be_named(
     ],
 )
 def test_a_path_that_leads_to_no_graph_says_how_to_mend_it(
-    name: str, problem: str, mend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, problem: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "strange_agent.py").touch()
     monkeypatch.chdir(tmp_path)
@@ -250,11 +250,11 @@ def test_a_path_that_leads_to_no_graph_says_how_to_mend_it(
         subject_named(name)
 
     assert problem in told.value.problem
-    assert mend in told.value.mend
+    assert fix in told.value.fix
 
 
 @pytest.mark.parametrize(
-    ("source", "problem", "mend"),
+    ("source", "problem", "fix"),
     [
         ("subject = 3", "a int is no graph", "name a graph"),
         ("import no_such_package", "imports no_such_package", "pip install no-such-package"),
@@ -268,13 +268,13 @@ def test_a_path_that_leads_to_no_graph_says_how_to_mend_it(
     ],
 )
 def test_what_is_no_agent_is_told_before_a_trial(
-    source: str, problem: str, mend: str, tmp_path: Path
+    source: str, problem: str, fix: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError) as told:
         _subject(tmp_path, source)
 
     assert problem in told.value.problem
-    assert mend in told.value.mend
+    assert fix in told.value.fix
 
 
 def test_a_function_that_makes_something_else_is_told_when_it_does(tmp_path: Path) -> None:

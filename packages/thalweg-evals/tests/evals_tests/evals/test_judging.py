@@ -19,7 +19,7 @@ from thalweg_evals.material.paging import Pages
 from thalweg_evals.probes import drift
 from thalweg_evals.probes.drift import Drift
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
-from thalweg_evals.scripted.moves import Acts, Move, Say, View
+from thalweg_evals.scripted.moves import Acts, Move, Respond, View
 from thalweg_evals.subjects.ours import Middleware
 from thalweg_evals.talk import Talk
 from thalweg_evals.trace import Trace
@@ -177,8 +177,8 @@ class Astray(Drift):
     def act(self, view: View) -> Move:
         """Answer beside the point."""
         move = super().act(view)
-        if isinstance(move, Say) and "You want to" in move.text:
-            return Say(f"Prices rise. We save on {self.aim.word}s and sell the house instead.")
+        if isinstance(move, Respond) and "You want to" in move.text:
+            return Respond(f"Prices rise. We save on {self.aim.word}s and sell the house instead.")
         return move
 
 

@@ -53,12 +53,12 @@ def test_an_agent_that_has_to_ask_its_memory_finds_it(tmp_path: Path) -> None:
     subject = Remembering(AT_ONCE.model_copy(update={"mode": "tool"}))
     score, trace = tried(RECALL, "among_many", tmp_path, subject=subject)
     assert score.verdict == "passed", score.why
-    assert [call.name for _, call in trace.asked()] == ["recall_memory"]
+    assert [call.name for _, call in trace.calls()] == ["recall_memory"]
 
 
 def test_what_holds_may_follow_what_held_in_the_users_own_words() -> None:
     case = memory_update.make("moved", Random(1))  # noqa: S311 (not a secret)
-    told = [f"- User: {said}" for said in case.told]
+    told = [f"- User: {said}" for said in case.stated]
     fact = f"- The user lives in {case.new}."
     for lines, verdict in {
         (*told, fact): "passed",
@@ -135,7 +135,7 @@ class MadeUp(Abstention):
 
 def _make_up(variant: str, dice: Random) -> Abstention:
     made = memory_abstention.make(variant, dice)
-    return MadeUp(topic=made.topic, secret=made.secret, whose=made.whose, told=made.told)
+    return MadeUp(topic=made.topic, secret=made.secret, whose=made.whose, stated=made.stated)
 
 
 MAKES_UP = replace(ABSTENTION, make=_make_up)

@@ -18,7 +18,7 @@ from thalweg.engine.summaries.reading import read_summary
 from thalweg.engine.summaries.transcripts import chunks
 from thalweg.engine.tokens import exact_counter
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
-from thalweg_evals.scripted.moves import Look, Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, Search, View
 
 GOAL = "Please bring the Aurora to berth 7 by Friday."
 DONE = "The pilot is booked for the Aurora."
@@ -33,8 +33,8 @@ class Case:
     def act(self, view: View) -> Move:
         """See `Acts.act`."""
         if found := view.find(r"code is (\S+)\."):
-            return Say(f"It is {found[1]}.")
-        return Look("the code is", Say(f"heard {view.asked[:60]!r}"))
+            return Respond(f"It is {found[1]}.")
+        return Search("the code is", Respond(f"heard {view.prompt[:60]!r}"))
 
 
 @tool

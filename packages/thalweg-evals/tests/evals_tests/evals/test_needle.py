@@ -38,7 +38,7 @@ def test_a_needle_is_found_by_searching_where_the_record_has_nothing_of_it(
     result = played("needle", variant)
 
     assert result.verdict == "passed", result.why
-    assert list(result.trace.asked("recall"))
+    assert list(result.trace.calls("recall"))
 
 
 @pytest.mark.parametrize("variant", PROBE.variants)

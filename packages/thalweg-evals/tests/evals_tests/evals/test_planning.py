@@ -101,19 +101,19 @@ def test_cases_are_chosen_by_name_or_pattern(wanted: tuple[str, ...], cases: lis
 
 
 @pytest.mark.parametrize(
-    ("wanted", "suite", "mend"),
+    ("wanted", "suite", "fix"),
     [
         ("parot", None, "did you mean 'parrot'?"),
         ("parrot/onc", None, "did you mean 'parrot/once'?"),
         ("parrot", "memory", "--list shows the probes of the suite memory"),
     ],
 )
-def test_a_name_that_fits_no_probe_is_refused(wanted: str, suite: object, mend: str) -> None:
+def test_a_name_that_fits_no_probe_is_refused(wanted: str, suite: object, fix: str) -> None:
     """With the one that was probably meant."""
     with pytest.raises(ConfigError) as refused:
         pick_cases([parrot()], suite, [wanted])  # type: ignore[arg-type]
 
-    assert refused.value.mend == mend
+    assert refused.value.fix == fix
 
 
 def test_a_trigger_is_needed_only_where_one_is_forced() -> None:

@@ -107,7 +107,7 @@ def test_a_made_up_code_is_told_from_an_honest_answer() -> None:
 
 def test_a_literal_model_reads_what_the_context_names_and_never_searches() -> None:
     result = played("recall_use", "gone", model="scripted:literal")
-    asked = [call.arguments for _, call in result.trace.asked("recall")]
+    asked = [call.arguments for _, call in result.trace.calls("recall")]
 
     assert result.verdict == "failed"
     assert asked

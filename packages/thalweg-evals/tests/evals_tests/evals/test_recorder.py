@@ -74,7 +74,7 @@ def test_the_agent_and_its_subagent_are_told_apart(tmp_path: Path, *, is_async: 
 
     assert [one.kind for one in trace.requests] == ["agent", "subagent", "subagent", "agent"]
     assert [one.number for one in trace.requests] == [0, 1, 2, 3]
-    assert [call.name for _, call in trace.asked()] == ["task"]
+    assert [call.name for _, call in trace.calls()] == ["task"]
     assert "look" in trace.requests[1].tools
 
 

@@ -95,7 +95,7 @@ def test_an_error_of_an_agent_reaches_whoever_speaks(tmp_path: Path) -> None:
         setting = Setting(model=ScriptedModel(script=breaks), window=64_000, folder=folder)
         agent = subject_named(name).begin(setting)
         with pytest.raises(ZeroDivisionError):
-            agent.say("Hello.", "main", [])
+            agent.send("Hello.", "main", [])
         agent.close()
 
 
@@ -132,4 +132,4 @@ def test_a_name_that_nobody_has_is_told_with_what_was_probably_meant(name: str, 
     with pytest.raises(ConfigError, match="there is no") as told:
         subject_named(name)
 
-    assert says in told.value.mend
+    assert says in told.value.fix

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from thalweg_evals import Agent, Need, Probe, Score, Setting, Speaks, Trace
 from thalweg_evals.candidates import ModelCandidate, candidate
 from thalweg_evals.plan import TrialKey
-from thalweg_evals.scripted.moves import Move, Say, View
+from thalweg_evals.scripted.moves import Move, Respond, View
 from thalweg_evals.trial import Trial
 from thalweg_server.settings import Settings
 
@@ -27,7 +27,7 @@ class Parrot:
 
     def run(self, talk: Speaks) -> None:
         """Ask."""
-        talk.say(f"Please repeat: {self.number}")
+        talk.send(f"Please repeat: {self.number}")
 
     def grade(self, trace: Trace) -> Score:
         """Look for the number."""
@@ -37,7 +37,7 @@ class Parrot:
 
     def act(self, view: View) -> Move:
         """Repeat."""
-        return Say(view.asked.removeprefix("Please repeat: "))
+        return Respond(view.prompt.removeprefix("Please repeat: "))
 
 
 def parrot(*, variants: tuple[str, ...] = ("once",), needs: frozenset[Need] = frozenset()) -> Probe:
@@ -78,7 +78,7 @@ class Echo:
 class _EchoAgent:
     subject: Echo
 
-    def say(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
+    def send(self, text: str, thread: str, callbacks: Sequence[object]) -> str:
         """See `Agent.say`."""
         del thread, callbacks
         return self.subject.answer(text)

@@ -1,4 +1,4 @@
-"""`thalweg memory`: see what is remembered, and why; change it, take it along, forget it."""
+"""`thalweg memory`: show the stored facts, and why; change, export and forget them."""
 
 import sys
 from dataclasses import asdict
@@ -35,13 +35,13 @@ from thalweg_memory.cli.planned import (
     read_utf8,
 )
 from thalweg_memory.cli.text import (
-    tell_explained,
-    tell_fact,
-    tell_memory,
-    tell_operations,
-    tell_recalled,
-    tell_receipt,
-    tell_whole_fact,
+    render_explained,
+    render_fact,
+    render_full_fact,
+    render_memory,
+    render_operations,
+    render_recalled,
+    render_receipt,
 )
 from thalweg_memory.clock import new_fact_id, utc_now
 from thalweg_memory.facts.changes import RemoveFact
@@ -75,17 +75,17 @@ def show(
         ),
     ] = False,
 ) -> None:
-    """Show the profile and the facts that hold; with an ID, one fact and where it comes from."""
-    with opened(ctx) as mine:
+    """Show the profile and the valid facts; with an ID, one fact and its source."""
+    with opened(ctx) as user_memory:
         if name:
-            fact = mine.fact(name)
-            respond(ctx, tell_whole_fact(fact), plain_fact(fact))
+            fact = user_memory.fact(name)
+            respond(ctx, render_full_fact(fact), plain_fact(fact))
             return
-        profile = mine.profile()
+        profile = user_memory.profile()
         statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
-        facts = mine.facts(*statuses)
+        facts = user_memory.facts(*statuses)
     plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
-    respond(ctx, tell_memory(profile, facts), plain, nothing="Nothing is remembered here.")
+    respond(ctx, render_memory(profile, facts), plain, nothing="Nothing is remembered here.")
 
 
 @memory.command(short_help="Search memory with a question.")
@@ -95,11 +95,11 @@ def search(
     *,
     as_of: AsOf = "",
 ) -> None:
-    """Show what an agent gets for a message of these words: what answers it, best first."""
-    with opened(ctx) as mine:
-        found = mine.search(" ".join(words), as_of=as_of)
+    """Show the items that an agent gets for a message of these words, best first."""
+    with opened(ctx) as user_memory:
+        found = user_memory.search(" ".join(words), as_of=as_of)
     nothing = "Nothing in memory relates to it."
-    respond(ctx, tell_recalled(found), plain_recalled(found), nothing=nothing)
+    respond(ctx, render_recalled(found), plain_recalled(found), nothing=nothing)
 
 
 @memory.command(short_help="Show why something is recalled, or is not.")
@@ -110,9 +110,9 @@ def explain(
     as_of: AsOf = "",
 ) -> None:
     """Show for every candidate of a question why it is recalled or is not, best first."""
-    with opened(ctx) as mine:
-        found = mine.explain(" ".join(words), as_of=as_of)
-    respond(ctx, tell_explained(found), plain_recalled(found))
+    with opened(ctx) as user_memory:
+        found = user_memory.explain(" ".join(words), as_of=as_of)
+    respond(ctx, render_explained(found), plain_recalled(found))
 
 
 def _category(name: str | None) -> Category | None:
@@ -133,14 +133,14 @@ def add(
     ] = False,
 ) -> None:
     """Remember a statement on your own word; `edit` corrects a fact instead."""
-    with opened(ctx, makes=True) as mine:
-        fact = mine.remember(
+    with opened(ctx, makes=True) as user_memory:
+        fact = user_memory.remember(
             content,
             category=_category(category) or "knowledge",
             confidence=1.0 if confidence is None else share_of(confidence),
             protected=protected,
         )
-    respond(ctx, tell_fact(fact), plain_fact(fact))
+    respond(ctx, render_fact(fact), plain_fact(fact))
 
 
 @memory.command(short_help="Change a fact.")
@@ -161,16 +161,16 @@ def edit(
         ),
     ] = None,
 ) -> None:
-    """Change the text of a fact, its category or its confidence; the history keeps what it was."""
-    with opened(ctx) as mine:
-        fact = mine.edit(
+    """Change the text of a fact, its category or its confidence; the history keeps the old one."""
+    with opened(ctx) as user_memory:
+        fact = user_memory.edit(
             name,
             content=content,
             category=_category(category),
             confidence=None if confidence is None else share_of(confidence),
             protected=protected,
         )
-    respond(ctx, tell_fact(fact), plain_fact(fact))
+    respond(ctx, render_fact(fact), plain_fact(fact))
 
 
 @memory.command(short_help="Remove facts; undo restores them.")
@@ -181,10 +181,10 @@ def delete(
     dry_run: Dry = False,
 ) -> None:
     """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
-    with opened(ctx) as mine:
-        planned = planned_changes(mine, lambda known: plan_delete(known.facts, names))
-        known = facts_by_id(mine, names)
-        done = None if dry_run else mine.delete(*names)
+    with opened(ctx) as user_memory:
+        planned = planned_changes(user_memory, lambda known: plan_delete(known.facts, names))
+        known = facts_by_id(user_memory, names)
+        done = None if dry_run else user_memory.delete(*names)
     print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
@@ -215,9 +215,9 @@ def forget(
     It is not learned again from the same messages. The threads themselves are kept:
     see `thalweg thread delete`.
     """
-    with opened(ctx) as mine:
+    with opened(ctx) as user_memory:
         erase = partial(
-            mine.forget,
+            user_memory.forget,
             *(names or ()),
             threads=threads or (),
             messages=messages or (),
@@ -226,14 +226,14 @@ def forget(
         )
         receipt = erase(dry_run=True)
         if not wants_json(ctx):
-            print_lines(tell_receipt(receipt, facts_by_id(mine, receipt.facts)))
+            print_lines(render_receipt(receipt, facts_by_id(user_memory, receipt.facts)))
         if not dry_run:
             confirm(
                 "Forget all this permanently?", "to forget permanently", yes=yes, refused=UNCHANGED
             )
             receipt = erase()
             if not wants_json(ctx):
-                print_lines(tell_receipt(receipt))
+                print_lines(render_receipt(receipt))
     if wants_json(ctx):
         print_json(asdict(receipt))
 
@@ -255,8 +255,8 @@ def export_memory(
 ) -> None:
     """Write what holds, and the profile, as a document of DeerFlow's form."""
     shape: Shape = one_of("--format", form, get_args(Shape), "form")
-    with opened(ctx) as mine:
-        text = mine.export(shape=shape)
+    with opened(ctx) as user_memory:
+        text = user_memory.export(shape=shape)
     if output is None:
         sys.stdout.write(text)
     else:
@@ -270,18 +270,18 @@ def import_document(
     *,
     dry_run: Dry = False,
 ) -> None:
-    """Take a document in: what it has is added, or takes the place of what has its id."""
+    """Import a document: its items are added, or replace those with the same id."""
     text = read_utf8(file)
     where = str(file)
     read = read_document(text, where)
-    with opened(ctx, makes=True) as mine:
+    with opened(ctx, makes=True) as user_memory:
         planned = planned_changes(
-            mine,
+            user_memory,
             lambda known: import_(
                 read, known.facts, known.profile, now=utc_now(), new_id=new_fact_id
             ),
         )
-        done = None if dry_run else mine.import_(text, where=where)
+        done = None if dry_run else user_memory.import_(text, where=where)
     print_changes(ctx, planned, done, {}, dry_run=dry_run)
 
 
@@ -293,14 +293,16 @@ def clear(
     yes: Yes = False,
 ) -> None:
     """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
-    with opened(ctx) as mine:
+    with opened(ctx) as user_memory:
         now = utc_now()
-        planned = planned_changes(mine, lambda had: plan_clear(had.facts, had.profile, now=now))
-        known = facts_by_id(mine, [one.id for one in planned if isinstance(one, RemoveFact)])
+        planned = planned_changes(
+            user_memory, lambda had: plan_clear(had.facts, had.profile, now=now)
+        )
+        known = facts_by_id(user_memory, [one.id for one in planned if isinstance(one, RemoveFact)])
         if not dry_run:
             question = f"Remove all {len(planned):,} facts and texts?"
             confirm(question, "to clear it", yes=yes, refused=UNCHANGED)
-        done = None if dry_run else mine.clear()
+        done = None if dry_run else user_memory.clear()
     print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
@@ -316,11 +318,11 @@ def history(
         typer.Option(metavar="N", help="At most so many, the newest.", callback=bounded, min=1),
     ] = 50,
 ) -> None:
-    """List what was changed, by whom and why, newest first: of one fact, or at all."""
-    with opened(ctx) as mine:
-        done = mine.history(name, limit=limit)
+    """List the changes, by whom and why, newest first: of one fact, or of all."""
+    with opened(ctx) as user_memory:
+        done = user_memory.history(name, limit=limit)
     plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, tell_operations(done), plain)
+    respond(ctx, render_operations(done), plain)
 
 
 @memory.command(short_help="List proposals that need a decision, and accept or reject them.")
@@ -335,14 +337,14 @@ def review(
     ] = None,
 ) -> None:
     """List the facts that were not learned from you: none is recalled until you accept it."""
-    with opened(ctx) as mine:
+    with opened(ctx) as user_memory:
         for name in accept or ():
-            mine.accept(name)
+            user_memory.accept(name)
         for name in reject or ():
-            mine.reject(name)
-        waiting = mine.review()
+            user_memory.reject(name)
+        waiting = user_memory.review()
     plain = {"facts": [plain_fact(fact) for fact in waiting]}
-    lines = (line for fact in waiting for line in tell_whole_fact(fact))
+    lines = (line for fact in waiting for line in render_full_fact(fact))
     respond(ctx, lines, plain, nothing="Nothing waits for a decision.")
 
 
@@ -363,26 +365,26 @@ def undo(
         bool, typer.Option("--and-later", help="Undo all later changes, too.")
     ] = False,
 ) -> None:
-    """Put back what a change replaced. Undoing is a change, too, and can be undone."""
-    with opened(ctx) as mine:
-        number = newest_operation(mine) if operation is None else operation
-        done = mine.restore(number - 1) if later else [mine.undo(number)]
+    """Restore the content that a change replaced. An undo is also a change, and can be undone."""
+    with opened(ctx) as user_memory:
+        number = newest_operation(user_memory) if operation is None else operation
+        done = user_memory.restore(number - 1) if later else [user_memory.undo(number)]
     plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, tell_operations(done), plain)
+    respond(ctx, render_operations(done), plain)
 
 
 @memory.command(short_help="Import the edits of memory.json.")
 def reload(ctx: typer.Context) -> None:
-    """Commit what was edited by hand, and write the document again (`storage: json`).
+    """Commit the edits made by hand, and write the document again (`storage: json`).
 
-    Every command does so; this one reports what it was, and fails where it cannot be read.
+    Every command does so; this one reports the edits, and fails if the document cannot be read.
     """
     options = ctx.ensure_object(MemoryOptions)
     with open_store(options, makes=options.document is not None) as store:
         found = Memory(store, Scope(options.owner, options.agent)).reload()
     done = [] if found is None else [found]
     plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, tell_operations(done), plain, nothing="There are no edits.")
+    respond(ctx, render_operations(done), plain, nothing="There are no edits.")
 
 
 @memory.command(short_help="Learn from the threads that are due.")
@@ -424,7 +426,7 @@ def learn(
 def mode(
     ctx: typer.Context,
     thread: Annotated[str, typer.Argument(metavar="THREAD", help="Name of the thread.")],
-    wanted: Annotated[
+    new_mode: Annotated[
         str,
         typer.Argument(
             metavar="MODE",
@@ -435,8 +437,8 @@ def mode(
     ] = "",
 ) -> None:
     """Show what memory does with a thread, or set it."""
-    with opened(ctx, makes=True) as mine:
-        if wanted:
-            mine.set_mode(thread, one_of("MODE", wanted, get_args(Mode), "mode"))
-        now = mine.store.mode(mine.scope, thread)
+    with opened(ctx, makes=True) as user_memory:
+        if new_mode:
+            user_memory.set_mode(thread, one_of("MODE", new_mode, get_args(Mode), "mode"))
+        now = user_memory.store.mode(user_memory.scope, thread)
     respond(ctx, [now], {"thread": thread, "mode": now})

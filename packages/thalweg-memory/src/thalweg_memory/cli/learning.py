@@ -24,7 +24,7 @@ from thalweg_memory.jobs.worker import Worker
 
 @dataclass(slots=True)
 class Reports:
-    """What the jobs did."""
+    """The results of the jobs."""
 
     sentences: list[str] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Reports:
         """Whether any job failed."""
         return any(event["failed"] for event in self.events)
 
-    def tell(self, report: JobReport) -> None:
+    def add(self, report: JobReport) -> None:
         """Take a report."""
         self.sentences.append(printable(sentence(report)))
         self.events.append(event_of(report))
@@ -78,13 +78,13 @@ def learn_due(store: MemoryStore, model: BaseChatModel, *, wait: bool) -> Report
     """Perform the jobs that are due, and return their reports.
 
     Args:
-        store: Where they are.
-        model: Who is asked.
-        wait: Also those that are not due yet, once they are. After one that failed it ends.
+        store: The store of the jobs.
+        model: The model to call.
+        wait: Also perform those that are not due yet, once they are. Stop after a failed one.
     """
     reports, count = Reports(), exact_counter()
     learner = Learner(
-        store, Respondent(model, count), MemorySettings(), count=count, tell=reports.tell
+        store, Respondent(model, count), MemorySettings(), count=count, emit=reports.add
     )
     worker = Worker(store, learner.learn)
     worker.run_due()

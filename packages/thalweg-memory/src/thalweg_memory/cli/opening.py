@@ -25,11 +25,11 @@ DOCUMENT = "memory.json"
 
 @contextmanager
 def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
-    """Open the memory of a command, and commit what was edited by hand.
+    """Open the memory of a command, and commit the edits made by hand.
 
     Args:
         ctx: Of the command, with its `MemoryOptions`.
-        makes: Whether a memory is made where there is none.
+        makes: Whether to create a missing memory.
 
     Raises:
         ConfigError: There is none, or it cannot be opened.
@@ -44,29 +44,29 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
 
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
-    """Open a store with its document, where there is one."""
+    """Open a store with its document, if there is one."""
     place = options.db or str(default_place())
     if "://" not in place and not makes and not (Path(place).is_file() and holds(place, "memory")):
-        mend = "name one with --db, or the folder of one with THALWEG_HOME"
-        raise ConfigError(place, "there is no memory", mend)
+        fix = "name one with --db, or the folder of one with THALWEG_HOME"
+        raise ConfigError(place, "there is no memory", fix)
     if "://" not in place:
         make_private_folder(Path(place).parent)
-    path = options.document or _document_beside(place)
+    path = options.document or _find_document(place)
     store = open_memory(place)
     if path is not None:
         attach_document(store, MemorySettings(storage="json", storage_path=str(path)))
     return store
 
 
-def _document_beside(place: str) -> Path | None:
+def _find_document(place: str) -> Path | None:
     """Find the document that is kept in step with a database: there is one, or there was."""
     folder = default_place().parent if "://" in place else Path(place).parent
-    beside = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
-    return beside[0] if any(path.exists() for path in beside) else None
+    candidates = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
+    return candidates[0] if any(path.exists() for path in candidates) else None
 
 
 def _reload(mirror: DocumentMirror, scope: Scope) -> None:
-    """Commit what was edited; a document that cannot be read is reported, and skipped."""
+    """Commit the edits; a document that cannot be read is reported, and skipped."""
     if not mirror.path_of(scope).parent.is_dir():
         return
     try:

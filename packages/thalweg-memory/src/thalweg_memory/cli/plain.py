@@ -1,4 +1,4 @@
-"""Facts, operations and what was recalled as plain values that JSON can hold."""
+"""Facts, operations and recalled items as plain values that JSON can hold."""
 
 import json
 from dataclasses import asdict, fields
@@ -16,8 +16,8 @@ def plain_fact(fact: Fact) -> dict[str, Any]:
     plain = asdict(fact)
     plain["trust"] = fact.trust.name.lower()
     plain["extra"] = json.loads(fact.extra or "{}")
-    for told, evidence in zip(plain["evidence"], fact.evidence, strict=True):
-        told["trust"] = evidence.trust.name.lower()
+    for plain_evidence, evidence in zip(plain["evidence"], fact.evidence, strict=True):
+        plain_evidence["trust"] = evidence.trust.name.lower()
     return plain
 
 
@@ -34,7 +34,7 @@ def plain_profile(profile: Profile) -> dict[str, Any]:
 
 
 def plain_recalled(recalled: Recalled) -> dict[str, Any]:
-    """Return what was recalled, and why each item was, or was not."""
+    """Return the items considered for recall, and why each was recalled, or was not."""
     return {
         "tokens": recalled.tokens,
         "text": recalled.text,

@@ -1,4 +1,4 @@
-"""What the commands that change a memory share: planned changes, questions and output."""
+"""Shared parts of the commands that change a memory: planned changes, questions and output."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from thalweg.cli.shared_options import respond
 from thalweg.errors import ConfigError
 from thalweg_memory.base import Operation
 from thalweg_memory.cli.plain import plain_change
-from thalweg_memory.cli.text import tell_change, tell_operations
+from thalweg_memory.cli.text import render_change, render_operations
 from thalweg_memory.deciding import MemorySnapshot
 from thalweg_memory.facts.changes import Change
 from thalweg_memory.facts.values import Fact
@@ -17,23 +17,23 @@ from thalweg_memory.handle import Memory
 
 
 def planned_changes(
-    mine: Memory, decide: Callable[[MemorySnapshot], Sequence[Change]]
+    user_memory: Memory, decide: Callable[[MemorySnapshot], Sequence[Change]]
 ) -> Sequence[Change]:
     """Return the changes that would be made."""
-    facts = mine.store.facts(mine.scope, statuses=None)
-    return decide(MemorySnapshot(facts, mine.profile()))
+    facts = user_memory.store.facts(user_memory.scope, statuses=None)
+    return decide(MemorySnapshot(facts, user_memory.profile()))
 
 
-def facts_by_id(mine: Memory, names: Sequence[str]) -> dict[str, Fact]:
+def facts_by_id(user_memory: Memory, names: Sequence[str]) -> dict[str, Fact]:
     """Return the facts with these ids, of any status."""
-    wanted = set(names)
-    facts = mine.store.facts(mine.scope, statuses=None)
-    return {fact.id: fact for fact in facts if fact.id in wanted}
+    ids = set(names)
+    facts = user_memory.store.facts(user_memory.scope, statuses=None)
+    return {fact.id: fact for fact in facts if fact.id in ids}
 
 
-def newest_operation(mine: Memory) -> int:
+def newest_operation(user_memory: Memory) -> int:
     """Return the number of the newest operation."""
-    done = mine.history(limit=1)
+    done = user_memory.history(limit=1)
     if not done:
         raise ConfigError("N", "nothing was changed here", "there is nothing to undo")
     return done[0].id
@@ -64,6 +64,6 @@ def print_changes(
     }
     if dry_run:
         title = "Would change:" if planned else "Nothing would change."
-        respond(ctx, [title, *(tell_change(change, known) for change in planned)], plain)
+        respond(ctx, [title, *(render_change(change, known) for change in planned)], plain)
     else:
-        respond(ctx, tell_operations([done], known) if done else ["Nothing changed."], plain)
+        respond(ctx, render_operations([done], known) if done else ["Nothing changed."], plain)

@@ -34,7 +34,7 @@ _TITLES: dict[SectionName, str] = {
 _one_line = partial(one_line, most=QUOTED_CHARS)
 
 
-def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
+def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
     """Yield the profile, then the facts by category, newest last."""
     sections = [section for section in profile.sections if section.text]
     for section in sections:
@@ -46,10 +46,10 @@ def tell_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
             yield ""
         yield f"{category} ({len(these)})"
         for fact in these:
-            yield from tell_fact(fact)
+            yield from render_fact(fact)
 
 
-def tell_fact(fact: Fact) -> Iterator[str]:
+def render_fact(fact: Fact) -> Iterator[str]:
     """Yield a fact in two lines: its content, and its source."""
     yield f"{printable(fact.id)}  {_one_line(fact.content)}"
     status = f"{fact.status}, " if fact.status != "active" else ""
@@ -67,9 +67,9 @@ def _dates(fact: Fact) -> str:
     return f", {since[:10]}" + (f" to {until[:10]}" if until else "")
 
 
-def tell_whole_fact(fact: Fact) -> Iterator[str]:
+def render_full_fact(fact: Fact) -> Iterator[str]:
     """Yield all of a fact, with its evidence."""
-    yield from tell_fact(fact)
+    yield from render_fact(fact)
     yield f"    category: {fact.category}, written by {_one_line(fact.written_by)}"
     if fact.subject or fact.attribute or fact.value:
         parts = (fact.subject, fact.attribute, fact.value)
@@ -87,14 +87,14 @@ def tell_whole_fact(fact: Fact) -> Iterator[str]:
         yield f"        {where}, {evidence.trust.name.lower()}"
 
 
-def tell_recalled(recalled: Recalled) -> Iterator[str]:
-    """Yield what was found, best first."""
+def render_recalled(recalled: Recalled) -> Iterator[str]:
+    """Yield the items found, best first."""
     for placed in recalled.placed:
         if placed.fate == "shown":
-            yield from _tell_item(placed)
+            yield from _render_item(placed)
 
 
-def tell_explained(recalled: Recalled) -> Iterator[str]:
+def render_explained(recalled: Recalled) -> Iterator[str]:
     """Yield for every candidate why it is recalled or is not, best first."""
     for placed in recalled.placed:
         features = placed.ranked.features
@@ -102,44 +102,44 @@ def tell_explained(recalled: Recalled) -> Iterator[str]:
         why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
         yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
         yield from (f"        {line}" for line in wrap(why, WIDTH - 8))
-        yield from (f"        {line}" for line in _tell_item(placed))
+        yield from (f"        {line}" for line in _render_item(placed))
     yield f"{recalled.tokens} tokens in all."
 
 
-def _tell_item(placed: PackedItem) -> Iterator[str]:
+def _render_item(placed: PackedItem) -> Iterator[str]:
     item = placed.ranked.item
     if item.fact is not None:
-        yield from tell_fact(item.fact)
+        yield from render_fact(item.fact)
     elif item.turn is not None:
-        yield from _tell_turn(item.turn, item.text)
+        yield from _render_turn(item.turn, item.text)
 
 
-def _tell_turn(turn: Statement, text: str) -> Iterator[str]:
+def _render_turn(turn: Statement, text: str) -> Iterator[str]:
     speaker = _one_line(turn.author) or turn.role
     yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
     yield from _wrapped(text)
 
 
-def tell_operations(
+def render_operations(
     operations: Iterable[Operation], known: Mapping[str, Fact] | None = None
 ) -> Iterator[str]:
-    """List commits with what each did, newest first; see `tell_change`."""
+    """List commits with what each did, newest first; see `render_change`."""
     for operation in operations:
         when = operation.at[:16].replace("T", " ")
         yield f"{operation.id:>5}  {when}  {_one_line(operation.actor)}: {_one_line(operation.why)}"
         if not operation.changes:
             yield "         its content was forgotten"
-        yield from (f"         {tell_change(change, known)}" for change in operation.changes)
+        yield from (f"         {render_change(change, known)}" for change in operation.changes)
 
 
-def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
-    """Describe one change; a removed fact with its content, where it is in `known`."""
+def render_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
+    """Describe one change; a removed fact with its content, if it is in `known`."""
     match change:
         case PutFact(fact, why):
             return f"put   {printable(fact.id)}  {_one_line(fact.content)} ({_one_line(why)})"
         case RemoveFact(name, why):
-            said = f"  {_one_line(known[name].content)}" if known and name in known else ""
-            return f"drop  {printable(name)}{said} ({_one_line(why)})"
+            content = f"  {_one_line(known[name].content)}" if known and name in known else ""
+            return f"drop  {printable(name)}{content} ({_one_line(why)})"
         case WriteSection(section, why):
             text = _one_line(section.text) or "nothing"
             return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
@@ -151,8 +151,8 @@ def tell_change(change: Change, known: Mapping[str, Fact] | None = None) -> str:
             assert_never(change)
 
 
-def tell_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> Iterator[str]:
-    """Yield what was forgotten, or would be; the content of facts that are passed."""
+def render_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) -> Iterator[str]:
+    """Yield the forgotten items, or those that would be; the content of facts that are passed."""
     known = facts or {}
     goes = "Would forget" if receipt.dry_run else "Forgot"
     yield (

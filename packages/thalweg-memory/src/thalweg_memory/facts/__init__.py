@@ -1,5 +1,5 @@
-"""What is remembered across threads, and every decision about it. Pure.
+"""The content remembered across threads, and every decision about it. Pure.
 
-Two rules: nothing remembered ever trusts more than what it was learned from; nothing that is
-superseded, merged or edited is overwritten, it is kept with its dates.
+Two rules: no remembered item has more trust than its source; an item that is superseded, merged
+or edited is not overwritten, but kept with its dates.
 """

@@ -13,11 +13,11 @@ from thalweg_memory.facts.merging.planning import plan_merge
 from thalweg_memory.facts.values import Category, Fact, FactId, Trust
 
 
-def told_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
+def stated_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
     """Return a fact from a direct statement after its judgement.
 
     Args:
-        verdict: See `gates.judge_told`.
+        verdict: See `gates.judge_statement`.
         id_: For the fact, if it is new.
         now: The time of the statement.
         by: See `Fact.written_by`.
@@ -27,7 +27,7 @@ def told_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
     """
     if verdict.decision == "drop":
         raise FactRefusedError(verdict.proposal.content, f"it {verdict.why}")
-    fact = fact_of(verdict, id_, source="manual", said_at=now, now=now, by=by)
+    fact = fact_of(verdict, id_, source="manual", stated_at=now, now=now, by=by)
     return replace(fact, importance=3) if by == "user" else fact
 
 

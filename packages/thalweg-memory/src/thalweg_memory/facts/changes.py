@@ -1,6 +1,7 @@
 """All changes of a memory. A plan is a tuple of them, a commit applies it atomically.
 
-Each has a reason. The store logs what a change replaces, so that every commit can be undone.
+Each has a reason. The store logs the content that a change replaces, so that every commit can be
+undone.
 """
 
 from collections.abc import Iterable

@@ -20,12 +20,14 @@ WEB_TOOLS = (
     "*mail*",
     "task",
 )
-"""Tools whose results anybody may have written; `task` because a subagent's report does not tell
-what the subagent read."""
+"""Tools whose results anyone may have written.
+
+`task` is one because a subagent's report does not show which sources the subagent read.
+"""
 
 
 class MemorySettings(SettingsSection):
-    """When memory learns, what it keeps, and how much of it a context is given.
+    """When memory learns, which facts it keeps, and how much of it a context receives.
 
     Example:
         >>> MemorySettings().max_injection_tokens
@@ -33,7 +35,7 @@ class MemorySettings(SettingsSection):
     """
 
     enabled: bool = True
-    """Off: nothing is captured, learned or injected; what is there stays."""
+    """Off: nothing is captured, learned or injected; the existing content is kept."""
     read_only: bool = False
     """Nothing is captured or learned; recall and injection go on."""
     injection_enabled: bool = True
@@ -41,7 +43,7 @@ class MemorySettings(SettingsSection):
     mode: Literal["inject", "tool"] = "inject"
     """`tool`: the agent gets `remember` and `recall_memory`, and nothing is put in by itself."""
     placement: Literal["tail", "system_prompt"] = "tail"
-    """Where recalled facts go: behind the cached prefix, or into the system prompt's `<memory>`."""
+    """Position of recalled facts: after the cached prefix, or in the system prompt's `<memory>`."""
     storage: Literal["database", "json"] = "database"
     """`json`: `memory.json` at `storage_path` is the document that people edit by hand."""
     storage_path: str = ""
@@ -51,9 +53,11 @@ class MemorySettings(SettingsSection):
     max_wait_seconds: NonNegativeFloat = 300
     """...or when its oldest message has waited for so long."""
     lease_seconds: PositiveFloat = 900
-    """What a worker took and did not give back for so long, another takes: after that time a thread
-    whose process was killed while it was learned from is learned from elsewhere. Longer than the
-    model takes for one answer."""
+    """Seconds after which another worker takes a job that its worker did not return.
+
+    After that time a thread whose process was killed while it was learned from is learned from
+    elsewhere. Longer than the model takes for one answer.
+    """
     model_name: str | None = None
     """Model that learns; `None` takes the agent's own."""
     learn_tokens: PositiveInt = 4_000
@@ -61,17 +65,17 @@ class MemorySettings(SettingsSection):
     learn_turns: PositiveInt = 40
     """Most turns it is to learn from at once; a small model does best with 1."""
     overlap_turns: NonNegativeInt = 4
-    """Turns it is shown again before them, so that it knows what `yes, the second` answers."""
+    """Turns it is shown again before them, for context: `yes, the second` answers one of these."""
     answer_tokens: PositiveInt = 300
     """Tokens that it is shown of an answer that is not learned from: its beginning and end."""
     profile: bool = True
-    """Whether the profile is written anew, with one more call, when the facts change."""
+    """Whether the profile is rewritten, with one more call, when the facts change."""
     web_tools: tuple[str, ...] = WEB_TOOLS
-    """Names of tools whose results come from strangers; `*` stands for anything."""
+    """Names of tools whose results come from strangers; `*` matches anything."""
     max_facts: PositiveInt = 100
     """Most active facts of a scope. The least valuable are let go of first."""
     protected_categories: tuple[Category, ...] = ()
-    """Categories that are never let go of for want of room."""
+    """Categories that are never dropped for lack of space."""
     fact_confidence_threshold: Share = 0.7
     """Facts below it are not stored."""
     max_injection_tokens: PositiveInt = 2_000
@@ -84,7 +88,9 @@ class MemorySettings(SettingsSection):
     confidence_weight: Share = 0.4
     """Of `retrieval: seeds`."""
     include_turns: bool = True
-    """Whether raw turns are recalled beside facts."""
+    """Whether raw turns are recalled in addition to facts."""
     learn_from: tuple[Literal["assistant", "tool", "web"], ...] = ()
-    """Whose texts are learned from beside the user's own. What they tell waits for the user's word
-    (`review`), whatever is listed here."""
+    """Whose texts are learned from in addition to the user's own.
+
+    Facts from them wait for the user's approval (`review`), for any value listed here.
+    """

@@ -12,7 +12,7 @@ FactId = NewType("FactId", str)
 NO_FACT = FactId("")
 
 Category = Literal["preference", "knowledge", "context", "behavior", "goal"]
-"""What a fact is about, in DeerFlow's words."""
+"""The subject area of a fact, in DeerFlow's words."""
 
 Status = Literal["active", "superseded", "quarantined", "expired"]
 """`active` facts are recalled. `superseded` ones answer questions about the past.
@@ -62,8 +62,7 @@ class Statement:
 
     thread: str
     seq: int
-    """Place among the turns that memory has of this thread, from 0. Those that were forgotten
-    leave gaps."""
+    """Position among the turns that memory has of this thread, from 0; forgotten ones are gaps."""
     role: Literal["user", "assistant"]
     text: str
     """The author's own words, without quotations and pasted text (see `own_words`)."""
@@ -79,7 +78,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a fact was learned."""
+    """The source of a fact."""
 
     thread: str
     uid: str
@@ -105,7 +104,7 @@ class Fact:
     source: str
     """The thread it was first learned in; `manual` or `import` if it was not learned."""
     subject: str = ""
-    """Who or what it is about, normalized (`user`, `project atlas`); empty if unknown."""
+    """The person or thing it is about, normalized (`user`, `project atlas`); empty if unknown."""
     attribute: str = ""
     """The attribute of the subject, normalized (`employer`, `home city`); empty if unknown."""
     value: str = ""
@@ -119,24 +118,24 @@ class Fact:
     valid_from: str = ""
     """Start of its validity; `observed_at` if not stated."""
     valid_to: str = ""
-    """End of its validity; empty if no end is known."""
+    """End of its validity; empty if no end was stated."""
     observed_at: str = ""
-    """When it was last said."""
+    """The time of its last statement."""
     superseded_by: FactId = NO_FACT
     supersedes: tuple[FactId, ...] = ()
     status: Status = "active"
     written_by: str = "user"
     """`user`, `import`, `agent` (its tool `remember`), or `learned:MODEL`."""
     protected: bool = False
-    """Never let go of for want of room, never changed by what is learned."""
+    """Never dropped for lack of space, never changed by learning."""
     extra: str = ""
-    """A JSON object: what a document told of it that has no place here. Exports tell it again."""
+    """A JSON object: content of a document that has no field here. Exports write it again."""
     related: tuple[FactId, ...] = ()
-    """Facts that may be about the same: both hold, and are told together with their dates."""
+    """Facts that may be about the same: both are valid, and are shown together with their dates."""
     is_temporary: bool = False
     """Whether it holds for a time: it superseded nothing, and what held before holds again."""
     importance: Importance = 2
-    """How much it matters: as its learner read it, and 3 where a person told it directly."""
+    """How much it matters: as its learner read it, and 3 if a person stated it directly."""
 
 
 SectionName = Literal[
@@ -164,10 +163,10 @@ class ProfileSection:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What memory tells of a user in whole sentences; sections without a text are left out."""
+    """Memory's description of a user in whole sentences; sections without a text are omitted."""
 
     sections: tuple[ProfileSection, ...] = ()
 
     def text(self, name: SectionName) -> str:
-        """Read one section; empty where there is none."""
+        """Return one section; empty if there is none."""
         return next((section.text for section in self.sections if section.name == name), "")

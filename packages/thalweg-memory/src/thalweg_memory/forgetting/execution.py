@@ -79,8 +79,8 @@ def erase(
     )
     shown.forget(scoped)
     _jobs(scoped, selection, at)
-    told = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
-    operations.log(scoped, (), actor="user", now=now, why=told)
+    summary = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
+    operations.log(scoped, (), actor="user", now=now, why=summary)
 
 
 def _all(scoped: ScopeTransaction) -> None:
@@ -100,7 +100,7 @@ def _facts(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
 
 def _turns(scoped: ScopeTransaction, turns: Sequence[Statement]) -> None:
     numbers = {
-        name: threads.look(scoped.db, scoped.digests, name).number
+        name: threads.find(scoped.db, scoped.digests, name).number
         for name in {turn.thread for turn in turns}
     }
     keys = {(scoped.id, numbers[turn.thread], turn.seq): turn for turn in turns}
@@ -133,7 +133,7 @@ def _log(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
 
 
 def _jobs(scoped: ScopeTransaction, selection: Selection, at: int) -> None:
-    """Let no job go on with what it read before; threads without turns need none."""
+    """Stop jobs from using content read before; threads without turns need none."""
     scoped.db.run(
         "UPDATE memory_job SET lease = '', due = ?, noted = 0 WHERE scope = ? AND lease <> ''",
         (at, scoped.id),
@@ -142,5 +142,5 @@ def _jobs(scoped: ScopeTransaction, selection: Selection, at: int) -> None:
         scoped.db.run("DELETE FROM memory_job WHERE scope = ?", (scoped.id,))
         scoped.db.run("UPDATE memory_thread SET name = ? WHERE scope = ?", (b"", scoped.id))
     for name in selection.threads:
-        thread = threads.look(scoped.db, scoped.digests, name).number
+        thread = threads.find(scoped.db, scoped.digests, name).number
         scoped.db.run("DELETE FROM memory_job WHERE scope = ? AND thread = ?", (scoped.id, thread))

@@ -56,9 +56,9 @@ def hide_all(scoped: ScopeTransaction, operation: int) -> int:
 
 
 def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
-    """Show what an operation hid, or hide what an undo of it had shown again.
+    """Show the turns that an operation hid, or hide those that an undo of it had shown again.
 
-    The sign keeps which operation did, so that it can be undone as well.
+    The sign records which operation did, so that it can be undone as well.
     """
     sign = 1 if is_shown else -1
     scoped.db.run(
@@ -93,7 +93,7 @@ def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
 
 def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
     """Find the answers to turns that repeat a word of a fact's content."""
-    told = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
+    known_words = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
     found: set[Key] = set()
     for thread, seq in keys:
         rows = scoped.db.rows(
@@ -105,7 +105,7 @@ def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[
             turn = read_turn("", place, body)
             if turn.role != "assistant":
                 break
-            if not told.isdisjoint(index_words(turn.text)):
+            if not known_words.isdisjoint(index_words(turn.text)):
                 found.add((thread, place))
     return found
 

@@ -27,7 +27,7 @@ class Lineage:
         return next(iter(self._staying(fact.superseded_by, self._newer, fact.id)), NO_FACT)
 
     def superseded(self, fact: Fact) -> tuple[FactId, ...]:
-        """Return what a fact superseded, directly or through forgotten facts, without those."""
+        """Return the facts that one superseded, directly or through forgotten ones (omitted)."""
         found = (
             each for id_ in fact.supersedes for each in self._staying(id_, self._older, fact.id)
         )

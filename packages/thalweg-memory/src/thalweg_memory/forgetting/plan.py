@@ -20,7 +20,7 @@ from thalweg_memory.verbatim import FactTexts
 
 @dataclass(frozen=True, slots=True)
 class ForgettingPlan:
-    """What is to be done."""
+    """The deletions and changes to make."""
 
     gone: Sequence[FactId]
     """Facts that go, those included that only the log still had, oldest first."""
@@ -82,7 +82,7 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
         operations=sorted(operations),
         reopened=_reopened(known.facts, left),
         buried=_buried(images, uids),
-        remaining=_said(images, turns),
+        remaining=_log_positions(images, turns),
         sayings=sayings,
     )
 
@@ -105,9 +105,11 @@ def _hidden_for_nothing(
     ]
 
 
-def _is_chosen(said: Statement | Evidence, selection: Selection) -> bool:
+def _is_chosen(source: Statement | Evidence, selection: Selection) -> bool:
     """Return whether a turn, or the source of a fact, is in the selection."""
-    return selection.everything or said.thread in selection.threads or said.uid in selection.uids
+    return (
+        selection.everything or source.thread in selection.threads or source.uid in selection.uids
+    )
 
 
 def _has_words(sought: Collection[str], *texts: str) -> bool:
@@ -156,7 +158,7 @@ def _buried(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, st
     return buried
 
 
-def _said(images: Sequence[Fact], turns: Sequence[Statement]) -> list[tuple[str, int]]:
+def _log_positions(images: Sequence[Fact], turns: Sequence[Statement]) -> list[tuple[str, int]]:
     """Return the positions in logs of threads with the same text."""
     places = {(turn.thread, turn.position) for turn in turns}
     places |= {(each.thread, each.position) for fact in images for each in fact.evidence}
@@ -184,7 +186,7 @@ def _chosen_evidence(known: ScopeContents, selection: Selection) -> dict[Evidenc
 
 
 def _reopened(facts: Iterable[Fact], left: Mapping[FactId, Fact | None]) -> list[FactId]:
-    """Return the facts that hold again, because what superseded them goes."""
+    """Return the facts that are valid again because their successor is removed."""
     return [
         fact.id
         for fact in facts

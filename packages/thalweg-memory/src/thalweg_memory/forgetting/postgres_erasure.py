@@ -28,7 +28,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
     AND backend_type <> 'autovacuum worker' AND backend_xmin IS NOT NULL
     AND age(backend_xmin) > age(CAST(CAST(%s AS text) AS xid))
 """
-"""Transactions that may still see what was deleted before a transaction began."""
+"""Transactions that may still see rows deleted before a transaction began."""
 
 KEPT_BY_SERVER = "the server's write-ahead log, archives, backups and replicas: see its operator"
 _IN_FILES = "the files of the tables: {why}; VACUUM FULL rewrites them"
@@ -48,7 +48,7 @@ def erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int) 
         rewrite_bytes: Maximum bytes to rewrite.
 
     Returns:
-        Where the bytes may remain.
+        The places in which the bytes may remain.
     """
     try:
         left = _erase(connection, timeout_s, rewrite_bytes)

@@ -44,8 +44,8 @@ class ForgottenData:
         return replace(left, superseded_by=heir) if heir else _reopened(left)
 
     def _evidence(self, evidence: Evidence) -> Evidence:
-        is_told = evidence.uid in self.uids or self.sayings.are_in(evidence.quote)
-        return replace(evidence, quote="") if is_told else evidence
+        is_forgotten = evidence.uid in self.uids or self.sayings.are_in(evidence.quote)
+        return replace(evidence, quote="") if is_forgotten else evidence
 
     def section(self, section: ProfileSection | None) -> ProfileSection | None:
         """Return the remaining part of a section."""

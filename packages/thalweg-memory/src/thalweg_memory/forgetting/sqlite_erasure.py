@@ -1,9 +1,9 @@
 """Erasing deleted rows from a SQLite file, and from its write-ahead log.
 
-SQLite's `secure_delete` overwrites a row where it is deleted. It does not overwrite the copies that
-remain in a page when rows move to another one as pages are split and joined: some of these exist
-after a few hundred writes. So the tables are rewritten, which overwrites whole pages of the old
-ones, and the log, which contains everything, is truncated.
+SQLite's `secure_delete` overwrites a row in place when it is deleted. It does not overwrite the
+copies that remain in a page when rows move to another one as pages are split and joined: some of
+these exist after a few hundred writes. So the tables are rewritten, which overwrites whole pages of
+the old ones, and the log, which contains everything, is truncated.
 """
 
 import sqlite3

@@ -10,7 +10,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.events import Tell, tell
+from thalweg_memory.jobs.events import ReportHandler, emit
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.jobs.worker import Worker
@@ -27,7 +27,7 @@ def background(
     settings: MemorySettings | None = None,
     *,
     tariff: Tariff | None = None,
-    told: Tell = tell,
+    emit: ReportHandler = emit,
 ) -> Worker:
     """Return this process's worker for a store; call its `wake` when a turn was recorded.
 
@@ -39,7 +39,7 @@ def background(
         model: The model to call. The first one passed for a store serves all callers.
         settings: Likewise.
         tariff: The model's prices, if available.
-        told: Called with the report of every job.
+        emit: Called with the report of every job.
     """
     with _LOCK:
         worker = _WORKERS.get(id(store))
@@ -50,7 +50,7 @@ def background(
                 Respondent(model, count),
                 settings or MemorySettings(),
                 count=count,
-                tell=told,
+                emit=emit,
                 tariff=tariff,
             )
             worker = Worker(store, learner.learn, rests=True)

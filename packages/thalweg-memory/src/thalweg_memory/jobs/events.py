@@ -16,7 +16,7 @@ from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, Writ
 
 EVENT = "thalweg.memory"
 """Type of the events, and name of those in a trace."""
-MINE = "learned:"
+LEARNER_PREFIX = "learned:"
 """Begins the actor of a learner's commits."""
 MOST_RACES = 100
 """Maximum plans for one answer. Each retry follows another process's commit."""
@@ -47,7 +47,7 @@ class JobReport:
     cost: float | None = None
     """Cost of the calls in the tariff's unit; `None` if no price is available."""
     failed: str = ""
-    """Class of the error that ended it; empty where it came to its end."""
+    """Class of the error that ended it; empty if it completed."""
     retry_s: float | None = None
 
     def count(self, changes: Iterable[Change]) -> None:
@@ -65,10 +65,10 @@ class JobReport:
                     self.changed["hidden"] += 1
 
 
-Tell = Callable[[JobReport], None]
+ReportHandler = Callable[[JobReport], None]
 
 
-def tell(report: JobReport) -> None:
+def emit(report: JobReport) -> None:
     """Log and trace a job."""
     event = event_of(report)
     level = logging.WARNING if report.failed or report.skipped else logging.INFO
@@ -107,16 +107,16 @@ def sentence(report: JobReport) -> str:
     made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
     why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
     spent = report.spent
-    told = (
+    text = (
         f"thread {report.thread}: learned from {report.turns} turns: {made}"
         f"{f'; not taken: {why}' if why else ''}"
         f"; {spent.calls} calls, {spent.input} tokens in, {spent.output} out"
     )
     if report.cost is not None:
-        told += f", {report.cost:.4f}"
+        text += f", {report.cost:.4f}"
     if report.failed:
-        told += f"; it failed ({report.failed}), again in {report.retry_s:.0f} s"
-    return told
+        text += f"; it failed ({report.failed}), again in {report.retry_s:.0f} s"
+    return text
 
 
 def cost_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> float | None:

@@ -22,7 +22,7 @@ from thalweg_memory.facts.learning.lesson import (
     RequestedRemoval,
     candidates,
     folded,
-    is_told,
+    is_reliable,
     nominated,
     plan_learning,
     removals,
@@ -33,10 +33,17 @@ from thalweg_memory.facts.merging.planning import Verdicts
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, Statement
-from thalweg_memory.jobs.events import MINE, MOST_RACES, JobReport, Tell, cost_of, tell
+from thalweg_memory.jobs.events import (
+    LEARNER_PREFIX,
+    MOST_RACES,
+    JobReport,
+    ReportHandler,
+    cost_of,
+    emit,
+)
 from thalweg_memory.jobs.profile import write_profile
 from thalweg_memory.jobs.structured import Respondent
-from thalweg_memory.store.candidates import facts_beside, similar_facts
+from thalweg_memory.store.candidates import related_facts, similar_facts
 from thalweg_memory.store.capacity import plan_room
 
 SHRINK_AFTER, SKIP_AFTER = 2, 6
@@ -60,14 +67,14 @@ class _LearnerSnapshot:
     """A memory as it was when the learner was asked."""
 
     facts: list[Fact]
-    """Those that the turns may have to do with; all active ones, where they are few."""
+    """Those that the turns may relate to; all active ones, if these are few."""
     operation: int
     """The newest commit then."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What the gates let through of a portion, and what a model takes it for."""
+    """The results of the gates for a portion, and a model's verdicts on them."""
 
     made: Sequence[FactCandidate] = ()
     removed: Sequence[RequestedRemoval] = ()
@@ -88,7 +95,7 @@ class Learner:
     clock: Clock = utc_now
     new_id: Callable[[], FactId] = new_fact_id
     count: Counter = field(default_factory=exact_counter)
-    tell: Tell = tell
+    emit: ReportHandler = emit
     tariff: Tariff | None = None
     """The model's prices, if available."""
 
@@ -109,7 +116,7 @@ class Learner:
             report.retry_s = backoff_s(job.attempt)
         report.cost = cost_of(report.spent, self.tariff)
         self.store.finish(job, now=self.clock(), retry_s=report.retry_s)
-        self.tell(report)
+        self.emit(report)
         return report
 
     def _learn(self, job: Job, report: JobReport, until: str) -> None:
@@ -154,25 +161,25 @@ class Learner:
         self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
     ) -> bool:
         """Process a portion; return `False` if another worker has the thread."""
-        asked = self._look(portion, job)
+        snapshot = self._snapshot(portion, job)
         proposals: list[Proposal] = []
         if portion.learnable:
             try:
-                proposals = self._ask(portion, asked.facts, respondent, report)
+                proposals = self._ask(portion, snapshot.facts, respondent, report)
             except UnreadableError:
                 if job.attempt < SKIP_AFTER or len(portion.learnable) > 1:
                     raise
                 report.skipped += len(portion.learnable)
         report.proposed += len(proposals)
-        judged = self._judge(portion, proposals, asked, job, respondent, report)
+        judged = self._judge(portion, proposals, snapshot, job, respondent, report)
         report.refused.update(judged.refused)
-        return self._commit(portion, judged, asked, job, report)
+        return self._commit(portion, judged, snapshot, job, report)
 
-    def _look(self, portion: Portion, job: Job) -> _LearnerSnapshot:
+    def _snapshot(self, portion: Portion, job: Job) -> _LearnerSnapshot:
         newest = self._newest(job)
         texts = [turn.text for turn in portion.turns]
         return _LearnerSnapshot(
-            facts_beside(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest
+            related_facts(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest
         )
 
     def _newest(self, job: Job) -> int:
@@ -182,15 +189,15 @@ class Learner:
     def _ask(
         self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: JobReport
     ) -> list[Proposal]:
-        known = [fact for fact in facts if is_told(fact)]
+        known = [fact for fact in facts if is_reliable(fact)]
         answer_tokens = self.settings.answer_tokens
         question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
-        told = respondent.ask(question, "facts", Item)
-        report.spent += told.spent
-        report.unreadable += bool(told.answer.problems)
-        if not told.answer.is_whole and not told.answer.items:
-            raise UnreadableError(*told.answer.problems)
-        proposals, refused = proposals_of(told.answer.items, portion, question.names)
+        response = respondent.ask(question, "facts", Item)
+        report.spent += response.spent
+        report.unreadable += bool(response.answer.problems)
+        if not response.answer.is_whole and not response.answer.items:
+            raise UnreadableError(*response.answer.problems)
+        proposals, refused = proposals_of(response.answer.items, portion, question.names)
         report.refused.update(refused)
         return proposals
 
@@ -198,7 +205,7 @@ class Learner:
         self,
         portion: Portion,
         proposals: Sequence[Proposal],
-        asked: _LearnerSnapshot,
+        snapshot: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
         report: JobReport,
@@ -207,14 +214,14 @@ class Learner:
         if not proposals:
             return _Judged()
         lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
-        known = {fact.id: fact for fact in asked.facts}
+        known = {fact.id: fact for fact in snapshot.facts}
         turns = self._around(portion, job)
         made, refused = candidates(proposals, turns, portion.learnable, lesson, known)
         gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
         refused += ["forgotten"] * sum(gone)
         left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
         removed = removals(proposals, turns, portion.learnable, known)
-        verdicts = self._verdicts(left, asked, job, respondent, report)
+        verdicts = self._verdicts(left, snapshot, job, respondent, report)
         vectors = {one.fact.id: self.store.vector(one.fact.content) for one in left}
         return _Judged(left, removed, refused, verdicts, vectors)
 
@@ -226,7 +233,7 @@ class Learner:
     def _verdicts(
         self,
         made: Sequence[FactCandidate],
-        asked: _LearnerSnapshot,
+        snapshot: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
         report: JobReport,
@@ -240,26 +247,26 @@ class Learner:
         for one in made:
             if one.fact.status != "active":
                 continue
-            there = {fact.id: fact for fact in asked.facts}
+            there = {fact.id: fact for fact in snapshot.facts}
             text = f"{one.fact.content} {one.fact.value}"
             there |= {f.id: f for f in similar_facts(self.store, job.scope, text, most=20)}
             if found := nominated(one, [*there.values()]):
                 touching.append(one)
-                near |= {fact.id: fact for fact in found if is_told(fact)}
+                near |= {fact.id: fact for fact in found if is_reliable(fact)}
         if not near:
             return {}
         known = sorted(near.values(), key=lambda fact: (fact.observed_at, fact.id))
         question, news = ask_for_verdicts([one.fact for one in touching], known)
-        told = respondent.ask(question, "pairs", Pair)
-        report.spent += told.spent
-        report.unreadable += bool(told.answer.problems)
-        return verdicts_of(told.answer.items, news, question.names)
+        response = respondent.ask(question, "pairs", Pair)
+        report.spent += response.spent
+        report.unreadable += bool(response.answer.problems)
+        return verdicts_of(response.answer.items, news, question.names)
 
     def _commit(
         self,
         portion: Portion,
         judged: _Judged,
-        asked: _LearnerSnapshot,
+        snapshot: _LearnerSnapshot,
         job: Job,
         report: JobReport,
     ) -> bool:
@@ -271,7 +278,7 @@ class Learner:
                 if reached is None:
                     return False
                 learned, learnable = reached
-                plan = self._plan(judged, learnable, asked, job)
+                plan = self._plan(judged, learnable, snapshot, job)
             try:
                 self.store.commit(
                     job.scope,
@@ -301,23 +308,23 @@ class Learner:
             `None` if another worker processed it, or all of it was forgotten.
         """
         learned = self.store.learned(job.scope, job.thread)
-        asked = {turn.uid for turn in portion.turns}
+        uids = {turn.uid for turn in portion.turns}
         left = self.store.turns(job.scope, job.thread, learned)
-        mine = [turn for turn in left if turn.uid in asked]
-        if not mine:
+        remaining = [turn for turn in left if turn.uid in uids]
+        if not remaining:
             return None
-        may = portion.learnable & {turn.uid for turn in mine}
-        return Learned(job.thread, learned, mine[-1].seq + 1), may
+        may = portion.learnable & {turn.uid for turn in remaining}
+        return Learned(job.thread, learned, remaining[-1].seq + 1), may
 
     def _plan(
-        self, judged: _Judged, learnable: frozenset[str], asked: _LearnerSnapshot, job: Job
+        self, judged: _Judged, learnable: frozenset[str], snapshot: _LearnerSnapshot, job: Job
     ) -> LearningPlan:
         """Plan on the memory as it is now: turns may have been taken out since."""
         made = [one for one in judged.made if _rests_on(one.fact, learnable)]
         removed = [one for one in judged.removed if one.uid in learnable]
         if not made and not removed:
             return LearningPlan((), ("its turn was removed",) * len(judged.made))
-        ids = {fact.id for fact in asked.facts} | {one.id for one in removed}
+        ids = {fact.id for fact in snapshot.facts} | {one.id for one in removed}
         ids |= {id_ for of in judged.verdicts.values() for id_ in of}
         ids |= {
             fact.id
@@ -339,26 +346,26 @@ class Learner:
             facts,
             verdicts=judged.verdicts,
             removed=removed,
-            asked=asked.facts,
-            settled=self._settled(asked, facts, job),
+            facts_before=snapshot.facts,
+            settled=self._settled(snapshot, facts, job),
         )
         room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
         gone = ("its turn was removed",) * (len(judged.made) - len(made))
         return LearningPlan(folded([*plan.changes, *room]), (*plan.refused, *gone))
 
-    def _settled(self, asked: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
+    def _settled(self, snapshot: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""
         there = {fact.id for fact in facts}
-        settled = {fact.id for fact in asked.facts if fact.id not in there}
-        newer = self._newest(job) - asked.operation
+        settled = {fact.id for fact in snapshot.facts if fact.id not in there}
+        newer = self._newest(job) - snapshot.operation
         for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
-            if not operation.actor.startswith(MINE):
+            if not operation.actor.startswith(LEARNER_PREFIX):
                 settled |= facts_of(operation.changes)
         return settled
 
     @property
     def _writer(self) -> str:
-        return f"{MINE}{self.respondent.name if self.respondent else ''}"
+        return f"{LEARNER_PREFIX}{self.respondent.name if self.respondent else ''}"
 
 
 def _rests_on(fact: Fact, uids: Collection[str]) -> bool:

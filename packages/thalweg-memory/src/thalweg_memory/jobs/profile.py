@@ -8,15 +8,15 @@ from thalweg_memory.base import Job, MemoryStore
 from thalweg_memory.facts.learning.asking import LearnerRequest, ask_for_profile
 from thalweg_memory.facts.learning.eviction import value
 from thalweg_memory.facts.learning.extraction import Paragraph
-from thalweg_memory.facts.learning.lesson import SECTION_CHARS, is_told, plan_profile
+from thalweg_memory.facts.learning.lesson import SECTION_CHARS, is_reliable, plan_profile
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId
-from thalweg_memory.jobs.events import MINE, MOST_RACES, JobReport
+from thalweg_memory.jobs.events import LEARNER_PREFIX, MOST_RACES, JobReport
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.candidates import standing_facts
 
 FACT_TOKENS = 16
-"""What the name, category and date of a fact add."""
+"""Tokens that the name, category and date of a fact add."""
 
 
 def write_profile(
@@ -55,7 +55,7 @@ def write_profile(
                 job.scope,
                 writes,
                 expected=version,
-                actor=f"{MINE}{respondent.name}",
+                actor=f"{LEARNER_PREFIX}{respondent.name}",
                 now=clock(),
                 why="profile",
                 lease=job.lease,
@@ -71,10 +71,10 @@ def write_profile(
 
 def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter) -> list[Fact]:
     """Pick the facts that a profile is written from, the most valuable that fit."""
-    told = [fact for fact in facts if is_told(fact)]
-    told.sort(key=lambda fact: (-value(fact, now=now), fact.id))
+    reliable = [fact for fact in facts if is_reliable(fact)]
+    reliable.sort(key=lambda fact: (-value(fact, now=now), fact.id))
     kept: list[Fact] = []
-    for fact in told:
+    for fact in reliable:
         most -= count(fact.content) + FACT_TOKENS
         if most < 0:
             break
@@ -85,8 +85,8 @@ def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter
 def _answered(
     respondent: Respondent, question: LearnerRequest, report: JobReport
 ) -> Sequence[Paragraph]:
-    """Ask for the sections of a profile, and report what the answer cost."""
-    told = respondent.ask(question, "sections", Paragraph)
-    report.spent += told.spent
-    report.unreadable += bool(told.answer.problems)
-    return told.answer.items
+    """Ask for the sections of a profile, and report the cost of the answer."""
+    response = respondent.ask(question, "sections", Paragraph)
+    report.spent += response.spent
+    report.unreadable += bool(response.answer.problems)
+    return response.answer.items

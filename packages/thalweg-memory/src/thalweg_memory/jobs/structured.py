@@ -1,7 +1,7 @@
 """Asking a chat model for a list of items: by schema, by tool, or in plain words.
 
-What it answers is read by `memory.facts.learning.extraction` in all three ways, and asked for once
-more where it cannot be read.
+`memory.facts.learning.extraction` parses its answer in all three ways; an answer that cannot be
+parsed is requested once more.
 """
 
 import json
@@ -71,19 +71,19 @@ class Respondent:
         The model's errors are raised, unless another way may succeed.
         """
         sent: list[BaseMessage] = [SystemMessage(question.rules)]
-        for asked, answered in question.examples:
-            sent += HumanMessage(asked), AIMessage(answered)
+        for request, answered in question.examples:
+            sent += HumanMessage(request), AIMessage(answered)
         sent.append(HumanMessage(question.text))
-        said, spent = self._send(sent, kind)
-        answer = read_answer(written(said), kind, item)
+        reply, spent = self._send(sent, kind)
+        answer = read_answer(written(reply), kind, item)
         if not answer.problems:
             return StructuredAnswer(answer, spent)
         problem = "; ".join(answer.problems[:PROBLEMS])
         again = HumanMessage(prompt("learn_again").render(problem=problem))
         # As plain text: an answer with tool calls would need their results after it.
-        shown = AIMessage(written(said) or "nothing")
-        said, more = self._send([*sent, shown, again], kind)
-        second = read_answer(written(said), kind, item)
+        shown = AIMessage(written(reply) or "nothing")
+        reply, more = self._send([*sent, shown, again], kind)
+        second = read_answer(written(reply), kind, item)
         return StructuredAnswer(better(answer, second), spent + more)
 
     def _send(
@@ -92,7 +92,7 @@ class Respondent:
         while True:
             way = self._ways[0]
             try:
-                said = _sent(self.model, messages, way, kind)
+                reply = _sent(self.model, messages, way, kind)
             except Exception as error:
                 if (cut := _cut_off(error)) is not None:
                     return cut, self._spent(cut)
@@ -101,38 +101,38 @@ class Respondent:
                     raise
                 self._ways = self._ways[1:]
             else:
-                return said, self._spent(said)
+                return reply, self._spent(reply)
 
-    def _spent(self, said: AIMessage) -> AuxiliaryUsage:
-        return spent_on(said, written(said), self.name, self.count)
+    def _spent(self, reply: AIMessage) -> AuxiliaryUsage:
+        return spent_on(reply, written(reply), self.name, self.count)
 
 
 def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:
     schema = answer_schema(kind)
     if way == "text":
         words = prompt("learn_json").render(schema=json.dumps(schema))
-        said: Any = model.invoke([*messages, HumanMessage(words)])
+        reply: Any = model.invoke([*messages, HumanMessage(words)])
     else:
         method = {"schema": "json_schema", "tool": "function_calling"}.get(way)
         given = {"method": method} if method else {}
-        asked = model.with_structured_output(schema, include_raw=True, **given)
-        found: Any = asked.invoke(list(messages))
-        said = found["raw"]
-    answer: AIMessage = said
+        structured = model.with_structured_output(schema, include_raw=True, **given)
+        found: Any = structured.invoke(list(messages))
+        reply = found["raw"]
+    answer: AIMessage = reply
     return answer
 
 
-def written(said: AIMessage) -> str:
+def written(reply: AIMessage) -> str:
     """Return the model's output: the arguments of its first tool call, or its text."""
-    for call in said.tool_calls:
+    for call in reply.tool_calls:
         return json.dumps(call["args"], ensure_ascii=False)
-    for broken in said.invalid_tool_calls:
+    for broken in reply.invalid_tool_calls:
         return broken["args"] or ""
-    return str(said.text)
+    return str(reply.text)
 
 
 def _cut_off(error: Exception) -> AIMessage | None:
-    """Take what was written before an answer became too long, where a client raises that.
+    """Return the text of an answer that became too long, if a client raises an error for that.
 
     OpenAI's does for answers that are held to a schema; the error holds the answer so far.
     """

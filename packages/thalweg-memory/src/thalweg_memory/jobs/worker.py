@@ -183,7 +183,7 @@ class Worker:
             return self.step()
         except Exception as error:  # noqa: BLE001 (a thread that ended would be missed by nobody)
             level = logging.DEBUG if failures else logging.WARNING  # once for all in a row
-            _log.log(level, "a job of memory failed: %s", _told(error))
+            _log.log(level, "a job of memory failed: %s", _error_text(error))
             return None
 
     def _due(self) -> str | None:
@@ -191,7 +191,7 @@ class Worker:
         try:
             return self._store.next_due()
         except Exception as error:  # noqa: BLE001 (as above)
-            _log.debug("no job of memory could be found: %s", _told(error))
+            _log.debug("no job of memory could be found: %s", _error_text(error))
             return self._clock()
 
     def _rest_s(self) -> float:
@@ -203,7 +203,7 @@ class Worker:
         return max(0.01, min(self._poll_s, left.total_seconds()))
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return an error for the log; only our own ones are certain to contain no text of a thread."""
     return str(error) if isinstance(error, ThalwegError) else type(error).__name__
 

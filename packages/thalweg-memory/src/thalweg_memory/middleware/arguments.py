@@ -28,5 +28,5 @@ def as_memory_settings(given: object) -> MemorySettings | None:
         return given
     if isinstance(given, Mapping):
         return MemorySettings.from_mapping(given, where="memory")
-    mend = "pass MemorySettings, or a mapping with its settings"
-    raise ConfigError("settings", f"it is {short_value(given)}", mend)
+    fix = "pass MemorySettings, or a mapping with its settings"
+    raise ConfigError("settings", f"it is {short_value(given)}", fix)

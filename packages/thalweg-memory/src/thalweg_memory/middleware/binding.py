@@ -1,4 +1,4 @@
-"""Whose memory a run works with, and what it may do with it."""
+"""Whose memory a run works with, and the operations that it may perform."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -68,7 +68,7 @@ class MemoryBinding:
     ) -> None:
         self._owner, self._agent = as_owner(owner), agent
         self._memory = given if isinstance(given, Memory) else None
-        self.is_ours = isinstance(given, (str, PathLike))
+        self.owns_store = isinstance(given, (str, PathLike))
         if isinstance(given, Memory):
             if settings is not None:
                 problem = "the memory that was passed has its own settings"
@@ -77,11 +77,11 @@ class MemoryBinding:
             return
         self.settings = settings or MemorySettings()
         self.store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
-        if self.is_ours and isinstance(self.store, TableMemory):
+        if self.owns_store and isinstance(self.store, TableMemory):
             self.store.close_when_collected()
         attach_document(self.store, self.settings)
 
-    def asked(self, config: RunnableConfig) -> Mode:
+    def requested_mode(self, config: RunnableConfig) -> Mode:
         """Return the memory mode of the settings and a run's config.
 
         Raises:
@@ -99,8 +99,8 @@ class MemoryBinding:
         name = thread_name(config, state) or ""
         memory = self._memory or Memory(self.store, self._scope(config), settings=self.settings)
         set_to = memory.store.mode(memory.scope, name)
-        asked = self.asked(config)
-        mode = asked if MODES.index(asked) >= MODES.index(set_to) else set_to
+        requested = self.requested_mode(config)
+        mode = requested if MODES.index(requested) >= MODES.index(set_to) else set_to
         return BoundMemory(memory, name, mode, is_subagent(config))
 
     def _scope(self, config: RunnableConfig) -> Scope:
@@ -108,16 +108,16 @@ class MemoryBinding:
         return Scope(owner_of(self._owner, config), agent)
 
     def close(self) -> None:
-        """Close what was opened here; an object that was passed belongs to its owner."""
-        if self.is_ours:
+        """Close the resources opened here; an object that was passed belongs to its owner."""
+        if self.owns_store:
             self.store.close()
 
 
 def _as_store(given: object) -> MemoryStore:
     if all(hasattr(given, name) for name in ("capture", "commit", "find", "forget")):
         return cast("MemoryStore", given)
-    mend = "pass a Memory, a store of open_memory, or an address"
-    raise ConfigError("memory", f"it is of type {type(given).__name__}", mend)
+    fix = "pass a Memory, a store of open_memory, or an address"
+    raise ConfigError("memory", f"it is of type {type(given).__name__}", fix)
 
 
 def _mode_of(config: RunnableConfig) -> Mode:

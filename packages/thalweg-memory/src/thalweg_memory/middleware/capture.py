@@ -33,7 +33,7 @@ class Kept:
     uid: str = ""
     """Of the last message of the state that was."""
     upto: int = 0
-    """Length of the log that was, where there is one."""
+    """Length of the log at that time, if there is one."""
     trust: int = int(Trust.ASSISTANT)
     """Reliability of an answer that follows: content of tools is shown again later."""
     hidden: bool = False
@@ -59,7 +59,7 @@ class UnreadMessages:
 
 def stretch(
     bound: BoundMemory,
-    desk: SessionPool | None,
+    sessions: SessionPool | None,
     state: Mapping[str, Any],
     config: RunnableConfig,
     kept: Kept,
@@ -70,7 +70,7 @@ def stretch(
 
     Args:
         bound: The memory.
-        desk: Of the agent's `ContextMiddleware`, where it has one.
+        sessions: Of the agent's `ContextMiddleware`, if it has one.
         state: The agent's.
         config: Of the run.
         kept: The state of the last time.
@@ -79,12 +79,14 @@ def stretch(
     """
     messages = read_state(state["messages"])
     has_log = state.get("thalweg_turn") is not None
-    if is_over or (has_log and desk is None and not kept.hidden):
+    if is_over or (has_log and sessions is None and not kept.hidden):
         end = len(messages)
     else:
         end = _newest_request(messages) if kept.hidden else _unanswered(messages)
     uid = messages[end - 1].uid if end else kept.uid
-    logged = _logged(bound, desk, state, config, kept) if desk is not None and has_log else None
+    logged = (
+        _logged(bound, sessions, state, config, kept) if sessions is not None and has_log else None
+    )
     if logged is not None:
         return replace(logged, uid=uid)
     first = min(end, _known(messages, kept.uid))
@@ -93,28 +95,28 @@ def stretch(
 
 def _logged(
     bound: BoundMemory,
-    desk: SessionPool,
+    sessions: SessionPool,
     state: Mapping[str, Any],
     config: RunnableConfig,
     kept: Kept,
 ) -> UnreadMessages | None:
-    """Read what the log has since the last time; `None` where it has not this thread."""
-    key, archive = desk.key(config, state), desk.archive
+    """Read the log's messages since the last time; `None` if it does not have this thread."""
+    key, archive = sessions.key(config, state), sessions.archive
     try:
         line = line_at(archive, key, read_mark(state.get("thalweg_turn"), key, archive.identity))
     except ArchiveError:
         return None
     places = archive.positions(key, {kept.uid}).get(kept.uid, ())
-    told = max(kept.upto, *(place + 1 for place in places), 0)
-    since = max(told, bound.memory.store.captured(bound.memory.scope, bound.thread))
-    is_known = 0 < since == told
+    known_upto = max(kept.upto, *(place + 1 for place in places), 0)
+    since = max(known_upto, bound.memory.store.captured(bound.memory.scope, bound.thread))
+    is_known = 0 < since == known_upto
     before = Trust(kept.trust) if is_known else Trust.ASSISTANT
     there = line.after(since - 1) if is_known else line
     return UnreadMessages(list(read_line(archive, key, there)), since, before, line.last + 1)
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:
-    """Count the messages that were looked at; what is older than the last of them is not new."""
+    """Count the messages already read; any older than the last of them are not new."""
     if not uid:
         return 0
     found = (k for k, message in enumerate(messages, 1) if message.uid == uid)
@@ -131,12 +133,12 @@ def _unanswered(messages: Sequence[Message]) -> int:
     return max(answers, default=0)
 
 
-def keep(bound: BoundMemory, said: UnreadMessages, begun: int) -> tuple[Kept, bool]:
+def keep(bound: BoundMemory, unread: UnreadMessages, begun: int) -> tuple[Kept, bool]:
     """Store messages, and schedule the extraction of facts from them.
 
     Args:
         bound: The memory.
-        said: The messages.
+        unread: The messages.
         begun: The memory's version when their run began.
 
     Returns:
@@ -145,19 +147,19 @@ def keep(bound: BoundMemory, said: UnreadMessages, begun: int) -> tuple[Kept, bo
     now = bound.memory.clock()
     settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
     turns = captured_turns(
-        said.messages,
+        unread.messages,
         thread=bound.thread,
         now=now,
-        since=said.since,
-        before=said.before,
+        since=unread.since,
+        before=unread.before,
         web_tools=settings.web_tools,
     )
     schedule = LearningSchedule(now, settings.debounce_seconds, settings.max_wait_seconds)
     new = store.capture(
         scope,
         bound.thread,
-        _placed(turns, said),
-        upto=said.upto,
+        _placed(turns, unread),
+        upto=unread.upto,
         begun=begun,
         schedule=schedule,
     )
@@ -169,16 +171,16 @@ def keep(bound: BoundMemory, said: UnreadMessages, begun: int) -> tuple[Kept, bo
             settings.debounce_seconds,
             settings.max_wait_seconds,
         )
-    return pass_over(bound, said), bool(new)
+    return pass_over(bound, unread), bool(new)
 
 
-def pass_over(bound: BoundMemory, said: UnreadMessages) -> Kept:
+def pass_over(bound: BoundMemory, unread: UnreadMessages) -> Kept:
     """Mark messages as never to be stored."""
     web = bound.settings.web_tools
-    trust = trust_after((message for _, message in said.messages), said.before, web)
-    return Kept(said.uid, said.upto or 0, int(trust))
+    trust = trust_after((message for _, message in unread.messages), unread.before, web)
+    return Kept(unread.uid, unread.upto or 0, int(trust))
 
 
-def _placed(turns: Sequence[Statement], said: UnreadMessages) -> Sequence[Statement]:
+def _placed(turns: Sequence[Statement], unread: UnreadMessages) -> Sequence[Statement]:
     """Remove positions if there is no log: those in the state change when messages are removed."""
-    return turns if said.upto is not None else [replace(turn, position=-1) for turn in turns]
+    return turns if unread.upto is not None else [replace(turn, position=-1) for turn in turns]

@@ -14,24 +14,24 @@ from thalweg_memory.facts.values import FactId
 from thalweg_memory.middleware.binding import BoundMemory
 from thalweg_memory.middleware.shown import ShownMemory
 
-TOLD, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
 REVIEW = "thalweg.memory.review"
 """Types of the events in LangGraph's custom stream, and names of those in a trace."""
 _log = logging.getLogger("thalweg.memory")
 
 
-def tell_told(
+def announce_shown(
     bound: BoundMemory,
     shown: Sequence[ShownMemory],
     before: Sequence[ShownMemory],
     runtime: CustomStream,
 ) -> None:
-    """Emit what a run is shown in addition to earlier items."""
+    """Emit the items that a run is shown in addition to earlier items."""
     old = {one.uid for one in before}
     new = [one for one in shown if one.uid not in old]
     facts = [fact for one in new for fact in one.facts]
     event: dict[str, Any] = {
-        "type": TOLD,
+        "type": INSERTED,
         "thread": bound.thread,
         "messages": [one.uid for one in new],
         "facts": facts,
@@ -71,7 +71,7 @@ def announce_review(
     trace(event)
 
 
-def tell_failure(error: ThalwegError, runtime: CustomStream) -> None:
+def announce_failure(error: ThalwegError, runtime: CustomStream) -> None:
     """Emit that a run continues without its memory."""
     event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
     runtime.stream_writer(event)

@@ -24,7 +24,7 @@ class BackgroundLearning:
         self._is_on = is_on
         self._worker: Worker | None = None
 
-    def hear(self, model: BaseChatModel) -> None:
+    def use_model(self, model: BaseChatModel) -> None:
         """Set the agent's own model."""
         self._model = self._model or model
 

@@ -30,13 +30,13 @@ __all__ = ["MemoryMiddleware", "MemoryState"]
 
 
 class MemoryState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The values that the middleware keeps in an agent's state."""
 
     _memory_shown: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
     """What of the user's memory precedes which messages: ids alone; see `ShownMemory`."""
 
     _memory_meter: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
-    """What the thread sent, and what of it memory had rewritten; see `MemoryRewrites`."""
+    """The tokens that the thread sent, and those rewritten for memory; see `MemoryRewrites`."""
 
     _memory_kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
     """How far the thread was looked at; see `Kept`."""
@@ -46,9 +46,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     """Show an agent the memory of its user.
 
     It is searched once a run, with the newest turns. The results precede
-    the user's message, as data, and do not change: later runs add only what is new, so that
-    consecutive requests share a prefix. The state stores ids, and the next request omits what was
-    forgotten. When a run ends, the user's messages and the final answers are stored and, after a
+    the user's message, as data, and do not change: later runs add only new items, so that
+    consecutive requests share a prefix. The state stores ids, and the next request omits forgotten
+    ones. When a run ends, the user's messages and the final answers are stored and, after a
     pause, facts are extracted from them. If the store fails, the run continues without memory.
     Subagents read the memory and write nothing.
 
@@ -125,8 +125,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the recalled memory."""
-        told = self._user.write(request, get_config()) if shown_in(request) else {}
-        composed = self._user.compose(request, told)
+        rendered = self._user.write(request, get_config()) if shown_in(request) else {}
+        composed = self._user.compose(request, rendered)
         return self._user.settle(composed, handler(composed.request))
 
     async def awrap_model_call(
@@ -136,8 +136,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the recalled memory; see `wrap_model_call`."""
         user, config = self._user, get_config()
-        told = await in_thread(user.write, request, config) if shown_in(request) else {}
-        composed = user.compose(request, told)
+        rendered = await in_thread(user.write, request, config) if shown_in(request) else {}
+        composed = user.compose(request, rendered)
         return user.settle(composed, await handler(composed.request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg_memory.middleware.arguments import as_learner, as_memory_settings
 from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
 from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
-from thalweg_memory.middleware.events import announce_review, tell_failure, tell_told
+from thalweg_memory.middleware.events import announce_failure, announce_review, announce_shown
 from thalweg_memory.middleware.learning import BackgroundLearning
 from thalweg_memory.middleware.recall import RecallRenderer
 from thalweg_memory.middleware.review import newly_waiting
@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 class UserMemory:
-    """What the middleware does with a memory; see `MemoryMiddleware` for the arguments."""
+    """The middleware's operations on a memory; see `MemoryMiddleware` for the arguments."""
 
     def __init__(
         self,
@@ -63,37 +63,37 @@ class UserMemory:
         )
         self._settings = self._binding.settings
         self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
-        self._telling = RecallRenderer()
-        self._desk: SessionPool | None = None
+        self._renderer = RecallRenderer()
+        self._sessions: SessionPool | None = None
         self.tools: Sequence[BaseTool] = []
         if self._settings.mode == "tool" and self._settings.enabled:
-            self.tools = memory_tools(self._binding, self._said)
+            self.tools = memory_tools(self._binding, self._unread)
 
-    def _said(
+    def _unread(
         self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
     ) -> UnreadMessages:
         """Return the messages up to the end of the last run; from a log also newer ones."""
         kept = Kept(**state.get(KEPT) or {})
-        said = stretch(bound, self._desk, state, config, kept, is_over=True)
-        if said.upto is None:
-            return said
-        logged = {message.uid for _, message in said.messages}
+        unread = stretch(bound, self._sessions, state, config, kept, is_over=True)
+        if unread.upto is None:
+            return unread
+        logged = {message.uid for _, message in unread.messages}
         newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
-        behind = enumerate(newer, said.upto)
-        return replace(said, messages=[*said.messages, *behind])
+        behind = enumerate(newer, unread.upto)
+        return replace(unread, messages=[*unread.messages, *behind])
 
     def close(self) -> None:
-        """Stop learning, and close what was opened here."""
-        if self._binding.is_ours:
+        """Stop learning, and close the resources opened here."""
+        if self._binding.owns_store:
             self._learning.stop()
         self._binding.close()
 
     def begin(
         self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
     ) -> dict[str, Any]:
-        """Choose the memory that the run is shown, and store what an earlier run could not."""
+        """Choose the memory that the run is shown, and store messages an earlier run did not."""
         before = Kept(**state.get(KEPT) or {})
-        if self._binding.asked(config) in {"incognito", "off"}:
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
             update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
             hidden = asdict(replace(before, hidden=True))
             return update if before.hidden else {**update, KEPT: hidden}
@@ -102,7 +102,9 @@ class UserMemory:
             return {}
         kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
         _without_failing(partial(_announced, bound, runtime), runtime)
-        update = _without_failing(partial(self._told, bound, state, runtime), runtime) or {}
+        update = (
+            _without_failing(partial(self._choose_memory, bound, state, runtime), runtime) or {}
+        )
         return update if kept is None else {**update, KEPT: asdict(kept)}
 
     def _caught_up(
@@ -113,12 +115,12 @@ class UserMemory:
             return None
         hidden = before.hidden or not bound.writes
         before = replace(before, hidden=hidden)
-        said = stretch(bound, self._desk, state, config, before, is_over=False)
-        kept = pass_over(bound, said) if hidden else self._keep(bound, said, before.begun)
+        unread = stretch(bound, self._sessions, state, config, before, is_over=False)
+        kept = pass_over(bound, unread) if hidden else self._keep(bound, unread, before.begun)
         begun = bound.memory.store.version(bound.memory.scope)
         return replace(kept, hidden=not bound.writes, begun=begun)
 
-    def _told(
+    def _choose_memory(
         self, bound: BoundMemory, state: Mapping[str, Any], runtime: CustomStream
     ) -> dict[str, Any]:
         """Choose the memory to show, and return the changes of the state."""
@@ -127,38 +129,38 @@ class UserMemory:
         if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
             return {SHOWN: []} if live else {}
         meter = MemoryRewrites(**state.get(METER) or {})
-        begun = self._telling.begin(bound, read_state(state["messages"]), live, meter)
+        begun = self._renderer.begin(bound, read_state(state["messages"]), live, meter)
         if begun is None:
             return {}
-        if bound.writes and begun.told.weighed:
-            bound.memory.store.keep_told(bound.memory.scope, bound.thread, begun.told)
+        if bound.writes and begun.outcome.weighed:
+            bound.memory.store.keep_shown(bound.memory.scope, bound.thread, begun.outcome)
         update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
         if begun.shown != live:
-            tell_told(bound, begun.shown, live, runtime)
+            announce_shown(bound, begun.shown, live, runtime)
             update[SHOWN] = to_plain(begun.shown)
         return update
 
-    def compose(self, request: ModelRequest[Any], told: Mapping[str, str] | None) -> "Composed":
+    def compose(self, request: ModelRequest[Any], rendered: Mapping[str, str] | None) -> "Composed":
         """Add the recalled memory to a request.
 
         Args:
             request: The request.
-            told: What `write` returned.
+            rendered: The result of `write`.
         """
-        self._learning.hear(request.model)
-        live, texts = shown_in(request), told or {}
+        self._learning.use_model(request.model)
+        live, texts = shown_in(request), rendered or {}
         additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
         for one in additions:
             request = request if one.before else with_part(request, one)
         request, inserts = with_inserts(request, [one for one in additions if one.before])
-        return Composed(request, inserts, live, is_known=told is not None)
+        return Composed(request, inserts, live, is_known=rendered is not None)
 
     def settle(
         self, composed: "Composed", response: ModelResponse[Any]
     ) -> ExtendedModelResponse[Any]:
         """Note what of the additions was sent, and the size of the request."""
         request, inserts, live = composed.request, composed.inserts, composed.live
-        self._desk = inserts.desk or self._desk
+        self._sessions = inserts.sessions or self._sessions
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
         meter = MemoryRewrites(**before).after(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
@@ -173,13 +175,13 @@ class UserMemory:
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
             return None
-        return _without_failing(partial(self._telling.write, bound, shown_in(request)), runtime)
+        return _without_failing(partial(self._renderer.write, bound, shown_in(request)), runtime)
 
     def end(
         self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
     ) -> dict[str, Any]:
         """Store the messages of the run."""
-        if self._binding.asked(config) in {"incognito", "off"}:
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
             return {}
         bound = _without_failing(partial(self._binding.of, config, state), runtime)
         if bound is None or bound.is_subagent:
@@ -189,14 +191,14 @@ class UserMemory:
 
     def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
         before = Kept(**state.get(KEPT) or {})
-        said = stretch(bound, self._desk, state, config, before, is_over=True)
+        unread = stretch(bound, self._sessions, state, config, before, is_over=True)
         if bound.writes:
-            return self._keep(bound, said, before.begun)
-        return replace(pass_over(bound, said), hidden=True)
+            return self._keep(bound, unread, before.begun)
+        return replace(pass_over(bound, unread), hidden=True)
 
-    def _keep(self, bound: BoundMemory, said: UnreadMessages, begun: int) -> Kept:
+    def _keep(self, bound: BoundMemory, unread: UnreadMessages, begun: int) -> Kept:
         """Store messages, and start the extraction of facts when it is due."""
-        kept, is_new = keep(bound, said, begun)
+        kept, is_new = keep(bound, unread, begun)
         if is_new:
             self._learning.go_on(bound.memory.store, bound.settings)
         return kept
@@ -209,7 +211,7 @@ class Composed:
     request: ModelRequest[Any]
     inserts: Inserts
     live: Sequence[ShownMemory]
-    """What the state lists as shown."""
+    """The items that the state lists as shown."""
     is_known: bool
     """Whether the texts of these could be written."""
 
@@ -220,7 +222,7 @@ def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:
 
 
 def _announced(bound: BoundMemory, runtime: CustomStream) -> None:
-    """Announce what waits for review, where the run may note that it did."""
+    """Announce the facts that wait for review, if the run may note that it did."""
     if bound.writes:
         new, waiting = newly_waiting(bound)
         if new:
@@ -256,5 +258,5 @@ def _without_failing(do: Callable[[], Result], runtime: CustomStream) -> Result 
     except ConfigError:
         raise
     except ThalwegError as error:
-        tell_failure(error, runtime)
+        announce_failure(error, runtime)
         return None

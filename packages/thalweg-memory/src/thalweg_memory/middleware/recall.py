@@ -23,7 +23,7 @@ from thalweg_memory.middleware.shown import (
     MemoryRewrites,
     RecalledItem,
     ShownMemory,
-    plan_telling,
+    choose_items,
 )
 from thalweg_memory.recalling import MESSAGE_TOKENS
 
@@ -55,7 +55,7 @@ def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
     return taken[::-1]
 
 
-def asked(messages: Sequence[Message]) -> Message | None:
+def new_request(messages: Sequence[Message]) -> Message | None:
     """Return the user's message that a run begins with; `None` if there is no new one."""
     for message in reversed(messages):
         if message.is_request:
@@ -72,8 +72,8 @@ class RunMemory:
     shown: list[ShownMemory]
     """What precedes messages from now on."""
     meter: MemoryRewrites
-    told: ShownFacts
-    """What was recalled, and what became of it."""
+    outcome: ShownFacts
+    """The recalled items, and the result for each."""
 
 
 class RecallRenderer:
@@ -101,7 +101,7 @@ class RecallRenderer:
         Returns:
             `None` if there is no new message of the user.
         """
-        message = asked(messages)
+        message = new_request(messages)
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
         in_prompt = bound.tells_in_prompt
@@ -111,34 +111,34 @@ class RecallRenderer:
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
         )
-        wanted = self._wanted(recalled)
+        items = self._recalled_items(recalled)
         if in_prompt:
-            shown = [self._shown(bound, IN_PROMPT, [one.key for one in wanted])]
-            return RunMemory(shown, meter, _told(message.uid, recalled, shown, IN_PROMPT))
+            shown = [self._shown(bound, IN_PROMPT, [one.key for one in items])]
+            return RunMemory(shown, meter, _shown_facts(message.uid, recalled, shown, IN_PROMPT))
         here = [shown for shown in live if shown.uid != IN_PROMPT]
-        here, meter = self._in_thread(bound, message.uid, wanted, here, meter)
-        return RunMemory(here, meter, _told(message.uid, recalled, here, message.uid))
+        here, meter = self._in_thread(bound, message.uid, items, here, meter)
+        return RunMemory(here, meter, _shown_facts(message.uid, recalled, here, message.uid))
 
     def _in_thread(
         self,
         bound: BoundMemory,
         uid: str,
-        wanted: Sequence[RecalledItem],
+        items: Sequence[RecalledItem],
         here: list[ShownMemory],
         meter: MemoryRewrites,
     ) -> tuple[list[ShownMemory], MemoryRewrites]:
         """Return the items that precede messages, with the new ones before the newest message."""
         now, most = time.time(), bound.settings.max_injection_tokens
         may = meter.allows(most, now)
-        decision = plan_telling(
-            wanted, here, most=IN_THREAD * most, frame=self._frame, may_begin_anew=may
+        decision = choose_items(
+            items, here, most=IN_THREAD * most, frame=self._frame, may_restart=may
         )
-        if decision.begins_anew:
+        if decision.restarts:
             here, meter = [], meter.rewritten(now)
         return [*here, *self._fitting(bound, uid, decision)], meter
 
-    def _wanted(self, recalled: Recalled) -> list[RecalledItem]:
-        """List what was recalled, the most important first."""
+    def _recalled_items(self, recalled: Recalled) -> list[RecalledItem]:
+        """List the recalled items, the most important first."""
         about = [
             RecalledItem(section.name, sum(map(self._count, profile_lines(Profile((section,))))))
             for section in recalled.profile.sections
@@ -151,33 +151,35 @@ class RecallRenderer:
         return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
 
     def _fitting(self, bound: BoundMemory, uid: str, decision: Decision) -> Iterator[ShownMemory]:
-        """Yield the chosen items that fit; headings may use up the room of the last ones."""
-        told = list(decision.told)
-        while told:
-            shown = self._shown(bound, uid, told)
+        """Yield the chosen items that fit; headings may use up the space of the last ones."""
+        keys = list(decision.chosen)
+        while keys:
+            shown = self._shown(bound, uid, keys)
             if shown.tokens <= decision.room:
                 yield shown
                 return
-            told.pop()
+            keys.pop()
 
-    def _shown(self, bound: BoundMemory, uid: str, told: Sequence[Key]) -> ShownMemory:
+    def _shown(self, bound: BoundMemory, uid: str, keys: Sequence[Key]) -> ShownMemory:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
         shown = ShownMemory(
             uid,
             at=newest[0].id if newest else 0,
-            facts=tuple(FactId(key) for key in told if isinstance(key, str) and key not in NAMES),
-            pieces=tuple(key for key in told if isinstance(key, int)),
-            sections=tuple(name for name in NAMES if name in told),
+            facts=tuple(FactId(key) for key in keys if isinstance(key, str) and key not in NAMES),
+            pieces=tuple(key for key in keys if isinstance(key, int)),
+            sections=tuple(name for name in NAMES if name in keys),
         )
-        text = self._teller.tell(bound.memory, [shown]).get(uid, "")
+        text = self._teller.render(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
     def write(self, bound: BoundMemory, shown: Sequence[ShownMemory]) -> dict[str, str]:
-        """Render what precedes messages, by their ids, and what is in the system prompt."""
-        return self._teller.tell(bound.memory, shown)
+        """Render the text before messages, by their ids, and the text in the system prompt."""
+        return self._teller.render(bound.memory, shown)
 
 
-def _told(uid: str, recalled: Recalled, shown: Sequence[ShownMemory], here: str) -> ShownFacts:
+def _shown_facts(
+    uid: str, recalled: Recalled, shown: Sequence[ShownMemory], here: str
+) -> ShownFacts:
     """Return the outcome of each recalled item.
 
     Args:
@@ -216,5 +218,5 @@ def _is_known(thread: str, uids: set[str], item: RecallItem) -> bool:
     turn, fact = item.turn, item.fact
     if turn is not None:
         return turn.thread == thread and turn.uid in uids
-    said = fact.evidence if fact is not None else ()
-    return bool(said) and all(one.thread == thread and one.uid in uids for one in said)
+    evidence = fact.evidence if fact is not None else ()
+    return bool(evidence) and all(one.thread == thread and one.uid in uids for one in evidence)

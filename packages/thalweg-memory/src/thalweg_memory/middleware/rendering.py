@@ -1,4 +1,4 @@
-"""Recalled memory, rendered again from its ids: the same text, except for what was forgotten."""
+"""Recalled memory, rendered again from its ids: the same text, except for forgotten items."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -20,22 +20,22 @@ REMEMBERED = 1_024
 LOOKED_BACK = 200
 """Operations of the log that are searched for the state of a memory when something was shown."""
 _BY_PEOPLE = frozenset({"user", "import", "undo"})
-"""Sources whose changes apply at once: what a person corrected is not shown in its former form."""
+"""Sources whose changes apply at once: a text that a person corrected is not shown as it was."""
 
 
 class MemoryRenderer:
-    """Writes what was shown, each time the same; safe to share between threads."""
+    """Writes shown items, each time the same; safe to share between threads."""
 
     def __init__(self) -> None:
         self._texts: OrderedDict[tuple[Scope, int, ShownMemory], str] = OrderedDict()
         self._lock = Lock()
 
-    def tell(self, memory: Memory, shown: Sequence[ShownMemory]) -> dict[str, str]:
+    def render(self, memory: Memory, shown: Sequence[ShownMemory]) -> dict[str, str]:
         """Return the texts that precede messages, by their ids; without forgotten items."""
         if not shown:
             return {}
         version = memory.store.version(memory.scope)
-        told: dict[str, str] = {}
+        texts: dict[str, str] = {}
         past: PastMemory | None = None
         for one in shown:
             key = (memory.scope, version, replace(one, tokens=0))
@@ -49,8 +49,8 @@ class MemoryRenderer:
                     while len(self._texts) > REMEMBERED:
                         self._texts.popitem(last=False)
             if text:
-                told[one.uid] = text
-        return told
+                texts[one.uid] = text
+        return texts
 
 
 class PastMemory:
@@ -64,18 +64,18 @@ class PastMemory:
         """Return the text that was shown, without forgotten items.
 
         Args:
-            shown: What was shown.
+            shown: The shown items.
             most: Maximum tokens of a block in the system prompt, which is truncated to them.
         """
         facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
         vouched = (fact for fact in facts if fact.status != "quarantined")
         there = {fact.id: self._fact(fact, shown.at) for fact in vouched}
-        told = [there[id_] for id_ in shown.facts if id_ in there]
+        past_facts = [there[id_] for id_ in shown.facts if id_ in there]
         profile = self._profile(shown)
         if shown.uid == IN_PROMPT:
-            return in_prompt(profile, told, most)
+            return in_prompt(profile, past_facts, most)
         pieces = self._store.items(self._scope, shown.pieces)
-        return render_tail([*(RecallItem(0, fact=fact) for fact in told), *pieces], profile)
+        return render_tail([*(RecallItem(0, fact=fact) for fact in past_facts), *pieces], profile)
 
     def _profile(self, shown: ShownMemory) -> Profile:
         """Return the sections that were shown, each in the version that `_fact` selects."""

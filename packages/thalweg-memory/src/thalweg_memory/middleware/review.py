@@ -24,9 +24,11 @@ def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
     waiting = [f.id for f in store.facts(scope, statuses=("quarantined",), limit=MOST)]
     if not waiting:
         return [], 0
-    announced = {one.fact for told in store.told(scope, ANNOUNCED) for one in told.weighed}
+    announced = {
+        one.fact for outcome in store.shown_facts(scope, ANNOUNCED) for one in outcome.weighed
+    }
     new = [id_ for id_ in waiting if id_ not in announced]
     if new:
         noted = tuple(RecalledPart("told", fact=id_) for id_ in waiting)
-        store.keep_told(scope, ANNOUNCED, ShownFacts(ANNOUNCED, utc_now(), 0, noted))
+        store.keep_shown(scope, ANNOUNCED, ShownFacts(ANNOUNCED, utc_now(), 0, noted))
     return new, len(waiting)

@@ -2,7 +2,7 @@
 
 The text before a message does not change as long as the message is sent. So a later run adds only
 new items, and the requests keep the prefix that the provider has in its cache. If a context has no
-room for more, all of it may be removed to start again; that rewrites the request, and so a meter
+space for more, all of it may be removed to start again; that rewrites the request, and so a meter
 allows it rarely.
 """
 
@@ -16,12 +16,14 @@ Key = FactId | int | SectionName
 """A fact, a piece of a turn by its number, or a section of the profile."""
 IN_PROMPT = ""
 """The place of the system prompt, instead of a message's id."""
-TELLING, LEAST = 1 / 2, 1 / 8
-"""Maximum share of the remaining budget for one message, and the share of the whole budget that is
-always allowed. So a later question on another subject has room, too."""
+MESSAGE_SHARE, LEAST = 1 / 2, 1 / 8
+"""Maximum share of the remaining budget for one message, and the share always allowed.
+
+The latter is of the whole budget. So a later question on another subject has space, too.
+"""
 IN_THREAD = 2
 """Times `max_injection_tokens` that all messages of a thread show at most: a first run gets
-`max_injection_tokens`, which is `TELLING` of it, and later ones a share of the rest."""
+`max_injection_tokens`, which is `MESSAGE_SHARE` of it, and later ones a share of the rest."""
 ALLOWED = 0.01
 """Tokens that may be rewritten for memory's sake, of all that are sent."""
 COLD_S = 3_600
@@ -60,7 +62,7 @@ class RecalledItem:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRewrites:
-    """What a thread sent, and what of it was rewritten for memory's sake, in tokens."""
+    """The tokens that a thread sent, and those that were rewritten for memory's sake."""
 
     sent: int = 0
     lost: int = 0
@@ -95,60 +97,60 @@ class MemoryRewrites:
 class Decision:
     """The memory to show before the newest message."""
 
-    told: tuple[Key, ...] = ()
+    chosen: tuple[Key, ...] = ()
     """In the order of recall; empty if nothing new is worth showing."""
     room: int = 0
     """Tokens it may take, its frame included."""
-    begins_anew: bool = False
+    restarts: bool = False
     """Whether all items shown before are removed."""
 
 
-def plan_telling(
-    wanted: Sequence[RecalledItem],
+def choose_items(
+    items: Sequence[RecalledItem],
     live: Sequence[ShownMemory],
     *,
     most: int,
     frame: int,
-    may_begin_anew: bool,
+    may_restart: bool,
 ) -> Decision:
     """Decide which recalled items are shown.
 
     Args:
-        wanted: What was recalled, the most important first.
+        items: The recalled items, the most important first.
         live: Items before messages that are still sent, oldest first.
         most: Tokens of memory that the thread may show.
         frame: Tokens of the markup around the lines of one message.
-        may_begin_anew: Whether items shown before may be removed.
+        may_restart: Whether items shown before may be removed.
 
     Example:
         >>> live = [ShownMemory("m1", facts=(FactId("a"),), tokens=60)]
-        >>> wanted = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
-        >>> plan_telling(wanted, live, most=200, frame=30, may_begin_anew=False).told
+        >>> items = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
+        >>> choose_items(items, live, most=200, frame=30, may_restart=False).chosen
         ('b',)
     """
     left = most - sum(shown.tokens for shown in live)
     room = _share(left, most)
-    core = _within(wanted, _share(most, most) - frame)
+    core = _within(items, _share(most, most) - frame)
     news = _unseen(core, live)
-    told = _within(news, room - frame)
-    if len(told) < len(news) and live and may_begin_anew:
-        return Decision(tuple(one.key for one in core), _share(most, most), begins_anew=True)
-    return Decision(tuple(one.key for one in told), room)
+    fitting = _within(news, room - frame)
+    if len(fitting) < len(news) and live and may_restart:
+        return Decision(tuple(one.key for one in core), _share(most, most), restarts=True)
+    return Decision(tuple(one.key for one in fitting), room)
 
 
 def _share(left: int, most: int) -> int:
-    return min(left, max(int(left * TELLING), int(most * LEAST)))
+    return min(left, max(int(left * MESSAGE_SHARE), int(most * LEAST)))
 
 
-def _unseen(wanted: Iterable[RecalledItem], live: Iterable[ShownMemory]) -> list[RecalledItem]:
+def _unseen(items: Iterable[RecalledItem], live: Iterable[ShownMemory]) -> list[RecalledItem]:
     seen = set[Key]().union(*(shown.keys for shown in live))
-    return [one for one in wanted if one.key not in seen]
+    return [one for one in items if one.key not in seen]
 
 
-def _within(wanted: Iterable[RecalledItem], room: int) -> list[RecalledItem]:
+def _within(items: Iterable[RecalledItem], room: int) -> list[RecalledItem]:
     """Return the items that fit, and skip those that do not."""
     fitting: list[RecalledItem] = []
-    for one in wanted:
+    for one in items:
         if one.tokens <= room:
             room -= one.tokens
             fitting.append(one)
@@ -164,7 +166,7 @@ def to_plain(shown: Iterable[ShownMemory]) -> list[dict[str, Any]]:
 
 
 def from_plain(plain: object) -> list[ShownMemory]:
-    """Read what `to_plain` wrote; nothing, where a state has nothing."""
+    """Read the output of `to_plain`; an empty list if a state has none."""
     return [_read(one) for one in plain] if isinstance(plain, list) else []
 
 

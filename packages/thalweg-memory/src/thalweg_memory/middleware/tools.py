@@ -16,22 +16,22 @@ from thalweg_memory.middleware.capture import UnreadMessages
 from thalweg_memory.prompts import prompt
 
 REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
-Said = Callable[[BoundMemory, Mapping[str, Any], RunnableConfig], UnreadMessages]
+UnreadReader = Callable[[BoundMemory, Mapping[str, Any], RunnableConfig], UnreadMessages]
 """Returns the messages of a thread since it was last read."""
 _CATEGORIES: dict[str, Category] = {name: name for name in get_args(Category)}
 
 
-def memory_tools(binding: MemoryBinding, said: Said) -> Sequence[BaseTool]:
+def memory_tools(binding: MemoryBinding, read_unread: UnreadReader) -> Sequence[BaseTool]:
     """Return the tools.
 
     Args:
         binding: The owner of the memory, from the run: a model's arguments cannot set it.
-        said: Returns the messages of the run.
+        read_unread: Returns the messages of the run.
     """
-    return [_remember_tool(binding, said), _recall_tool(binding)]
+    return [_remember_tool(binding, read_unread), _recall_tool(binding)]
 
 
-def _remember_tool(binding: MemoryBinding, said: Said) -> BaseTool:
+def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseTool:
     def run(
         runtime: ToolRuntime[Any, Any], content: str = "", category: str = "", **_: object
     ) -> str:
@@ -39,7 +39,7 @@ def _remember_tool(binding: MemoryBinding, said: Said) -> BaseTool:
             bound = binding.of(runtime.config, runtime.state)
             if not bound.writes:
                 return prompt("remember_off").render()
-            turns, least = _read(bound, said(bound, runtime.state, runtime.config))
+            turns, least = _read(bound, read_unread(bound, runtime.state, runtime.config))
             known: Category = _CATEGORIES.get(category, "knowledge")
             fact = bound.memory.remember_as_agent(content, category=known, turns=turns, least=least)
         except FactRefusedError as refused:
@@ -68,13 +68,13 @@ def _remember_tool(binding: MemoryBinding, said: Said) -> BaseTool:
     )
 
 
-def _read(bound: BoundMemory, said: UnreadMessages) -> tuple[list[Statement], Trust]:
+def _read(bound: BoundMemory, unread: UnreadMessages) -> tuple[list[Statement], Trust]:
     """Return the messages of a run, and the reliability of the content it read."""
     web = bound.settings.web_tools
     turns = captured_turns(
-        said.messages, thread=bound.thread, now="", before=said.before, web_tools=web
+        unread.messages, thread=bound.thread, now="", before=unread.before, web_tools=web
     )
-    return turns, trust_after((message for _, message in said.messages), said.before, web)
+    return turns, trust_after((message for _, message in unread.messages), unread.before, web)
 
 
 def _recall_tool(binding: MemoryBinding) -> BaseTool:
@@ -88,10 +88,14 @@ def _recall_tool(binding: MemoryBinding) -> BaseTool:
             return prompt("memory_failed").render()
         return found or prompt("recall_memory_nothing").render()
 
-    asked = {"type": "string", "description": prompt("recall_memory_query").render()}
+    query_schema = {"type": "string", "description": prompt("recall_memory_query").render()}
     return LenientTool(
         func=run,
         name=RECALL_MEMORY,
         description=prompt("recall_memory_tool").render(),
-        args_schema={"type": "object", "properties": {"query": asked}, "required": ["query"]},
+        args_schema={
+            "type": "object",
+            "properties": {"query": query_schema},
+            "required": ["query"],
+        },
     )

@@ -1,4 +1,4 @@
-"""Search in a memory: the index of words, vectors, and reading what was found.
+"""Search in a memory: the index of words, vectors, and reading the items found.
 
 Begin with `index.py`.
 """

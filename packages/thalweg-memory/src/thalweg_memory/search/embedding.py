@@ -1,7 +1,6 @@
-"""The encoder of the extra `vectors`, and vectors in the form that memory keeps.
+"""The encoder of the extra `vectors`, and vectors in the form that memory stores.
 
-Memory needs none of it. Vectors of two encoders cannot be compared, even where they have the same
-length.
+Memory needs none of it. Vectors of two encoders cannot be compared, even with the same length.
 """
 
 import math

@@ -27,13 +27,13 @@ class IndexEntry:
     """An item on its way into the index."""
 
     words: Sequence[str]
-    """What it is found by: its `fact_words` or `turn_words` (`memory.facts.recall.found`)."""
+    """Its index terms: its `fact_words` or `turn_words` (`memory.facts.recall.found`)."""
     thread: int = FACTS
     seq: int = 0
     """Of the turn in its thread; for a fact its number in a table of facts."""
     start: int = 0
     stop: int = -1
-    """Where a piece of a turn begins and ends; -1 for the end of the text."""
+    """Start and end of a piece of a turn; -1 for the end of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Index:
         return _Totals.read(self._rows.read((TOTALS,)).get(TOTALS, _EMPTY))
 
     def _next_places(self, threads: Collection[int]) -> dict[int, int]:
-        """Number the pieces of threads on from where they are."""
+        """Return the next position for pieces of threads, after the last existing one."""
         places: dict[int, int] = {}
         for thread in threads:
             row = self._db.row(
@@ -187,7 +187,7 @@ class Index:
         )
         return {(thread, seq) for thread, seq in rows}
 
-    def beside(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
+    def neighbours(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""
         found: dict[int, list[int]] = {}
         for number, other in self._db.rows_by(

@@ -31,11 +31,11 @@ class _Matrix:
         return cls(VectorState(epoch=epoch), np.empty((0, width), np.float32), none, none)
 
     def is_at_least(self, state: VectorState) -> bool:
-        mine = self.state
-        return mine.written >= state.written and mine.removed >= state.removed
+        own = self.state
+        return own.written >= state.written and own.removed >= state.removed
 
     def update(self, stored: Vectors, state: VectorState) -> None:
-        """Take in what was written, and out what was removed."""
+        """Add written vectors, and remove deleted ones."""
         if self.state.removed != state.removed:
             kept = np.isin(self.places[: self.count], stored.places())
             self.vectors = self.vectors[: self.count][kept]
@@ -92,16 +92,16 @@ class VectorIndex:
             Their cosines.
         """
         state = stored.state()
-        asked = np.frombuffer(vector, _FLOAT)
+        query = np.frombuffer(vector, _FLOAT)
         if not state.items:
             return {}
         if state.items > MOST_SCANNED:
             rows = [(n, v) for n, v in stored.of(found) if len(v) == len(vector)]
             matrix = np.frombuffer(b"".join([v for _, v in rows]), _FLOAT)
-            cosines = (matrix.reshape(-1, len(asked)) @ asked).tolist()
+            cosines = (matrix.reshape(-1, len(query)) @ query).tolist()
             return dict(zip([n for n, _ in rows], cosines, strict=True))
         with self._lock:
-            return self._matrix(stored, state, len(asked)).nearest(asked, limit)
+            return self._matrix(stored, state, len(query)).nearest(query, limit)
 
     def _matrix(self, stored: Vectors, state: VectorState, width: int) -> _Matrix:
         key = (stored.scope, width)

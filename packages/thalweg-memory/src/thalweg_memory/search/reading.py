@@ -1,4 +1,4 @@
-"""Reading what was found: turns and facts by the numbers that the index has for them."""
+"""Reading search results: turns and facts by the numbers that the index has for them."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from thalweg_memory.store.scoped import ScopeTransaction
 
 def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:
     """Return items in the order of their numbers; see `MemoryStore.items`."""
-    wanted = [*dict.fromkeys(numbers)]
-    found = _turns(scoped, wanted)
-    if len(found) < len(wanted):
-        found |= _facts(scoped, [number for number in wanted if number not in found])
-    return [found[number] for number in wanted if number in found]
+    requested = [*dict.fromkeys(numbers)]
+    found = _turns(scoped, requested)
+    if len(found) < len(requested):
+        found |= _facts(scoped, [number for number in requested if number not in found])
+    return [found[number] for number in requested if number in found]
 
 
 def newest(scoped: ScopeTransaction, thread: str, limit: int) -> list[int]:
     """List the newest pieces of a thread; see `MemoryStore.newest`."""
-    number = threads.look(scoped.db, scoped.digests, thread).number
+    number = threads.find(scoped.db, scoped.digests, thread).number
     rows = scoped.db.rows(
         "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
         " ORDER BY seq DESC, place DESC LIMIT ?",

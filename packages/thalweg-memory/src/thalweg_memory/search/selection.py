@@ -42,12 +42,12 @@ def heaviest(blocks: Mapping[int, Sequence[tuple[int, int]]], limit: int) -> dic
     """
     planes = {block: _added_up(words) for block, words in blocks.items()}
     over, equal = _parted(planes, limit)
-    wanted = limit - sum(bits.bit_count() for bits in over.values())
+    remaining = limit - sum(bits.bit_count() for bits in over.values())
     chosen = {block: set(offsets_of(bits)) for block, bits in over.items()}
     for block in sorted(equal, reverse=True):
-        newest = list(islice(offsets_of(equal[block]), wanted))
+        newest = list(islice(offsets_of(equal[block]), remaining))
         chosen[block].update(newest)
-        wanted -= len(newest)
+        remaining -= len(newest)
     return {block: offsets for block, offsets in chosen.items() if offsets}
 
 

@@ -14,7 +14,7 @@ MOST_SCANNED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """What the vectors of a scope are, in short: equal states have equal vectors."""
+    """A summary of the vectors of a scope: equal states have equal vectors."""
 
     items: int = 0
     """Items that have one."""

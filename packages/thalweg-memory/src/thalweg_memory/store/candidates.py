@@ -19,11 +19,11 @@ def similar_facts(
 ) -> list[Fact]:
     """List facts that share words with a text, or are near it by vectors, the likeliest first.
 
-    Active and superseded facts are looked at; rare words count more than common ones.
+    Active and superseded facts are considered; rare words count more than common ones.
 
     Args:
-        store: Where they are.
-        scope: Whose.
+        store: The store of the facts.
+        scope: The scope.
         text: A statement, or some turns.
         vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
         most: Items that are read; facts among them are returned.
@@ -44,16 +44,16 @@ def similar_facts(
     return [item.fact for item in store.items(scope, best) if item.fact is not None]
 
 
-def facts_beside(
+def related_facts(
     store: MemoryStore, scope: Scope, texts: Sequence[str], *, all_up_to: int
 ) -> list[Fact]:
-    """List the active facts that texts may have to do with: all of them, where they are few.
+    """List the active facts that texts may relate to: all of them, if these are few.
 
     Args:
-        store: Where they are.
-        scope: Whose.
+        store: The store of the facts.
+        scope: The scope.
         texts: Statements or turns.
-        all_up_to: So many active facts are listed whole.
+        all_up_to: Up to this number, all active facts are listed.
     """
     newest = store.facts(scope, limit=all_up_to + 1)
     if len(newest) <= all_up_to:
@@ -66,7 +66,7 @@ def facts_beside(
 
 
 MOST_STANDING = 200
-"""The newest facts that are considered where nothing is asked; twice the default `max_facts`."""
+"""The newest facts that are considered without a question; twice the default `max_facts`."""
 
 
 def standing_facts(store: MemoryStore, scope: Scope, profile: Profile) -> list[Fact]:

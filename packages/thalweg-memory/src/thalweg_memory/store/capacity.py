@@ -10,14 +10,13 @@ from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 
 SPARE = 100
-"""One fact in so many is let go of beyond what has to be: facts are read whole that much less
-often."""
+"""One fact in so many is dropped beyond those that must be: facts are read whole less often."""
 
 
 def plan_room(
     store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
 ) -> list[PutFact]:
-    """Plan which facts to drop so that there is room for some changes.
+    """Plan which facts to drop so that there is space for some changes.
 
     Facts are read only if there may be too many. They are dropped in batches, so that the cost per
     change does not grow with their number.

@@ -32,9 +32,9 @@ def plan(scoped: ScopeTransaction, changes: Sequence[Change]) -> list[Step]:
 
 
 def unearth(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
-    """Remove tombstones of what the user states again: they only bind extraction."""
-    said = [change.fact for change in changes if isinstance(change, PutFact)]
-    texts = {fact.content for fact in said if fact.written_by == "user" and not fact.evidence}
+    """Remove tombstones of texts that the user states again: they only bind extraction."""
+    stated = [change.fact for change in changes if isinstance(change, PutFact)]
+    texts = {fact.content for fact in stated if fact.written_by == "user" and not fact.evidence}
     scoped.db.run_each(
         "DELETE FROM memory_tombstone WHERE scope = ? AND digest = ?",
         [(scoped.id, scoped.digests.of("content", text)) for text in sorted(texts)],
@@ -45,7 +45,9 @@ def _of_facts(
     scoped: ScopeTransaction, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
     """Yield the steps of facts; `current` is updated."""
-    buried = scoped.buried(told(change.fact for change in changes if isinstance(change, PutFact)))
+    buried = scoped.buried(
+        tombstone_keys(change.fact for change in changes if isinstance(change, PutFact))
+    )
     for place, change in enumerate(changes):
         if isinstance(change, PutFact) and (fact := allowed(change.fact, buried)) is not None:
             yield place, FactStep(fact.id, change.why, current.get(fact.id), fact)
@@ -70,7 +72,7 @@ def _of_sections(
                 current[change.name] = after
 
 
-def told(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
+def tombstone_keys(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
     """List what of facts may have a tombstone."""
     found: set[tuple[Kind, str]] = set()
     for fact in facts:
@@ -141,7 +143,7 @@ def _uncited(
 def make(
     scoped: ScopeTransaction, steps: Sequence[Step], *, actor: str, now: str, why: str
 ) -> Operation | None:
-    """Make steps happen and log them; `None` where there are none."""
+    """Perform steps and log them; `None` if there are none."""
     if not steps:
         return None
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
@@ -166,7 +168,7 @@ def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
     Raises:
         StaleWriteError: Another worker processed it.
     """
-    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, learned.thread)
+    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, learned.thread)
     if thread.learned != learned.expected:
         problem = f"{thread.learned} turns of the thread were processed, not {learned.expected}"
         raise StaleWriteError(problem)

@@ -9,7 +9,7 @@ from thalweg_memory.store.steps import FactStep, StepRow
 
 @dataclass(frozen=True, slots=True)
 class ScopeContents:
-    """What a scope has, in one transaction."""
+    """The content of a scope, in one transaction."""
 
     facts: Sequence[Fact]
     """Of every status, oldest first."""

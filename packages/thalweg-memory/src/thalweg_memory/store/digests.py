@@ -1,4 +1,4 @@
-"""Digests of what a memory keeps, keyed with its secret."""
+"""Digests of the content that a memory stores, keyed with its secret."""
 
 import hashlib
 import hmac
@@ -22,9 +22,9 @@ class Digests:
 
     def of(self, kind: Kind, text: str) -> bytes:
         """Make the digest of a content, a fact's id, a thread's name or a message's id."""
-        told = normal(text) if kind == "content" else text
-        told_bytes = encode(f"{kind}\0{self.scope}\0{told}")
-        return hmac.digest(self.secret, told_bytes, hashlib.sha256)[:16]
+        canonical = normal(text) if kind == "content" else text
+        payload = encode(f"{kind}\0{self.scope}\0{canonical}")
+        return hmac.digest(self.secret, payload, hashlib.sha256)[:16]
 
 
 def normal(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The log of operations: every commit, with what was there before and after."""
+"""The log of operations: every commit, with the content before and after."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -62,8 +62,8 @@ def read(
             " WHERE scope = ? AND name = ? AND kind = 'fact') ORDER BY operation DESC LIMIT ?",
             (scoped.id, scoped.id, encode(fact), most),
         )
-    told = list(rows)
-    steps = steps_of(scoped, [number for number, *_ in told])
+    found = list(rows)
+    steps = steps_of(scoped, [number for number, *_ in found])
     return [
         Operation(
             number,
@@ -72,7 +72,7 @@ def read(
             decode(why),
             tuple(logged.step.change() for logged in steps.get(number, ())),
         )
-        for number, at, actor, why in told
+        for number, at, actor, why in found
     ]
 
 

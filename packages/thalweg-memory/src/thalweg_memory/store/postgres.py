@@ -18,8 +18,8 @@ class PostgresMemory(TableMemory):
     """The memories of all scopes, in the tables `memory_…` of a PostgreSQL database.
 
     Writers of one scope wait for each other up to `busy_timeout_s`, others not at all. See
-    `PostgresDatabase`; `MemoryStore` for what the methods promise, and `postgres_erasure` for
-    what the server keeps of what was forgotten.
+    `PostgresDatabase`; `MemoryStore` for the contracts of the methods, and `postgres_erasure` for
+    the forgotten content that the server keeps.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The queue of threads to learn from: who is due, who has which, and until when.
 
-Times are microseconds. A job that is leased is due again when its lease runs out; what is noted
-meanwhile waits apart, and makes it a new job when it is finished.
+Times are microseconds. A leased job is due again when its lease runs out; turns noted meanwhile
+wait apart, and make it a new job when it is finished.
 """
 
 import secrets
@@ -41,7 +41,7 @@ def note(
     scoped: ScopeTransaction, name: str, now: int, debounce_s: float, max_wait_s: float
 ) -> None:
     """See `MemoryStore.note`. The longest wait is counted from the first note of a job."""
-    thread = threads.grasp(scoped.db, scoped.row, scoped.digests, name)
+    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, name)
     threads.save(scoped.db, scoped.id, name, thread)
     row = scoped.db.row(
         "SELECT lease, deadline, not_before, noted, noted_deadline FROM memory_job"  # noqa: S608 (fixed text)

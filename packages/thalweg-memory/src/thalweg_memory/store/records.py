@@ -33,7 +33,7 @@ def write_fact(fact: Fact) -> bytes:
 
 @lru_cache(maxsize=8_192)
 def read_fact(body: bytes) -> Fact:
-    """Read what `write_fact` wrote. What was read is remembered until anything is forgotten."""
+    """Read the output of `write_fact`. The result is cached until anything is forgotten."""
     read = json.loads(decode(body))
     evidence = tuple(
         Evidence(**{**each, "trust": Trust(each["trust"])}) for each in read["evidence"]
@@ -76,7 +76,7 @@ def read_section(body: bytes) -> ProfileSection:
 
 
 def write_shown(shown: ShownFacts) -> bytes:
-    """Write what was shown for a message, without what is empty."""
+    """Write the items shown for a message, without empty fields."""
     weighed = [
         {name: value for name, value in _plain(one).items() if value} for one in shown.weighed
     ]

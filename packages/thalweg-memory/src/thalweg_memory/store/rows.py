@@ -14,5 +14,7 @@ class MemoryRows(Rows, Protocol):
     next_due: str
     """The `SELECT` of the time at which the first job of all is due."""
     bound: str
-    """A column for the `SELECT` of a scope's row: with it, what the transaction reads and writes
-    from there on is that scope's, where the database itself can see to it."""
+    """A column for the `SELECT` of a scope's row, which binds the transaction to that scope.
+
+    From there on its reads and writes are that scope's, if the database itself can ensure it.
+    """

@@ -28,7 +28,7 @@ class FactRow:
 
     number: int
     item: int
-    """In the index; 0 where it is not in it."""
+    """In the index; 0 if it is not in it."""
     fact: Fact
 
 
@@ -108,7 +108,7 @@ class ScopeTransaction:
         return {each.fact.id: each for each in kept}
 
     def put(self, fact: Fact, old: FactRow | None) -> None:
-        """Write a fact, in the place of what is kept under its id."""
+        """Write a fact, replacing the one stored under its id."""
         if old is None:
             self.row.fact += 1
             old = FactRow(self.row.fact, 0, fact)
@@ -136,7 +136,7 @@ class ScopeTransaction:
         return old.item
 
     def enter(self, entries: Sequence[IndexEntry], texts: Sequence[str]) -> Sequence[int]:
-        """Have items found by their words, and by vectors of their texts where they are made."""
+        """Index items by their words, and by vectors of their texts if these are made."""
         numbers = self.index.add(entries)
         self.index.vectors.put(self._embedding.by_number(numbers, texts))
         return numbers
@@ -167,10 +167,10 @@ class ScopeTransaction:
 
     def buried(self, texts: Collection[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
         """Return the texts that have a tombstone."""
-        told = {self.digests.of(kind, text): (kind, text) for kind, text in texts}
+        by_digest = {self.digests.of(kind, text): (kind, text) for kind, text in texts}
         rows = self.db.rows_by(
             "SELECT digest FROM memory_tombstone WHERE scope = ? AND digest",
-            sorted(told),
+            sorted(by_digest),
             (self.id,),
         )
         gone = {bytes(digest) for (digest,) in rows}

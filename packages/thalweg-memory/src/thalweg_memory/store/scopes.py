@@ -15,7 +15,7 @@ class ScopeRow:
     """The row of a scope. `save` writes a writer's counters back."""
 
     id: int = 0
-    """0 where there is no row."""
+    """0 if there is no row."""
     version: int = 0
     operation: int = 0
     """The highest number of a commit."""
@@ -24,11 +24,11 @@ class ScopeRow:
     format: int = 0
     """See `reindexing`."""
     cleared: int = 0
-    """Version that the last clear made; 0 where there was none."""
+    """Version that the last clear made; 0 if there was none."""
 
 
-def look(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
-    """Find a scope's row, `None` where it was never written to."""
+def find(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
+    """Return a scope's row, `None` if it was never written to."""
     row = db.row(
         f"SELECT id, version, operation, fact, thread, format, cleared, {db.bound}"  # noqa: S608 (fixed text)
         f" FROM memory_scope WHERE owner = ? AND agent = ?{then}",
@@ -37,10 +37,10 @@ def look(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
     return None if row is None else ScopeRow(*row[:7])
 
 
-def grasp(db: MemoryRows, scope: Scope) -> ScopeRow:
-    """Find a scope's row, made where there is none, and be its only writer to the end."""
+def get_or_create(db: MemoryRows, scope: Scope) -> ScopeRow:
+    """Return a scope's row, created if missing, and be its only writer to the end."""
     while True:
-        row = look(db, scope, db.for_update)
+        row = find(db, scope, db.for_update)
         if row is not None:
             return row
         # Where another writer makes it at the same time, this waits for that one to end.
@@ -52,7 +52,7 @@ def grasp(db: MemoryRows, scope: Scope) -> ScopeRow:
 
 
 def save(db: MemoryRows, row: ScopeRow) -> None:
-    """Write back what was counted up."""
+    """Store the incremented counters."""
     db.run(
         "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ?, format = ?,"
         " cleared = ? WHERE id = ?",

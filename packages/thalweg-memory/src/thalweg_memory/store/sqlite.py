@@ -18,7 +18,7 @@ class SqliteMemory(TableMemory):
     """The memories of all scopes, in a SQLite file or in memory.
 
     The file may hold an archive, too. See `SqliteDatabase` for who may use it at the same time,
-    and `MemoryStore` for what the methods promise.
+    and `MemoryStore` for the contracts of the methods.
     """
 
     _database: "SqliteDatabase[_SqliteMemoryTransaction]"
@@ -62,7 +62,7 @@ class SqliteMemory(TableMemory):
         return (f"{place}-wal: a reader is in the way; the next write tries again",)
 
     def _finish_unfinished(self) -> None:
-        """Finish what a crash or a reader kept `forget` from, if nothing is in the way now."""
+        """Finish a `forget` that a crash or a reader interrupted, if nothing is in the way now."""
         with self._database.connection() as connection:
             if self._database.place == MEMORY or not is_unfinished(connection):
                 return

@@ -1,4 +1,4 @@
-"""What a commit did, one fact or section at a time, with what was there before and after."""
+"""The steps of a commit, one fact or section at a time, with the content before and after."""
 
 from dataclasses import dataclass
 

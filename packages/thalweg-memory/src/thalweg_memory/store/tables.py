@@ -78,7 +78,7 @@ class TableMemory(ABC):
 
     @property
     def mirror(self) -> DocumentMirror | None:
-        """The document that is kept in step with the store, where there is one."""
+        """The document that is synchronized with the store, if there is one."""
         return self._mirror
 
     def mirror_to(self, path: Path, *, owner: str = "local") -> None:
@@ -96,14 +96,14 @@ class TableMemory(ABC):
 
     @abstractmethod
     def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
-        """Begin a transaction like `_writing`, after which what it deletes is to be erased."""
+        """Begin a transaction like `_writing`, after which its deleted rows are to be erased."""
 
     @abstractmethod
     def _erased(self) -> tuple[str, ...]:
         """Erase deleted rows from the files.
 
         Returns:
-            Where they may remain, for `Receipt.left`.
+            Places in which they may remain, for `Receipt.left`.
         """
 
     def before_close(self, end: Callable[[], object]) -> None:
@@ -136,7 +136,7 @@ class TableMemory(ABC):
         if self._mirror is not None:
             self._mirror.refresh(scope)
         with self._database.reading(scope.owner) as db:
-            row = scopes.look(db, scope) or scopes.ScopeRow()
+            row = scopes.find(db, scope) or scopes.ScopeRow()
             yield ScopeTransaction(db, row, self._secret)
 
     @contextmanager
@@ -148,17 +148,17 @@ class TableMemory(ABC):
         Args:
             scope: The scope.
             texts: Texts to find by vectors, which are computed before the lock.
-            erases: Whether what is deleted is to be erased after the transaction.
+            erases: Whether deleted rows are to be erased after the transaction.
         """
         embedding = Embedding(self._embed, texts)
         begin = self._forgetting if erases else self._writing
         with begin(scope.owner) as db:
-            scoped = ScopeTransaction(db, scopes.grasp(db, scope), self._secret, embedding)
+            scoped = ScopeTransaction(db, scopes.get_or_create(db, scope), self._secret, embedding)
             reindex(scoped)
             yield scoped
 
     def _changing(self, scope: Scope) -> AbstractContextManager[None]:
-        """Keep the document in step with a change, where there is one."""
+        """Synchronize the document with a change, if there is one."""
         return nullcontext() if self._mirror is None else self._mirror.changing(scope)
 
     # -- turns ---------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class TableMemory(ABC):
 
     def _thread(self, scope: Scope, thread: str) -> threads.ThreadFactsRow:
         with self._read(scope) as scoped:
-            return threads.look(scoped.db, scoped.digests, thread)
+            return threads.find(scoped.db, scoped.digests, thread)
 
     # -- facts and profile ---------------------------------------------------------------
 
@@ -315,22 +315,24 @@ class TableMemory(ABC):
         with self._read(scope) as scoped:
             return recall.items(scoped, numbers)
 
-    def beside(self, scope: Scope, numbers: Sequence[int], reach: int = 2) -> dict[int, list[int]]:
+    def neighbours(
+        self, scope: Scope, numbers: Sequence[int], reach: int = 2
+    ) -> dict[int, list[int]]:
         """See `MemoryStore.beside`."""
         with self._read(scope) as scoped:
-            return scoped.index.beside(numbers, reach)
+            return scoped.index.neighbours(numbers, reach)
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """See `MemoryStore.newest`."""
         with self._read(scope) as scoped:
             return recall.newest(scoped, thread, limit)
 
-    def keep_told(self, scope: Scope, thread: str, told: ShownFacts) -> None:
-        """See `MemoryStore.keep_told`."""
+    def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:
+        """See `MemoryStore.keep_shown`."""
         with self._write(scope) as scoped:
-            shown.keep(scoped, thread, told)
+            shown.keep(scoped, thread, outcome)
 
-    def told(self, scope: Scope, thread: str) -> list[ShownFacts]:
+    def shown_facts(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """See `MemoryStore.told`."""
         with self._read(scope) as scoped:
             return shown.read(scoped, thread)
@@ -384,7 +386,7 @@ class TableMemory(ABC):
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         with self._write(scope) as scoped:
-            row = threads.grasp(scoped.db, scoped.row, scoped.digests, thread)
+            row = threads.get_or_create(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
             threads.save(scoped.db, scoped.id, thread, row)
 
@@ -420,7 +422,7 @@ class TableMemory(ABC):
         """See `MemoryStore.finish`."""
         at = queue.ticks(now)
         with self._writing(job.scope.owner) as db:
-            row = scopes.look(db, job.scope)
+            row = scopes.find(db, job.scope)
             if row is not None:
                 queue.finish(ScopeTransaction(db, row, self._secret), job, at, retry_s)
 

@@ -15,7 +15,7 @@ class ThreadFactsRow:
     """A thread with the data of its row."""
 
     number: int = 0
-    """0 where there is no row."""
+    """0 if there is no row."""
     mode: Mode = "on"
     captured: int = 0
     """Length of its log that was looked at."""
@@ -25,7 +25,7 @@ class ThreadFactsRow:
     """`seq` of the first turn that was not learned from."""
 
 
-def look(db: MemoryRows, digests: Digests, name: str) -> ThreadFactsRow:
+def find(db: MemoryRows, digests: Digests, name: str) -> ThreadFactsRow:
     """Find a thread."""
     row = db.row(
         "SELECT thread, mode, captured, turns, learned FROM memory_thread"
@@ -35,9 +35,11 @@ def look(db: MemoryRows, digests: Digests, name: str) -> ThreadFactsRow:
     return ThreadFactsRow() if row is None else ThreadFactsRow(*row)
 
 
-def grasp(db: MemoryRows, scope: scopes.ScopeRow, digests: Digests, name: str) -> ThreadFactsRow:
-    """Find a thread, made where there is none; the scope's row is held."""
-    found = look(db, digests, name)
+def get_or_create(
+    db: MemoryRows, scope: scopes.ScopeRow, digests: Digests, name: str
+) -> ThreadFactsRow:
+    """Return a thread, created if missing; the scope's row is locked."""
+    found = find(db, digests, name)
     if found.number:
         return found
     scope.thread += 1

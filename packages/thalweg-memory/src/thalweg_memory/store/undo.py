@@ -48,7 +48,7 @@ def _undone(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list
     facts = {id_: each.fact for id_, each in kept.items()}
     sections = scoped.sections()
     befores = [s.before for s in steps if isinstance(s, FactStep) and s.before is not None]
-    buried = scoped.buried(commits.told(befores))
+    buried = scoped.buried(commits.tombstone_keys(befores))
     why = f"undo of change {operation}"
     undone: list[FactStep | SectionStep] = []
     for step in steps:

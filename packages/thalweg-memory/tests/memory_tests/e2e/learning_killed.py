@@ -45,7 +45,7 @@ def work(address: str, name: str, *, is_last: bool) -> None:
     with open_memory(address) as store:
         learns = learner(store, clock, settings=SETTINGS)
         learns.respondent = Respondent(ScriptedModel(script=thinks), len, name=name)
-        learns.tell = failed_loudly
+        learns.emit = failed_loudly
         worker = Worker(store, learns.learn, clock=clock, lease_s=LEASE_S, name=name)
         while True:
             worker.run_due()

@@ -68,7 +68,7 @@ def test_search_explain_and_the_agent_agree(memory: Memory, asked: str) -> None:
         agent = create_agent(ScriptedModel(script=script), middleware=[middleware])
         agent.invoke({"messages": [HumanMessage(asked)]}, {"configurable": {"thread_id": "t"}})
 
-    (told,) = memory.told("t")
+    (told,) = memory.shown_facts("t")
     given = [key(one) for one in told.weighed if one.fate == "told"]
     shown = [*map(key, found.profile.sections), *map(key, found.items)]
     assert given == shown

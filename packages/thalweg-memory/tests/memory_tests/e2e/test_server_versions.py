@@ -48,7 +48,7 @@ def test_a_migration_that_the_server_rejects_names_server_and_versions(postgres_
         open_archive(postgres_url)
     assert f"PostgreSQL {version}" in caught.value.problem
     assert "cannot migrate its tables" in caught.value.problem
-    assert "nothing was changed" in caught.value.mend
+    assert "nothing was changed" in caught.value.fix
     with psycopg.connect(postgres_url, autocommit=True) as raw:
         raw.execute("ALTER TABLE archive_holding RENAME renamed TO hash")
     assert schema(postgres_url) == before

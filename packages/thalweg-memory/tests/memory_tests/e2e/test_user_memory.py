@@ -377,7 +377,7 @@ def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
     talk.say("Which tea do I like?")
     talk.say("And which tea pot?")
     memory = Memory(store, ADA)
-    later, first = memory.told("t")
+    later, first = memory.shown_facts("t")
 
     assert {one.fact: one.fate for one in first.weighed if one.fact} == {
         "tea": "told",
@@ -387,7 +387,7 @@ def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
     assert first.tokens > later.tokens == 0
     assert any(one.uid == "s1" and one.score > 0 for one in first.weighed)
     forget(store, "tea")
-    assert memory.told("t") == []
+    assert memory.shown_facts("t") == []
 
 
 def test_what_is_told_is_told_of_as_an_event() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.gates.hearing import shown
-from thalweg_memory.facts.gates.judging import judge, judge_told
+from thalweg_memory.facts.gates.judging import judge, judge_statement
 from thalweg_memory.facts.gates.letters import visible
 from thalweg_memory.facts.gates.own_words import own_words, without_markers
 from thalweg_memory.facts.gates.quoting import find_quote
@@ -148,7 +148,7 @@ def test_whatever_is_proposed_a_verdict_is_given_and_a_kept_fact_is_clean(
 
 @given(content=texts, least=st.sampled_from(Trust))
 def test_what_an_agent_tells_is_never_kept_on_its_own_word(content: str, least: Trust) -> None:
-    verdict = judge_told(content, by="agent", least=least)
+    verdict = judge_statement(content, by="agent", least=least)
     assert not verdict.kept
     assert verdict.trust <= max(least, Trust.ASSISTANT)
 

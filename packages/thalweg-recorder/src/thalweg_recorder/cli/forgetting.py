@@ -1,4 +1,4 @@
-"""`thalweg forget`: imported sessions, gone for good."""
+"""`thalweg forget`: remove imported sessions for good."""
 
 import sys
 from pathlib import Path
@@ -45,8 +45,8 @@ def forget(
     """
     only = SearchFilter(project=project, agent=agent, since=since, until=until)
     if not (threads or words or only.names_sessions):
-        what, mend = "thalweg forget", "name a thread, a project, an agent, a time or words"
-        raise ConfigError(what, "nothing is chosen", mend)
+        what, fix = "thalweg forget", "name a thread, a project, an agent, a time or words"
+        raise ConfigError(what, "nothing is chosen", fix)
     address = str(archive or recorder_place())
     with open_existing(address) as opened:
         found = plan_forgetting(opened, only, threads=threads or (), words=words, owner=owner)

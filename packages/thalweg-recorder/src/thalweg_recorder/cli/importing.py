@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
@@ -42,10 +42,10 @@ def import_sessions(
     owner: Owner = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Import sessions of coding agents into the archive; only what is new is added.
+    """Import sessions of coding agents into the archive; only new messages are added.
 
     Nothing that was imported is lost when a source is truncated, rewritten or deleted. Secrets
-    are redacted. A project with a file .thalweg-off is left out. What is new is indexed for
+    are redacted. A project with a file .thalweg-off is skipped. New messages are indexed for
     search. Exit code 2 when a PATH could not be read; the others are imported all the same.
     """
     home = home_folder()
@@ -69,7 +69,7 @@ def import_sessions(
     for imported in results:
         if imported.error:
             sys.stderr.write(f"thalweg: {printable(imported.error)}\n")
-    tell(_lines(results), {"sources": [asdict(one) for one in results]}, as_json=as_json)
+    print_result(_lines(results), {"sources": [asdict(one) for one in results]}, as_json=as_json)
     if paths and any(imported.error for imported in results):
         raise typer.Exit(2)
 

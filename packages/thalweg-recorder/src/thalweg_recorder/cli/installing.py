@@ -37,7 +37,7 @@ Agents = Annotated[
 def install(*, agent: Agents = None, yes: Yes = False) -> None:
     """Record the sessions of coding agents from now on, and let the agents read them.
 
-    Adds hooks, which copy new rows into the archive and give the agent a summary after a
+    Adds hooks, which copy new rows into the archive and pass the agent a summary after a
     compaction, and the MCP server. Shows each change and asks; `thalweg uninstall` reverts it.
     """
     if os.name != "posix":
@@ -54,9 +54,9 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
 
 @single_command
 def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
-    """Take the recorder out of coding agents; what was recorded stays.
+    """Remove the recorder from coding agents; recorded sessions are kept.
 
-    A configuration that was not changed since becomes what it was, byte for byte.
+    A configuration that was not changed since is restored, byte for byte.
     """
     folder = recorder_home().absolute()
     hosts = pick_hosts(home_folder(), agent or ())

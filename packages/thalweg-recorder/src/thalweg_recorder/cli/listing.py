@@ -1,4 +1,4 @@
-"""`thalweg sessions`: what was imported, at a glance."""
+"""`thalweg sessions`: the imported sessions, at a glance."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg_recorder.cli.options import Owner, Place
@@ -33,7 +33,7 @@ def sessions(
 ) -> None:
     """List imported sessions, the newest last: title, project, agent, compactions, cost.
 
-    The cost is what the agent reported, at today's prices of its last model; `-` where it did not
+    The cost is the agent's reported usage at today's prices of its last model; `-` if it did not
     report or the price is unknown. `thalweg thread history ID` prints a session.
     """
     only = SearchFilter(project=project, agent=agent)
@@ -42,7 +42,9 @@ def sessions(
     found.sort(key=lambda pair: pair[1].ended_at)
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
     nothing = "There are no such sessions; `thalweg import` reads them in."
-    tell(_lines(found) if found else (), {"sessions": plain}, as_json=as_json, nothing=nothing)
+    print_result(
+        _lines(found) if found else (), {"sessions": plain}, as_json=as_json, nothing=nothing
+    )
 
 
 def _lines(found: Iterable[tuple[str, RecordedSession]]) -> Iterator[str]:

@@ -101,10 +101,10 @@ def replay(
         typer.Option(help="With --json: measured times, all that differs between two runs."),
     ] = True,
 ) -> None:
-    """Replay recorded threads under one or more policies; report cost and what was lost.
+    """Replay recorded threads under one or more policies; report cost and losses.
 
     Nothing is sent anywhere and no model is needed. Exit code 2 when a PATH could not be
-    replayed; what could be is reported all the same.
+    replayed; the others are reported all the same.
     """
     order = _order(paths, window, policy, tariffs_named(prices), newest)
     html = html or (Path(REPORT_NAME) if show else None)
@@ -152,8 +152,8 @@ def tariffs_named(prices: str) -> list[Tariff]:
     names = listed([prices])
     for name in names:
         if name not in TARIFFS:
-            mend = choices(name, tuple(TARIFFS))
-            raise ConfigError("--prices", f"there are no prices of {name!r}", mend)
+            fix = choices(name, tuple(TARIFFS))
+            raise ConfigError("--prices", f"there are no prices of {name!r}", fix)
     if prices and not names:
         raise ConfigError("--prices", "no prices are named", f"use {', '.join(TARIFFS)}")
     return [TARIFFS[name] for name in names]
@@ -179,11 +179,11 @@ def _without_path(newest: int) -> list[Path]:
 
 def _run(order: ReplayOrder) -> FleetOutcome:
     with progress_bar("replaying", len(order.paths)) as advance:
-        return replay_all(order, tell=lambda path: advance(path.name))
+        return replay_all(order, on_done=lambda path: advance(path.name))
 
 
 def named_with_prices(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
-    """Name the prices beside the policy where there are several: the report knows runs by it."""
+    """Add the prices to the policy's name if there are several: the report names runs by it."""
     several = len({(run.trajectory, run.policy) for run in runs}) < len(runs)
     return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 

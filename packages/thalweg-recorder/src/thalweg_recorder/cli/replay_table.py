@@ -24,7 +24,7 @@ LEGEND: dict[str, str] = {
     "goals lost": "quotes of goals and constraints not in the final context",
     "wrong": "requests over the window/invalid/bytes beyond any reference",
 }
-"""The columns behind thread and policy, in order, and what they mean."""
+"""The columns after thread and policy, in order, and their meaning."""
 DROPPED_FIRST = (
     "edits",
     "cached",
@@ -35,7 +35,7 @@ DROPPED_FIRST = (
     "re-reads",
     "details",
 )
-"""What a narrow terminal goes without, the first first; `--json` has everything."""
+"""Columns that a narrow terminal omits, the first first; `--json` has everything."""
 SHORT_NAME = 14
 """Cells of a thread's name before a column is dropped for it."""
 LONG_NAME = 36
@@ -56,15 +56,15 @@ class _TableRow:
 def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table, str]:
     """Lay out runs, one line each, with a line of totals per policy when there are several.
 
-    Under several tariffs, each line says which.
+    Under several tariffs, each line names its own.
 
     Args:
-        runs: What to show.
+        runs: The runs to show.
         width: Cells of the terminal: names are shortened and columns dropped until the table
             fits. Without it nothing is, and every line names its thread.
 
     Returns:
-        The table, of known width, and what its columns mean, one line each.
+        The table, of fixed width, and the meaning of its columns, one line each.
     """
     rows = [
         _TableRow(_printable(_name(run, width)), run.policy, run.tariff, _cells([run]))
@@ -145,7 +145,7 @@ def _printable(name: str) -> str:
 
 
 def _shortened(name: str, room: int) -> str:
-    """Leave the middle out: logs are told apart by how their names begin or how they end."""
+    """Omit the middle: logs are distinguished by how their names begin or how they end."""
     if cell_len(name) <= room:
         return name
     head, tail = list(name), list[str]()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg_recorder.cli.options import Agent, Owner, Place, Project, Since, Until
@@ -58,4 +58,4 @@ def search(
     plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
     lines = [printable(render_found(found))] if found else []
     nothing = "No message of these sessions has these words."
-    tell(lines, {"passages": plain}, as_json=as_json, nothing=nothing)
+    print_result(lines, {"passages": plain}, as_json=as_json, nothing=nothing)

@@ -22,7 +22,7 @@ def check_place(
     Raises:
         ConfigError: It cannot be written, or would replace one of these files.
     """
-    with _told(path):
+    with _as_config_error(path):
         place = path.resolve()
         if place.is_dir():
             raise IsADirectoryError(None, "it is a folder")
@@ -40,18 +40,18 @@ def write_page(page: str, path: Path) -> None:
     Raises:
         ConfigError: The file cannot be written.
     """
-    with _told(path):
+    with _as_config_error(path):
         _replace(path.resolve(), page.encode())
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_config_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what, mend = f"--html {path}", "name a file that can be written"
+        what, fix = f"--html {path}", "name a file that can be written"
         problem = f"the report cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ConfigError(what, problem, mend) from error
+        raise ConfigError(what, problem, fix) from error
 
 
 def _replace(path: Path, content: bytes) -> None:

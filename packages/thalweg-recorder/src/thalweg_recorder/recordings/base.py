@@ -8,7 +8,7 @@ from thalweg.engine.wires.base import Note
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What a log states about its session as a whole; what it does not state is empty."""
+    """A log's statements about its session as a whole; unstated fields are empty."""
 
     id: str = ""
     """The agent's own id of the session."""
@@ -30,11 +30,11 @@ class RecordedCompaction:
     at: str = ""
     """When, ISO 8601, or empty."""
     trigger: str = ""
-    """What caused it, in the agent's own word: `auto`, `manual`; empty where it is not logged."""
+    """Its cause, in the agent's own word: `auto`, `manual`; empty if it is not logged."""
     tokens_before: int = 0
-    """Of the context, as the agent counted them; 0 where it is not logged."""
+    """Of the context, as the agent counted them; 0 if it is not logged."""
     summary: str = ""
-    """The agent's own summary; empty where it is not logged."""
+    """The agent's own summary; empty if it is not logged."""
 
 
 TITLE_CHARS = 80

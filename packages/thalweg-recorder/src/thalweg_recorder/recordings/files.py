@@ -86,8 +86,8 @@ def read_recording(
         source = _opened(path, formats)
         source = without_open_line(source) if is_growing else source
         if sessions := _sessions(source, formats):
-            mend = f"name one, as {path}#{next(iter(sessions))}; it has {_few(sessions)}"
-            raise RecordingError(str(path), f"holds {len(sessions)} sessions", mend)
+            fix = f"name one, as {path}#{next(iter(sessions))}; it has {_few(sessions)}"
+            raise RecordingError(str(path), f"holds {len(sessions)} sessions", fix)
     known = format_of(source, formats)
     if known is None:
         raise _unknown(path, source, formats)
@@ -222,7 +222,7 @@ def _unknown(path: Path, source: RecordedFile, formats: Formats) -> RecordingErr
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
         return RecordingError(str(path), "is a binary file", "pass a recorded thread")
     seen = source.text.strip()[:SEEN_CHARS]
-    looked_for = "; ".join(f"{known.name}: {known.looks_for}" for known in formats)
+    looked_for = "; ".join(f"{known.name}: {known.signature}" for known in formats)
     problem = f"unknown format (it begins {seen!r})"
     return RecordingError(str(path), problem, f"known are {looked_for}")
 

@@ -1,7 +1,7 @@
 """Build a thread from the log of an agent: rows yield provider objects, a wire parses them.
 
-Two rules: a log format never parses what a provider's wire can parse; the fields of a row next to
-its provider object (line, id, time, usage, author) override what the wire read.
+Two rules: a log format never parses objects that a provider's wire can parse; the fields of a row
+next to its provider object (line, id, time, usage, author) override those that the wire read.
 """
 
 import json
@@ -35,7 +35,7 @@ class LogFormat:
     """One format of recorded threads."""
 
     name: str
-    looks_for: str
+    signature: str
     """Short description of what identifies a file of this format."""
     detect: Callable[[RecordedFile], bool]
     read: Callable[[RecordedFile], Recording]
@@ -113,9 +113,14 @@ class SessionRows:
             why: Reasons for skipping a kind of row, if it is not obvious.
         """
         messages, read_notes = _through_wire(wire, self.items)
-        told = (*self.notes, *left_out(self.skipped, why), *read_notes, *pairing_notes(messages))
+        all_notes = (
+            *self.notes,
+            *left_out(self.skipped, why),
+            *read_notes,
+            *pairing_notes(messages),
+        )
         return Recording(
-            self.name, log_format, tuple(messages), told, self.info, tuple(self.compactions)
+            self.name, log_format, tuple(messages), all_notes, self.info, tuple(self.compactions)
         )
 
     def odd(self, line: int, value: object) -> BrokenLine:
@@ -153,23 +158,23 @@ def _through_wire(
     broken lines alone form no thread.
     """
     good = [item for item in items if isinstance(item, Recorded)]
-    told, wire_notes = read([item.raw for item in good])
-    of_items = iter(_by_item(told, good))
+    parsed, wire_notes = read([item.raw for item in good])
+    of_items = iter(_by_item(parsed, good))
     messages: list[Message] = []
     for item in items:
         if isinstance(item, Recorded):
             messages += next(of_items)
-        elif told:
+        elif parsed:
             messages.append(broken_message(item))
     return _named(messages), [_with_line(note, good) for note in wire_notes]
 
 
-def _by_item(told: Iterable[Message], items: Sequence[Recorded]) -> list[list[Message]]:
+def _by_item(parsed: Iterable[Message], items: Sequence[Recorded]) -> list[list[Message]]:
     """Group parsed messages by their item; one without an origin belongs to the item before."""
     own = {id(item.raw): index for index, item in enumerate(items)}
     grouped: list[list[Message]] = [[] for _ in items]
     index = 0
-    for message in told:
+    for message in parsed:
         raws = message.origin.raws if message.origin else ()
         index = next((own[id(raw)] for raw in raws if id(raw) in own), index)
         first = not any(before.role == message.role for before in grouped[index])
@@ -284,7 +289,7 @@ def as_text(value: object) -> str:
 def pairing_notes(messages: Iterable[Message]) -> list[Note]:
     """Return notes for results without a call, reused ids and unanswered calls."""
     notes: list[Note] = []
-    asked: Counter[str] = Counter()
+    unanswered: Counter[str] = Counter()
     where: dict[str, int] = {}
     for message in messages:
         for call in message.calls:
@@ -292,13 +297,13 @@ def pairing_notes(messages: Iterable[Message]) -> list[Note]:
                 notes.append(Note(message.line, "call_without_id", f"call of {call.name}"))
             elif call.id in where:
                 notes.append(Note(message.line, "reused_call_id", call.id))
-            asked[call.id] += 1
+            unanswered[call.id] += 1
             where[call.id] = message.line
         if message.role == "tool":
-            if not asked[message.answers]:
+            if not unanswered[message.answers]:
                 notes.append(Note(message.line, "orphan_result", message.answers or "no id"))
             else:
-                asked[message.answers] -= 1
-    open_calls = [id_ for id_, count in asked.items() if count > 0]
+                unanswered[message.answers] -= 1
+    open_calls = [id_ for id_, count in unanswered.items() if count > 0]
     notes += [Note(where[id_], "unanswered_call", id_ or "no id") for id_ in open_calls]
     return notes

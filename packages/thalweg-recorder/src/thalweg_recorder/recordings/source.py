@@ -51,7 +51,7 @@ RecordedRow = tuple[int, Any]
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """A recorded file, parsed into JSON values where it has any."""
+    """A recorded file, parsed into JSON values if it has any."""
 
     name: str
     text: str
@@ -80,7 +80,7 @@ def open_source(path: Path, unpackers: Iterable[Unpack] = ()) -> RecordedFile:
 
     Args:
         path: The file.
-        unpackers: Called in turn with the path and what the one before returned.
+        unpackers: Called in turn with the path and the result of the one before.
 
     Raises:
         RecordingError: It is missing, no file, unreadable or empty.
@@ -170,8 +170,8 @@ def _decode(data: bytes, notes: list[Note]) -> str:
         line = data.count(b"\n", 0, error.start)
         text = data.decode(encoding, "replace")
         count = text.count("\ufffd") - data.count("\ufffd".encode(encoding))
-        said = f"{count} stretches of bytes that are not {encoding} were replaced by U+FFFD"
-        notes.append(Note(line, "invalid_unicode", said))
+        detail = f"{count} stretches of bytes that are not {encoding} were replaced by U+FFFD"
+        notes.append(Note(line, "invalid_unicode", detail))
         return text
 
 

@@ -19,8 +19,10 @@ from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
 from thalweg_recorder.replay.uses import LaterUse
 
 LAYOUT_TOKENS = 64
-"""Tokens by which a request may differ from one sent whole although no message changed: notes stand
-in for missing messages."""
+"""Tokens by which a request may differ from one sent whole although no message changed.
+
+Notes replace missing messages.
+"""
 HEAD_CHARS = 100
 """Beginning of a message that an outline shows."""
 
@@ -31,7 +33,7 @@ class Account:
 
     A contestant's own overhead tokens (its harness's prompt, its tools) are excluded from the cost:
     they are the same in every request, and do not affect how a thread fits into the window.
-    `beside` has their number.
+    `overhead` has their number.
     """
 
     subject: ReplaySubject
@@ -50,7 +52,7 @@ class Account:
     """Tool results that a fault brought back, and the turn that fetched each."""
     fault_cost: float = 0.0
     lost: int = 0
-    beside: int = 0
+    overhead: int = 0
     """Maximum overhead tokens that the contestant sent in a request."""
     _whole: AbstractSet[int] = frozenset()
     """Positions that the last request showed word for word."""
@@ -67,10 +69,10 @@ class Account:
         items = request.items
         self.summaries += request.summaries
         self.read.update(*(summary.read for summary in request.summaries))
-        self.beside = max(self.beside, request.beside)
+        self.overhead = max(self.overhead, request.overhead)
         charge = self.cache.send(items, cold=cold)
         self._enter(position, request, charge)
-        self._outline(items, contestant, anew=charge.broke_at >= 0)
+        self._outline(items, contestant, rewritten=charge.broke_at >= 0)
         self._forget(position, self._whole - request.whole)
         self._whole = request.whole
         faults = self._faults(position, request, contestant, charge.tokens)
@@ -94,7 +96,7 @@ class Account:
         )
 
     def _enter(self, position: int, request: PeerRequest, charge: RequestCharge) -> None:
-        """Enter a call in the ledger of savings, with what was changed for it."""
+        """Enter a call in the ledger of savings, with the changes made for it."""
         whole, before = self.terms.whole[position], self.calls[-1] if self.calls else None
         grown = before.tokens if before else 0
         broke = charge.broke_at
@@ -118,20 +120,22 @@ class Account:
             reason=named,
             freed=freed,
             took=(self._whole - request.whole) | set(came) - request.whole,
-            asked=sum(map(self._summarizing, request.summaries)),
+            summary_cost=sum(map(self._summarizing, request.summaries)),
             forecast=forecast_of(request.edits),
         )
         self.savings.call(sent, change)
 
-    def _outline(self, items: Sequence[WindowItem], contestant: Contestant, *, anew: bool) -> None:
+    def _outline(
+        self, items: Sequence[WindowItem], contestant: Contestant, *, rewritten: bool
+    ) -> None:
         """Keep the longest request of each stretch between rewrites: it begins with the others."""
-        if anew or not self.outlines:
+        if rewritten or not self.outlines:
             self.outlines.append([])
         seen = self.outlines[-1]
         seen.extend(_line(item, contestant) for item in items[len(seen) :])
 
     def _forget(self, now: int, dropped: AbstractSet[int]) -> None:
-        """Drop what was re-fetched when the messages around it are removed from the context."""
+        """Drop re-fetched content when the messages around it are removed from the context."""
         if not dropped:
             return
         for source, turn in [*self.fetched.items()]:
@@ -142,7 +146,7 @@ class Account:
     def _faults(
         self, position: int, request: PeerRequest, contestant: Contestant, tokens: int
     ) -> int:
-        """Count the uses by this turn of what the request no longer shows, and price them."""
+        """Count this turn's uses of content that the request no longer shows, and price them."""
         uses = self.subject.uses.get(position)
         if not uses:
             return 0
@@ -150,7 +154,7 @@ class Account:
         other = "\n".join(i.message.text for i in request.items if i.position not in whole)
         missed = 0
         for use in uses:
-            if use.source in self.fetched or any(p in whole for p in use.said_at):
+            if use.source in self.fetched or any(p in whole for p in use.occurrences):
                 continue
             if use.identifier and use.identifier in other:
                 continue
@@ -162,15 +166,15 @@ class Account:
         return missed
 
     def _price(self, use: LaterUse, contestant: Contestant, tokens: int) -> float:
-        """Price a fault: one more turn that fetches what is missing."""
+        """Price a fault: one more turn that fetches the missing content."""
         size = self.subject.entries[use.source].tokens
         if contestant.holds(use.source):
             size = min(size, RECALL_TOKENS)
         else:
             self.lost += 1
         prices = self.terms.tariff.prices(tokens)
-        asked = prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
-        return prices.read * tokens + asked
+        fetch_cost = prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
+        return prices.read * tokens + fetch_cost
 
     def _summarizing(self, summary: Summarizing) -> float:
         tariff, plain = self.terms.tariff, summary.tokens - summary.cached - summary.written
@@ -203,7 +207,7 @@ class Account:
             summaries=len(self.summaries),
             summary_input_tokens=sum(summary.tokens for summary in self.summaries),
             summary_output_tokens=sum(summary.output for summary in self.summaries),
-            beside_tokens=self.beside,
+            overhead_tokens=self.overhead,
             cost=cost,
             cost_unmanaged=self.terms.cost_unmanaged,
             faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
@@ -230,14 +234,14 @@ class Account:
             if needle.answer in context:
                 inline += 1
                 continue
-            brought = contestant.recall(needle.question)
-            tokens += self.count(brought)
-            if needle.answer in brought:
+            recalled = contestant.recall(needle.question)
+            tokens += self.count(recalled)
+            if needle.answer in recalled:
                 search += 1
                 continue
             entries = self.subject.entries
             at = next((e.position for e in entries if e.message.line == needle.line), -1)
-            steps.append(contestant.steps(needle, at, f"{context}\n{brought}"))
+            steps.append(contestant.steps(needle, at, f"{context}\n{recalled}"))
         return NeedleRecall(inline, search, len(steps), tuple(steps), tokens)
 
 

@@ -1,4 +1,4 @@
-"""A simulated prefix cache of a provider: what a request reads from it, and its cost.
+"""A simulated prefix cache of a provider: the tokens that a request reads from it, and its cost.
 
 There are two kinds. One matches the longest prefix automatically, in whole blocks of tokens
 (OpenAI, Gemini, DeepSeek). The other stores prefixes up to a request's breakpoints, and matches
@@ -57,10 +57,10 @@ class _Prefixes:
     """Positions that a look-back counts: calls in a row are one, and so are results."""
 
     @classmethod
-    def before(cls, beside: int) -> Self:
+    def before(cls, overhead: int) -> Self:
         """Begin with the overhead before the messages, identified by its number of tokens."""
-        stands = int(beside > 0)
-        return cls([hash((beside,))], [beside], [stands], [stands])
+        stands = int(overhead > 0)
+        return cls([hash((overhead,))], [overhead], [stands], [stands])
 
     def cut(self, messages: int) -> Self:
         """Keep the beginnings of at most so many messages."""
@@ -94,7 +94,7 @@ class PrefixCache:
     """The same for prefixes that no request had since `_until` was reset."""
     _now: float = 0.0
     _used: float = 0.0
-    """When what the last request read or wrote was last in use."""
+    """The time at which the entries read or written by the last request were last in use."""
 
     def send(
         self,
@@ -103,7 +103,7 @@ class PrefixCache:
         cold: bool = False,
         at: datetime | None = None,
         answered: datetime | None = None,
-        beside: int = 0,
+        overhead: int = 0,
         marks: Iterable[int] | None = None,
     ) -> RequestCharge:
         """Return the charge of a request, and store its prefixes.
@@ -115,7 +115,7 @@ class PrefixCache:
             answered: When its answer came; lifetimes count from then (recorded requests found
                 entries that had been written or read up to five minutes before by answers, not by
                 requests), from `at` by default.
-            beside: Overhead tokens before the messages. Another number means other tools, which
+            overhead: Overhead tokens before the messages. Another number means other tools, which
                 invalidate the prefix.
             marks: How many leading messages each breakpoint caches, if the provider uses
                 breakpoints (0: the overhead before them); by default `plan_marks` picks them. Of
@@ -128,7 +128,7 @@ class PrefixCache:
             self._until, self._older = {}, {}
         same = _common_prefix(self._last, items)
         broke = -1 if same == len(self._last) else same
-        self._path = path = self._prefixes(items, same, beside)
+        self._path = path = self._prefixes(items, same, overhead)
         self._last[same:] = items[same:]
         if self.tariff.breakpoints is None:
             cached, kept = self._found_alone(path), path.tokens[-1]
@@ -141,10 +141,10 @@ class PrefixCache:
         cost = self.tariff.charge(cached, written, tokens - cached - written)
         return RequestCharge(tokens, cached, written, cost, broke)
 
-    def _prefixes(self, items: Sequence[WindowItem], same: int, beside: int) -> _Prefixes:
+    def _prefixes(self, items: Sequence[WindowItem], same: int, overhead: int) -> _Prefixes:
         """Return the prefixes of a request; those of the last request are reused."""
-        known = self._path.tokens[0] == beside
-        path = self._path.cut(same) if known else _Prefixes.before(beside)
+        known = self._path.tokens[0] == overhead
+        path = self._path.cut(same) if known else _Prefixes.before(overhead)
         start = same if known else 0
         role = items[start - 1].message.role if start else ""
         for item in items[start:]:
@@ -186,8 +186,8 @@ class PrefixCache:
             lookback = self.tariff.lookback or math.inf
             planned = plan_marks(layout, most=most, lookback=lookback)
             marks = [first + bisect_left(layout.places, place) for place in planned]
-        wanted = sorted(set(marks))[-most:]
-        return [k for k in wanted if path.tokens[k] >= self.tariff.minimum]
+        candidates = sorted(set(marks))[-most:]
+        return [k for k in candidates if path.tokens[k] >= self.tariff.minimum]
 
     def _found_at(self, marked: Sequence[int], path: _Prefixes) -> int:
         """Read the longest prefix that is there and near enough to a mark; keep the marked ones."""

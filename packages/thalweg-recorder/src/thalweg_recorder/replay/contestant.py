@@ -27,17 +27,17 @@ class Summarizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerRequest:
-    """What a contestant would send for the recording's next assistant message."""
+    """The request of a contestant for the recording's next assistant message."""
 
     items: Sequence[WindowItem]
     """In order. The list may be the contestant's own: read it before the next request, and
     don't keep it. An unchanged message is the very same item as in the request before."""
     whole: frozenset[int]
     """Positions of the messages that it shows word for word."""
-    beside: int = 0
+    overhead: int = 0
     """Tokens of the system prompt and the tool schemas that the contestant adds of its own."""
     edits: tuple[Edit, ...] = ()
-    """Made for this request, where a contestant has such."""
+    """Made for this request, if the contestant makes edits."""
     summaries: tuple[Summarizing, ...] = ()
     """Asked for since the request before."""
     problems: tuple[str, ...] = ()
@@ -62,10 +62,10 @@ class Contestant(Protocol):
         ...
 
     def recall(self, question: str) -> str:
-        """Search once, by a question's words, in what the last request can reach.
+        """Search once, by a question's words, in the content that the last request can reach.
 
         Returns:
-            At most 2,000 tokens; nothing where nothing is kept.
+            At most 2,000 tokens; nothing if nothing is kept.
         """
         ...
 

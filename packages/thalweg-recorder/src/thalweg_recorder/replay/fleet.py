@@ -22,7 +22,7 @@ from thalweg_recorder.recordings.files import read_recording
 from thalweg_recorder.replay.account import Account
 from thalweg_recorder.replay.contestant import Contestant
 from thalweg_recorder.replay.policies import contestant_named
-from thalweg_recorder.replay.questions import Questions, questions_beside, requests_of
+from thalweg_recorder.replay.questions import Questions, find_questions, requests_of
 from thalweg_recorder.replay.recorded import RECORDED, recorded_run
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.run import drive
@@ -119,9 +119,11 @@ def replay_subject(
                     runs += replay_under(subject, policy, budget, [one], begin)
             except ThalwegError as error:
                 failures.append(f"{path} under {policy}: {error}")
-    began = next((message.at for message in recording.messages if message.at), "")
+    started_at = next((message.at for message in recording.messages if message.at), "")
     return [
-        replace(run, title=recording.title, project=recording.session.project, started_at=began)
+        replace(
+            run, title=recording.title, project=recording.session.project, started_at=started_at
+        )
         for run in runs
     ], failures
 
@@ -132,7 +134,7 @@ def questions_about(recording: Recording, path: Path) -> Questions:
     Raises:
         RecordingError: A file of questions is invalid.
     """
-    return questions_beside(path).get(recording.name, Questions())
+    return find_questions(path).get(recording.name, Questions())
 
 
 def questions_of(
@@ -188,7 +190,7 @@ def replay_all(
     order: ReplayOrder,
     *,
     workers: int | None = None,
-    tell: Callable[[Path], None] | None = None,
+    on_done: Callable[[Path], None] | None = None,
     replay: ReplayOne = replay_one,
 ) -> FleetOutcome:
     """Replay every recording of an order; the result is in the order's own order.
@@ -196,9 +198,9 @@ def replay_all(
     Recordings of one name are distinguished by their folders.
 
     Args:
-        order: What to replay.
+        order: The replays to run.
         workers: Processes to use; the number of cores by default.
-        tell: Called with each path when it is done, in no particular order.
+        on_done: Called with each path when it is done, in no particular order.
         replay: Replays each path.
     """
     workers = min(workers or os.cpu_count() or 1, len(order.paths))
@@ -206,11 +208,11 @@ def replay_all(
     if workers <= 1:
         for path in order.paths:
             done[path] = replay(path, order)
-            if tell:
-                tell(path)
+            if on_done:
+                on_done(path)
     else:
-        done = _over_processes(order, workers, tell, replay)
-    names = _told_apart({path: done[path][0][0].trajectory for path in done if done[path][0]})
+        done = _over_processes(order, workers, on_done, replay)
+    names = _distinct_names({path: done[path][0][0].trajectory for path in done if done[path][0]})
     return FleetOutcome(
         runs=tuple(
             replace(run, trajectory=names[path]) for path in order.paths for run in done[path][0]
@@ -219,47 +221,47 @@ def replay_all(
     )
 
 
-def _told_apart(names: Mapping[Path, str]) -> dict[Path, str]:
+def _distinct_names(names: Mapping[Path, str]) -> dict[Path, str]:
     """Return each name with as many folders as make it unique; the whole path at worst."""
-    told: dict[Path, str] = {}
+    distinct: dict[Path, str] = {}
     alike: dict[str, list[Path]] = defaultdict(list)
     for path, name in names.items():
         alike[name].append(path)
     for name, paths in alike.items():
         deepest = max(len(path.parent.parts) for path in paths) if len(paths) > 1 else 0
         for depth in range(deepest + 1):
-            said = ["/".join((*p.parent.parts[-depth:][:depth], name)) for p in paths]
-            if len(set(said)) == len(paths):
+            labels = ["/".join((*p.parent.parts[-depth:][:depth], name)) for p in paths]
+            if len(set(labels)) == len(paths):
                 break
         else:
-            said = list(map(str, paths))
-        told.update(zip(paths, said, strict=True))
-    return told
+            labels = list(map(str, paths))
+        distinct.update(zip(paths, labels, strict=True))
+    return distinct
 
 
 def _over_processes(
-    order: ReplayOrder, workers: int, tell: Callable[[Path], None] | None, replay: ReplayOne
+    order: ReplayOrder, workers: int, on_done: Callable[[Path], None] | None, replay: ReplayOne
 ) -> dict[Path, tuple[list[ReplayRun], list[str]]]:
     done: dict[Path, tuple[list[ReplayRun], list[str]]] = {}
     largest_first = sorted(order.paths, key=lambda path: -_size_of(path))
-    ours = set(active_children())
+    existing = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         with _no_interrupt():
-            asked: dict[Future[tuple[list[ReplayRun], list[str]]], Path] = {
+            futures: dict[Future[tuple[list[ReplayRun], list[str]]], Path] = {
                 pool.submit(replay, path, order): path for path in largest_first
             }
-        for future in as_completed(asked):
-            path = asked[future]
+        for future in as_completed(futures):
+            path = futures[future]
             try:
                 done[path] = future.result()
             except BrokenProcessPool:
                 done[path] = [], [f"{path}: {WORKER_DIED}"]
-            if tell:
-                tell(path)
+            if on_done:
+                on_done(path)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(active_children()) - ours:
+        for child in set(active_children()) - existing:
             child.terminate()
         raise
     pool.shutdown()

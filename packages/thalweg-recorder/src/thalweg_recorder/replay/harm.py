@@ -1,16 +1,16 @@
-"""What removed content costs an agent: the steps to have it again, for each later use.
+"""The cost of removed content to an agent: the steps to have it again, for each later use.
 
-A replay repeats the recorded answers, so it does not show what a model does worse with less text
-in sight. It does show where the recorded agent used content that a policy had removed by then, and
-how far away that content was: still visible in a shortened form (0 steps), one tool call away, two,
-or lost. The same rules hold for every policy:
+A replay repeats the recorded answers, so it does not show how a model does worse with less text
+in sight. It does show at which points the recorded agent used content that a policy had removed by
+then, and how far away that content was: still visible in a shortened form (0 steps), one tool call
+away, two, or lost. The same rules hold for every policy:
 
-- One search, with the words of the original call, of the turn and what its calls are about, without
-  the sought text.
-- One read of the message's own reference, where a shortened form shows it and a page holds it.
-- One read of a file that was not written since, two where its path is not visible: an agent has its
+- One search, with the words of the original call, of the turn and the subjects of its calls,
+  without the sought text.
+- One read of the message's own reference, if a shortened form shows it and a page holds it.
+- One read of a file that was not written since, two if its path is not visible: an agent has its
   files without any archive.
-- Two for what is stored and not found by one search: locate it, then read it.
+- Two for content that is stored and not found by one search: locate it, then read it.
 """
 
 import json
@@ -24,7 +24,7 @@ from thalweg.engine.transcript import as_text
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest
 from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS
 from thalweg_recorder.replay.subject import ReplaySubject
-from thalweg_recorder.replay.uses import LENGTH, RARE, telling_names
+from thalweg_recorder.replay.uses import LENGTH, RARE, distinctive_names
 
 Way = Literal["edits", "mentions", "reads"]
 """How a later turn uses content: it replaces this very text in a file, repeats an identifier that
@@ -32,7 +32,7 @@ hardly any other message contains, or reads the same unchanged file again."""
 Kind = Literal[
     "request", "own words", "own edit", "file", "listing", "command", "error", "page", "other"
 ]
-"""What the used message is; `listing` includes searches, `page` is a file at an address."""
+"""The kind of the used message; `listing` includes searches, `page` is a file at an address."""
 KINDS: tuple[Kind, ...] = (
     "request", "own words", "own edit", "file", "listing", "command", "error", "page", "other",
 )  # fmt: skip
@@ -54,7 +54,7 @@ class ContentNeed:
     way: Way
     text: str
     """The text without which the turn cannot be written; empty for a repeated read."""
-    said_at: tuple[int, ...]
+    occurrences: tuple[int, ...]
     """Every position before the turn that contains the text."""
 
 
@@ -64,7 +64,7 @@ class Miss:
 
     need: ContentNeed
     steps: int
-    """Tool calls that bring it, 0 where a shortened form shows it; `LOST` if none does."""
+    """Tool calls that bring it, 0 if a shortened form shows it; `LOST` if none does."""
     tokens: int = 0
     """Tokens that these calls add to the context."""
 
@@ -74,23 +74,25 @@ def find_needs(subject: ReplaySubject) -> Iterator[ContentNeed]:
 
     The subject's own uses (see `find_uses`) are of tool results alone. These are of every message.
     """
-    said: dict[str, list[int]] = {}
+    occurrences: dict[str, list[int]] = {}
     entries = subject.entries
     for entry in entries:
-        names = sorted(telling_names(entry))
+        names = sorted(distinctive_names(entry))
         if entry.message.role == "assistant":
-            yield from _mentions(entry, names, said, entries)
+            yield from _mentions(entry, names, occurrences, entries)
             yield from _edits(entry, entries)
             for use in subject.uses.get(entry.position, ()):
                 if not use.identifier:
                     kind = kind_of(entries[use.source])
-                    yield ContentNeed(entry.position, use.source, kind, "reads", "", use.said_at)
+                    yield ContentNeed(
+                        entry.position, use.source, kind, "reads", "", use.occurrences
+                    )
         for name in names:
-            said.setdefault(name, []).append(entry.position)
+            occurrences.setdefault(name, []).append(entry.position)
 
 
 def kind_of(entry: Entry) -> Kind:
-    """Return what a message is to its agent."""
+    """Return the kind of a message, as its agent sees it."""
     message, call = entry.message, entry.answers
     if message.role == "user":
         return "request"
@@ -109,11 +111,11 @@ _OF_ACTION: dict[str, Kind] = {"search": "listing", "run": "command", "write": "
 
 
 def _mentions(
-    entry: Entry, names: Sequence[str], said: dict[str, list[int]], entries: Sequence[Entry]
+    entry: Entry, names: Sequence[str], occurrences: dict[str, list[int]], entries: Sequence[Entry]
 ) -> Iterator[ContentNeed]:
     sources: set[int] = set()
     for name in names:
-        before = said.get(name, [])
+        before = occurrences.get(name, [])
         if not 0 < len(before) <= RARE or entries[source := before[0]].message.role == "system":
             continue
         if source not in sources:
@@ -187,10 +189,10 @@ class Harm:
         if shown or need.source in self._fetched:
             return Miss(need, 0)
         self._fetched[need.source] = need.turn
-        brought = contestant.recall(self._query(need))
-        tokens = self.count(brought)
+        recalled = contestant.recall(self._query(need))
+        tokens = self.count(recalled)
         ways = [*self._of_file(need, visible)]
-        if _shows(brought, need.text):
+        if _shows(recalled, need.text):
             ways.append((1, tokens))
         if contestant.holds(need.source):
             size = self.subject.entries[need.source].tokens
@@ -211,7 +213,7 @@ class Harm:
             yield (1, source.tokens) if path in visible else (2, ASK_TOKENS + source.tokens)
 
     def _query(self, need: ContentNeed) -> str:
-        """Return what an agent can ask for: what it did then, and what it is doing now."""
+        """Return an agent's possible search words: of its earlier call, and of its current turn."""
         source, turn = self.subject.entries[need.source], self.subject.entries[need.turn]
         then = source.answers.brief if source.answers else ""
         now = " ".join([turn.message.text[:QUERY_CHARS], *(use.target for use in turn.uses)])

@@ -85,7 +85,7 @@ class ThalwegContestant(Contestant):
         )
 
     def _prepare(self, *, cold: bool) -> list[Summarizing]:
-        """Prepare the request; a fold is committed with its summary, where there is one."""
+        """Prepare the request; a fold is committed with its summary, if there is one."""
         calls: list[Summarizing] = []
         steps = self.engine.steps(cold=cold)
         batch = next(steps, None)
@@ -102,7 +102,7 @@ class ThalwegContestant(Contestant):
             return edit
         if self.summarizer is None:
             if edit.summary_output:  # a modelled policy's own
-                calls.append(_asked(edit))
+                calls.append(_summarizer_input(edit))
             return edit
         edit, call = self.summarizer.summarize(
             self.engine, edit, self.entries, self._sent, whole=self._live(), cold=cold
@@ -127,7 +127,7 @@ class ThalwegContestant(Contestant):
         self._logged = self.archive.append(self.key, logged, expected=self._logged)
 
     def recall(self, question: str) -> str:
-        """Search once, by a question's words, in what the last request can reach.
+        """Search once, by a question's words, in the content that the last request can reach.
 
         See `Contestant.recall`.
         """
@@ -196,6 +196,6 @@ class ThalwegContestant(Contestant):
         return how, next(iter(points), "")
 
 
-def _asked(fold: Fold) -> Summarizing:
+def _summarizer_input(fold: Fold) -> Summarizing:
     """Return the input of a modelled policy's summarizer, without the positions of messages."""
     return Summarizing(tokens=fold.summary_input, output=fold.summary_output, read=frozenset())

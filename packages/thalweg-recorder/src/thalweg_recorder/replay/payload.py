@@ -42,7 +42,7 @@ class _PayloadPools:
 
 
 def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
-    """Gather what the page shows, recording by recording, in the order of the runs.
+    """Gather the data of the page, recording by recording, in the order of the runs.
 
     Example:
         >>> payload([])

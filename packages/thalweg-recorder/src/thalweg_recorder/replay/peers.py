@@ -1,6 +1,6 @@
-"""The policies of other systems: their triggers, and what they keep and remove.
+"""The policies of other systems: their triggers, and the content they keep and remove.
 
-They are run by our engine, with exact counts, a valid layout and a stand-in summary of a stated
+They are run by our engine, with exact counts, a valid layout and a placeholder summary of a stated
 size, so that only *when* and *what* they remove differs from ours. Constants as measured on
 deepagents 0.7.32, langchain 1.4 and DeerFlow 2 (November 2026).
 """
@@ -18,8 +18,10 @@ from thalweg.engine.tokens import Counter
 from thalweg.engine.window.items import record_message
 
 SUMMARY_TOKENS = 1_500
-"""Tokens of the stand-in summary: between the 600 and 3,000 that models write with these systems'
-prompts."""
+"""Tokens of the placeholder summary.
+
+It is between the 600 and 3,000 that models write with these systems' prompts.
+"""
 PROMPT_TOKENS = 500
 """Tokens of a summarizer's instructions, in addition to the messages."""
 WHY: Reason = "a trigger of the policy"
@@ -54,7 +56,7 @@ class FixedTrigger(Policy):
     trimmed: int | None = None
     """Tokens of the removed messages that the summarizer gets to read."""
     archives: bool = False
-    """Whether what it removes can be read back by a handle."""
+    """Whether removed content can be read back by a handle."""
     result_chars: int | None = None
     """A tool result longer than this is offloaded when it arrives."""
     argument_chars: int | None = None

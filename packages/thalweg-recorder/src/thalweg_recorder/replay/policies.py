@@ -16,7 +16,7 @@ from thalweg_recorder.replay.peers import DEEPAGENTS, DEERFLOW, LANGCHAIN, NoPol
 from thalweg_recorder.replay.recorded import RECORDED
 from thalweg_recorder.replay.summaries import FillerSummarizer
 
-OURS: dict[str, Callable[[Tariff], Policy]] = {
+POLICY_FACTORIES: dict[str, Callable[[Tariff], Policy]] = {
     "thalweg": lambda tariff: RentOrBuy(tariff, summarizes=True),
     "thalweg-frugal": lambda tariff: RentOrBuy(tariff, summarizes=True),
     "thalweg-careful": lambda tariff: RentOrBuy(tariff, summarizes=True),
@@ -31,7 +31,7 @@ FIXED = ("thalweg",)
 """Those that take a fixed trigger instead of their own: `thalweg@0.5`."""
 PRESETS: dict[str, Cost] = {"thalweg-frugal": "frugal", "thalweg-careful": "careful"}
 """Those with other amounts than the default's."""
-POLICIES: tuple[str, ...] = (*OURS, RECORDED)
+POLICIES: tuple[str, ...] = (*POLICY_FACTORIES, RECORDED)
 """Names of all policies."""
 
 
@@ -84,7 +84,7 @@ def policy_named(name: str, tariff: Tariff, budget: Budget) -> Policy:
     """
     base, share = parse_policy(name)
     if share is None:
-        return OURS[base](tariff)
+        return POLICY_FACTORIES[base](tariff)
     trigger = Threshold(type="fraction", value=share)
     return Thresholds(triggers=(trigger,), keep=Threshold(type="tokens", value=budget.tail(0)))
 

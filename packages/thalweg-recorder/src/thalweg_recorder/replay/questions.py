@@ -1,4 +1,4 @@
-"""What is asked of the final context of a replay: goals, needles, and what it does not show."""
+"""Questions to the final context of a replay: goals, needles, and content that it omits."""
 
 import json
 import re
@@ -84,7 +84,7 @@ class _GoalRow(BaseModel):
     message_index: NonNegativeInt
 
 
-def questions_beside(path: Path) -> dict[str, Questions]:
+def find_questions(path: Path) -> dict[str, Questions]:
     """Read `needles.jsonl` and `goals.jsonl` in a recording's folder or one above it.
 
     Returns:
@@ -96,8 +96,8 @@ def questions_beside(path: Path) -> dict[str, Questions]:
     needles: dict[str, list[NeedleQuestion]] = defaultdict(list)
     goals: dict[str, list[Goal]] = defaultdict(list)
     for needle in _rows(path, "needles.jsonl", _NeedleRow):
-        asked = NeedleQuestion(needle.question, needle.answer, needle.message_index)
-        needles[needle.trajectory].append(asked)
+        question = NeedleQuestion(needle.question, needle.answer, needle.message_index)
+        needles[needle.trajectory].append(question)
     for goal in _rows(path, "goals.jsonl", _GoalRow):
         goals[goal.trajectory].append(Goal(goal.quote, goal.kind, goal.message_index))
     return {
@@ -136,8 +136,8 @@ def _row(file: Path, number: int, line: str, row: type[_AnyRow]) -> _AnyRow:
         problem = f"has no good {first['loc'][0]} ({first['msg'].lower()})"
     except (ValueError, RecursionError) as error:
         problem = f"is no JSON ({error})"
-    told = f"line {number} {problem}"
-    raise RecordingError(str(file), told, "fix it or move it away")
+    detail = f"line {number} {problem}"
+    raise RecordingError(str(file), detail, "fix it or move it away")
 
 
 def goals_missing(goals: Iterable[Goal], items: Sequence[WindowItem]) -> list[Goal]:

@@ -1,4 +1,4 @@
-"""The policy `recorded`: what the agent that wrote a log really sent, paid for and compacted."""
+"""The policy `recorded`: the real requests, costs and compactions of the agent that wrote a log."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ RECORDED = "recorded"
 
 
 def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
-    """Return the calls of a log with their costs, and what its compactions removed.
+    """Return the calls of a log with their costs, and the content that its compactions removed.
 
-    The agent's own system prompt and tools are estimated as what its first request has above the
-    messages. As for every policy they are reported in `beside_tokens` and left out of the cost. The
-    context after a compaction is the agent's own summary and what came later: a request of the user
-    that neither contains is lost, and so is all text from before, since the agent has no tool that
-    reads it back.
+    The agent's own system prompt and tools are estimated as the tokens that its first request has
+    above the messages. As for every policy they are reported in `overhead_tokens` and not
+    included in the cost. The context after a compaction is the agent's own summary and later
+    messages: a request of the user that neither contains is lost, and so is all text from before,
+    since the agent has no tool that reads it back.
 
     Raises:
         RecordingError: The log states no usage.
@@ -31,11 +31,11 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
     if not answers:
         raise RecordingError(recording.name, "states no usage", "omit the policy for this log")
     first, usage = answers[0]
-    beside = max(0, usage.input - terms.whole[first].tokens)
+    overhead = max(0, usage.input - terms.whole[first].tokens)
     starts = _starts(subject, recording.compactions)
     breaks = {bisect_right([p for p, _ in answers], start - 1) for start in starts}
     calls = tuple(
-        _call(turn, position, _without(each, beside), terms, broke=turn in breaks)
+        _call(turn, position, _without(each, overhead), terms, broke=turn in breaks)
         for turn, (position, each) in enumerate(answers)
     )
     start = starts[-1] if starts else 0
@@ -55,7 +55,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         calls=calls,
         outlines=((),),
         summaries=len(starts),
-        beside_tokens=beside,
+        overhead_tokens=overhead,
         cost=cost,
         cost_unmanaged=terms.cost_unmanaged,
         cost_with_faults=cost,
@@ -75,12 +75,12 @@ def _starts(subject: ReplaySubject, compactions: Sequence[RecordedCompaction]) -
     return [bisect_right(ordered, compaction.at) for compaction in compactions if compaction.at]
 
 
-def _without(usage: Usage, beside: int) -> Usage:
-    """Take the overhead out of a request: from what it read, then from what it wrote."""
-    read = min(beside, usage.cached)
-    written = min(beside - read, usage.written)
+def _without(usage: Usage, overhead: int) -> Usage:
+    """Subtract the overhead from a request: from its tokens read, then from its tokens written."""
+    read = min(overhead, usage.cached)
+    written = min(overhead - read, usage.written)
     return Usage(
-        max(0, usage.input - beside), usage.cached - read, usage.written - written, usage.output
+        max(0, usage.input - overhead), usage.cached - read, usage.written - written, usage.output
     )
 
 

@@ -1,4 +1,4 @@
-"""What a replay found: one run per recording and policy, call by call."""
+"""The results of a replay: one run per recording and policy, call by call."""
 
 from dataclasses import dataclass, field
 from statistics import quantiles
@@ -19,7 +19,7 @@ class OutlineLine:
     shown: str
     """`whole`, or the name of the edit that shows something else, or `record` or `note`."""
     head: str
-    """The beginning of what is sent, on one line."""
+    """The beginning of the text sent, on one line."""
     handle: str = ""
     """The reference that reads the whole, if a shortened form is shown and contains it."""
 
@@ -67,7 +67,7 @@ class NeedleRecall:
     """Tokens of all recalls together."""
 
     @property
-    def asked(self) -> int:
+    def total(self) -> int:
         """Number of needles."""
         return self.inline + self.search + self.lost
 
@@ -90,7 +90,7 @@ class ReplayRun:
     trajectory: str
     """Name of the recording, unique among the runs of a replay."""
     title: str = ""
-    """What the recorded session is about."""
+    """The subject of the recorded session."""
     project: str = ""
     """The folder that the recorded agent worked in."""
     started_at: str = ""
@@ -99,27 +99,27 @@ class ReplayRun:
     window: int
     tariff: str
     limit: int
-    """Tokens a request may fill: the window less what is kept free for the answer."""
+    """Tokens a request may fill: the window minus the tokens kept free for the answer."""
     messages: int
     calls: tuple[ReplayedCall, ...]
     outlines: tuple[tuple[OutlineLine, ...], ...] = field(repr=False)
     """The longest request of each stretch between rewrites: every call's request is the
     beginning of one of them."""
     usd_per_million: float | None = None
-    """Dollars for a million units of `cost`; `None` where the tariff is not in dollars."""
+    """Dollars for a million units of `cost`; `None` if the tariff is not in dollars."""
     summaries: int
     """Calls of a summarizer."""
     summary_input_tokens: int = 0
     summary_output_tokens: int = 0
-    beside_tokens: int
-    """What the policy's own prompt and tools add to a request; in no cost."""
+    overhead_tokens: int
+    """Tokens that the policy's own prompt and tools add to a request; in no cost."""
     cost: float
     cost_unmanaged: float
     faults_recoverable: int = 0
     faults_lost: int = 0
     cost_with_faults: float
     savings: tuple[Saving, ...] = ()
-    """What each change was expected to save, and what it did."""
+    """The expected and the actual savings of each change."""
     cost_beyond: float = 0.0
     """How much of `cost_unmanaged` is for tokens over the window: no request could hold them."""
     recall: NeedleRecall = NeedleRecall()
@@ -133,7 +133,7 @@ class ReplayRun:
     """Of them, those that no summarizer was shown whole."""
     unrecoverable_bytes: int
     notes: tuple[str, ...] = ()
-    """What was odd in the recording."""
+    """Anomalies of the recording."""
 
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Return the fields that `thalweg replay --json` prints.
@@ -155,7 +155,7 @@ class ReplayRun:
             "summaries": self.summaries,
             "summary_input_tokens": self.summary_input_tokens,
             "summary_output_tokens": self.summary_output_tokens,
-            "beside_tokens": self.beside_tokens,
+            "beside_tokens": self.overhead_tokens,
             "cost": round(self.cost, 1),
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
@@ -199,5 +199,5 @@ class ReplayRun:
 
 
 def _rewrites(call: ReplayedCall) -> bool:
-    """Whether a call changes what was sent before (bounding an arrival does not)."""
+    """Whether a call changes content sent before (bounding an arrival does not)."""
     return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

@@ -18,7 +18,7 @@ from thalweg_recorder.replay.uses import LaterUse, find_uses
 
 @dataclass(frozen=True, slots=True)
 class ReplaySubject:
-    """A recording and what is the same under every policy and tariff."""
+    """A recording and the values that are the same under every policy and tariff."""
 
     recording: Recording
     questions: Questions
@@ -30,7 +30,7 @@ class ReplaySubject:
 
 @dataclass(frozen=True, slots=True)
 class TariffTerms:
-    """A tariff, and what it makes of a recording under every policy."""
+    """A tariff, and the values that it implies for a recording under every policy."""
 
     tariff: Tariff
     cold: frozenset[int]
@@ -76,14 +76,14 @@ def _whole(
 
 def _cold_turns(messages: Sequence[Message], lifetime_s: float | None) -> list[int]:
     cold: list[int] = []
-    asked_at = answered_at = None
+    sent_at = answered_at = None
     for position, message in enumerate(messages):
         if message.role == "assistant":
-            if lifetime_s and asked_at and answered_at:
-                cold += [position] if (asked_at - answered_at).total_seconds() > lifetime_s else []
+            if lifetime_s and sent_at and answered_at:
+                cold += [position] if (sent_at - answered_at).total_seconds() > lifetime_s else []
             answered_at = _time(message.at) or answered_at
         else:
-            asked_at = _time(message.at) or asked_at
+            sent_at = _time(message.at) or sent_at
     return cold
 
 

@@ -1,4 +1,4 @@
-"""Summaries of compacted messages in a replay: the model's input, and a stand-in for the model."""
+"""Summaries of compacted messages in a replay: the model's input, and a placeholder model."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from thalweg.engine.tokens import Counter
 from thalweg_recorder.replay.contestant import Summarizing
 
 SUMMARY_TOKENS = 600
-"""What a model writes when it is asked as our middleware asks."""
+"""Tokens that a model writes when it is asked as our middleware asks."""
 LINES = 8
-"""Lines of a stand-in summary; a model writes about as many."""
+"""Lines of a placeholder summary; a model writes about as many."""
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ class FillerSummarizer:
             cold: Whether the cache has lost it.
 
         Returns:
-            The fold with the summary in its record, and what the model was asked; nothing was
-            asked where so little is folded that it waits for the next one.
+            The fold with the summary in its record, and the model call; `None` if so
+            little is folded that it waits for the next one.
         """
         record = engine.window.record
         entries = engine.window.entries
@@ -74,12 +74,12 @@ class FillerSummarizer:
         limit = engine.budget.calibrated(engine.calibration).limit
         live = engine.window.tokens
         if pays_in_place(self.tariff, live=live, folded=tokens, limit=limit, is_cold=cold):
-            asked = live + self.count(ask_in_place(fold.last))
+            request_tokens = live + self.count(ask_in_place(fold.last))
             cached = 0 if cold else min(sent, live)
             read = {e.position for e in folded if e.position in whole}
             apart = self._apart(older, limit) if older else 0
             call = Summarizing(
-                tokens=asked + apart,
+                tokens=request_tokens + apart,
                 cached=cached,
                 written=live - cached,
                 output=SUMMARY_TOKENS,
@@ -97,7 +97,7 @@ class FillerSummarizer:
         return engine.joined(fold, summary, spent, first=first), call
 
     def _apart(self, entries: Sequence[Entry], limit: int) -> int:
-        """Count what a model is shown when it is asked about originals, chunk by chunk."""
+        """Count the tokens shown to a model that is asked about originals, chunk by chunk."""
         shown = [(entry.position, entry.message) for entry in entries]
         transcripts = chunks(
             shown, max(LEAST_BUDGET, int((limit - PROMPT_TOKENS) * MARGIN)), self.count

@@ -31,7 +31,7 @@ class LaterUse:
     """Position of the tool result."""
     identifier: str
     """The repeated identifier; empty for a repeated read."""
-    said_at: tuple[int, ...]
+    occurrences: tuple[int, ...]
     """Every position before the turn that contains it."""
 
 
@@ -41,38 +41,38 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[LaterUse]:
     Args:
         entries: All entries of a thread, by position.
     """
-    said: dict[str, list[int]] = {}
+    occurrences: dict[str, list[int]] = {}
     reads: dict[tuple[str, str, str], int] = {}
     for entry in entries:
-        names = telling_names(entry)
+        names = distinctive_names(entry)
         if entry.message.role == "assistant":
-            yield from _identifier_uses(entry, names, said, entries)
+            yield from _identifier_uses(entry, names, occurrences, entries)
             for use in entry.uses:
                 key = (use.name, use.target, use.scope)
                 if use.action == "read" and use.target and key in reads:
                     yield LaterUse(entry.position, reads[key], "", (reads[key],))
-        if (asked := entry.answers) is not None and not entry.message.is_error:
-            if asked.action == "write":
-                for key in [k for k in reads if k[1] == asked.target]:
+        if (call := entry.answers) is not None and not entry.message.is_error:
+            if call.action == "write":
+                for key in [k for k in reads if k[1] == call.target]:
                     del reads[key]
-            elif asked.action == "read" and asked.target:
-                reads[asked.name, asked.target, asked.scope] = entry.position
+            elif call.action == "read" and call.target:
+                reads[call.name, call.target, call.scope] = entry.position
         for name in names:
-            said.setdefault(name, []).append(entry.position)
+            occurrences.setdefault(name, []).append(entry.position)
 
 
-def telling_names(entry: Entry) -> set[str]:
-    """Return the identifiers in a message that are telling enough to show a use of it."""
+def distinctive_names(entry: Entry) -> set[str]:
+    """Return the identifiers in a message that are specific enough to show a use of it."""
     found = identifiers(as_text(entry.message))
     return {name for weight, name in found if weight >= WEIGHT and len(name) >= LENGTH}
 
 
 def _identifier_uses(
-    entry: Entry, names: set[str], said: dict[str, list[int]], entries: Sequence[Entry]
+    entry: Entry, names: set[str], occurrences: dict[str, list[int]], entries: Sequence[Entry]
 ) -> Iterator[LaterUse]:
     found: dict[int, LaterUse] = {}
     for name in sorted(names):
-        before = said.get(name, [])
+        before = occurrences.get(name, [])
         if 0 < len(before) <= RARE and entries[source := before[0]].message.role == "tool":
             found.setdefault(source, LaterUse(entry.position, source, name, tuple(before)))
     yield from (found[source] for source in sorted(found))

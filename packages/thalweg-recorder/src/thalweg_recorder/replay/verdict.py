@@ -1,4 +1,4 @@
-"""What a replay shows, in a few sentences: what it saves, and what each policy loses."""
+"""The verdict on a replay, in a few sentences: its savings, and the losses of each policy."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from thalweg.engine.pricing.tariff import PER_MILLION
 from thalweg_recorder.replay.recorded import RECORDED
 from thalweg_recorder.replay.results import ReplayRun
 
-OURS = "thalweg"
+OWN_POLICY = "thalweg"
 UNLIMITED = "none"
 """The policy that sends everything."""
 CLOSE = 0.01
@@ -33,7 +33,7 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
             groups.setdefault(run.policy, []).append(run)
     if not groups:
         return []
-    first = next((name for name in groups if name.startswith(OURS)), next(iter(groups)))
+    first = next((name for name in groups if name.startswith(OWN_POLICY)), next(iter(groups)))
     rest = [name for name in groups if name not in {first, UNLIMITED, RECORDED}]
     return [
         _headline(first, groups[first]),
@@ -96,19 +96,19 @@ def dollars(usd: float) -> str:
 
 
 def _faults(runs: Sequence[ReplayRun]) -> str:
-    """List what was lost or would be rejected."""
+    """List the losses and the requests that would be rejected."""
     rows = [run.to_json(timing=False) for run in runs]
     lost = sum(run.unrecoverable_bytes for run in runs)
     gone, kept = (
         sum(getattr(run, f"goals_{name}") for run in runs) for name in ("lost", "verbatim")
     )
-    missing, asked = sum(run.recall.lost for run in runs), sum(run.recall.asked for run in runs)
+    missing, total = sum(run.recall.lost for run in runs), sum(run.recall.total for run in runs)
     over, invalid = (sum(row[key] for row in rows) for key in ("over_window", "invalid_requests"))
     parts = [
         f"{_size(lost)} cannot be read back" * bool(lost),
         f"{gone:,} of {gone + kept:,} requests of the user are no longer in the context"
         * bool(gone),
-        f"{missing:,} of {asked:,} details are not found again" * bool(missing),
+        f"{missing:,} of {total:,} details are not found again" * bool(missing),
         f"{over:,} {'call exceeds' if over == 1 else 'calls exceed'} the window" * bool(over),
         f"{invalid:,} {'call is' if invalid == 1 else 'calls are'} invalid" * bool(invalid),
     ]
@@ -117,7 +117,7 @@ def _faults(runs: Sequence[ReplayRun]) -> str:
 
 
 def _recorded(runs: Sequence[ReplayRun]) -> list[str]:
-    """Describe what the agent that wrote the logs paid for, and what its compactions took."""
+    """Describe the costs of the agent that wrote the logs, and the content its compactions took."""
     if not runs:
         return []
     made = sum(run.summaries for run in runs)

@@ -18,7 +18,7 @@ import pytest
 
 from thalweg.cli import main
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg_recorder.replay.policies import OURS, POLICIES
+from thalweg_recorder.replay.policies import POLICIES, POLICY_FACTORIES
 from thalweg_recorder.replay.recorded import RECORDED
 from thalweg_recorder.replay.sample import sample_path
 
@@ -565,7 +565,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, threads: int) -> Non
     folder.mkdir(parents=True)
     for n in range(threads):
         shutil.copy(sample_path(), folder / f"{n}.jsonl")
-    every = ",".join(OURS)
+    every = ",".join(POLICY_FACTORIES)
     command = ["replay", "--html", str(tmp_path / "r.html"), "--policy", every]
     with subprocess.Popen(
         [sys.executable, "-m", "thalweg", *command],

@@ -262,7 +262,7 @@ def test_each_format_has_a_sample_that_is_spoiled() -> None:
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_each_format_says_what_it_is_known_by(known: Any) -> None:  # noqa: ANN401 (a LogFormat)
     assert known.name
-    assert known.looks_for
+    assert known.signature
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

@@ -84,7 +84,7 @@ def told(thread: Sequence[Step], tariff: Tariff) -> Told:
             freed = int((tokens - first) * step.dropped)
             tokens, same = tokens - freed, min(first, before)
             change = RequestChanges(
-                turn=number, reason="", freed=freed, took=[number], asked=step.asked
+                turn=number, reason="", freed=freed, took=[number], summary_cost=step.asked
             )
             paid += step.asked
         cached = 0 if step.is_cold else same

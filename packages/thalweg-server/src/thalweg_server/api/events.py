@@ -130,7 +130,7 @@ class Notice(Shape):
 
 
 class UsageReported(Shape):
-    """What the run has spent so far, and how full the window is."""
+    """Usage of the run so far, and tokens of the window in use."""
 
     type: Literal["usage"] = "usage"
     total: Usage

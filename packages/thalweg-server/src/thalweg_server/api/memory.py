@@ -105,7 +105,7 @@ class Forget(Shape):
 
 
 class Forgotten(Shape):
-    """What was deleted, and where copies may remain."""
+    """The deleted items, and the places that may still hold copies."""
 
     facts: int
     turns: int

@@ -27,7 +27,7 @@ class Problem(Shape):
     title: str
     status: int
     detail: str = ""
-    """One sentence: what is wrong, and how to fix it."""
+    """One sentence: the problem, and how to fix it."""
     instance: str = ""
     code: str = ""
     """Stable and dotted, as `ThalwegError.code`: `run.busy`."""

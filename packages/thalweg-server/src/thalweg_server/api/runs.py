@@ -47,12 +47,12 @@ class NewRun(Shape):
     agent: Identifier | None = None
     """The agent whose own memory is used; by default the one that all agents share."""
     place: str | None = Field(default=None, max_length=500)
-    """Where the user is, such as a folder and its project; added to the agent's context."""
+    """The user's location, such as a folder and its project; added to the agent's context."""
     if_busy: Literal["reject", "cancel"] = "reject"
     """If another run of the thread has not ended: refuse, or cancel that one."""
 
     @model_validator(mode="after")
-    def _asks_one_thing(self) -> Self:
+    def _validate_one_input(self) -> Self:
         given = [self.message is not None, bool(self.messages), self.resume is not None]
         if sum(given) != 1:
             msg = "send one of message, messages and resume"

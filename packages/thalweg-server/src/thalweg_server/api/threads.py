@@ -110,7 +110,7 @@ class State(Shape):
     todos: tuple[Todo, ...] = ()
     files: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
-    """What the last run was interrupted for."""
+    """Questions for which the last run was interrupted."""
     next: tuple[str, ...] = ()
     """Nodes of the graph that have yet to run."""
 
@@ -176,7 +176,7 @@ class Context(Shape):
     tools: tuple[dict[str, Any], ...]
     sections: dict[str, int] = Field(default_factory=dict)
     additions: tuple[AdditionView, ...] = ()
-    """What was sent besides messages and tools."""
+    """Content sent in addition to messages and tools."""
     tokens: int
     limit: int
     window: int
@@ -192,11 +192,11 @@ class Done(Shape):
     tokens: int
     limit: int
     changed: bool = True
-    """Whether the thread changed; `false` where there was nothing to compact."""
+    """Whether the thread changed; `false` if there was nothing to compact."""
 
 
 class DeletedThread(Shape):
-    """What was deleted, and which copies may remain."""
+    """The deleted items, and the copies that may remain."""
 
     thread: str
     forgotten: bool

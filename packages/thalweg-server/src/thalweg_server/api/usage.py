@@ -40,7 +40,7 @@ class ThreadUsage(Shape):
 
 
 class OwnerUsage(Shape):
-    """What an owner spent, by thread and by model."""
+    """Usage of an owner, by thread and by model."""
 
     total: Usage
     threads: Mapping[str, Usage] = Field(default_factory=dict)

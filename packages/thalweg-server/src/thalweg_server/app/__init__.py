@@ -1,7 +1,7 @@
 """The composition root: builds the parts of the application from settings, and their use by owner.
 
-Two rules: a `Tenant` reaches one owner's objects and no other's, whatever ids a caller passes; each
-part receives its dependencies here and looks up none.
+Two rules: a `Tenant` reaches one owner's objects and no other's, for any ids that a caller passes;
+each part receives its dependencies here and looks up none.
 """
 
 from typing import TYPE_CHECKING

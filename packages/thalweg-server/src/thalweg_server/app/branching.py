@@ -11,7 +11,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 
 
-def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage]) -> None:
+def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessage]) -> None:
     """Write messages into a new thread, word for word.
 
     Its journal has one turn, an import, from which the next run continues.
@@ -20,7 +20,7 @@ def copy_log(archive: Archive, target: ThreadKey, said: Sequence[LoggedMessage])
         ConflictError: The thread is not new.
     """
     reader = Reader(exact_counter())
-    entries = [reader.read(one.message) for one in said]
+    entries = [reader.read(one.message) for one in messages]
     logged = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
     if logged:
         line = ThreadBranch.of(range(len(logged)))

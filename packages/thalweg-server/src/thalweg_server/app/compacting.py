@@ -1,4 +1,4 @@
-"""Compacting a thread that rests, with a model's summary where the settings want one."""
+"""Compaction of an idle thread, with a model's summary if the settings enable one."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -66,7 +66,7 @@ class _ModelNarrativeWriter:
 
     @property
     def spent(self) -> AuxiliaryUsage:
-        """What it cost so far."""
+        """Its usage so far."""
         return self._summarizer.spent
 
     def __call__(self, engine: Engine, fold: Fold, line: ThreadBranch) -> Fold:

@@ -78,8 +78,8 @@ class Finder:
         first = read_page(self._archive, key, 0).at if count else now
         last = read_page(self._archive, key, count - 1).at if count else now
         opening = self._archive.messages(key, 0, 3)
-        asked = next((as_text(one) for one in opening if one.is_request), "")
-        title = " ".join(asked.split())[:_TITLE_CHARS]
+        request = next((as_text(one) for one in opening if one.is_request), "")
+        title = " ".join(request.split())[:_TITLE_CHARS]
         return ThreadRow(thread, title, round(first * 1000), round(last * 1000))
 
 

@@ -10,7 +10,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg_memory import MemoryStore
 from thalweg_memory.base import Job
 from thalweg_memory.jobs.worker import Worker
-from thalweg_server.app.performing.watching import JobEnded, ModelCalled, Tell
+from thalweg_server.app.performing.watching import JobEnded, ModelCalled, Publish
 from thalweg_server.app.registry import Registry
 from thalweg_server.app.spending import Prices
 from thalweg_server.settings.whole import Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THREADS = 2
 """Threads of users that are learned from at once."""
 PATIENCE_S = 5.0
-"""How long what is under way may take when the application closes; else another process does it."""
+"""Seconds that jobs may take when the application closes; another process does the rest."""
 
 
 class LearningService:
@@ -31,7 +31,7 @@ class LearningService:
         settings: Returns the current settings.
         memories: The store of the jobs.
         registry: The store of costs.
-        tell: Receives each completed job.
+        publish: Receives each completed job.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class LearningService:
         settings: Callable[[], Settings],
         memories: MemoryStore,
         registry: Registry,
-        tell: Tell,
+        publish: Publish,
     ) -> None:
         self._settings = settings
         self._memories = memories
         self._registry = registry
-        self._tell = tell
+        self._publish = publish
         self._made: tuple[Settings, Learner] | None = None
         self._lock = Lock()
 
@@ -54,8 +54,8 @@ class LearningService:
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
             priced = Prices(self._settings().summarization).usage(report.spent)
-            self._tell(ModelCalled(report.spent.model, priced, job.scope.owner))
-        self._tell(JobEnded("failed" if report.failed else "done"))
+            self._publish(ModelCalled(report.spent.model, priced, job.scope.owner))
+        self._publish(JobEnded("failed" if report.failed else "done"))
         return report
 
     def _learner(self) -> "Learner":
@@ -82,12 +82,12 @@ class LearningService:
 
 @asynccontextmanager
 async def learning(
-    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, tell: Tell
+    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, publish: Publish
 ) -> AsyncIterator[Worker]:
     """Learn in the background until the end."""
     worker = Worker(
         memories,
-        LearningService(settings, memories, registry, tell),
+        LearningService(settings, memories, registry, publish),
         threads=THREADS,
         lease_s=settings().memory.lease_seconds,
     )

@@ -1,4 +1,4 @@
-"""What is remembered of one owner, and every change of it by hand."""
+"""The memory of one owner, and every manual change of it."""
 
 import asyncio
 import json
@@ -62,7 +62,7 @@ class TenantMemory:
         )
 
     async def reload(self) -> MemoryDocument:
-        """Take in what was edited in the document by hand (`storage: json`).
+        """Import manual edits of the document (`storage: json`).
 
         Raises:
             DocumentError: The document cannot be read; nothing was changed.
@@ -80,7 +80,7 @@ class TenantMemory:
         return {"config": await self.config(), "data": await self.export()}
 
     async def clear(self) -> Commit | None:
-        """Take out everything; it can be undone. `None` where there was nothing."""
+        """Remove everything; this can be undone. Return `None` if there was nothing."""
         done = await self._ask(Memory.clear)
         return None if done is None else commit_view(done)
 
@@ -167,7 +167,7 @@ class TenantMemory:
         return fact_view(await self._ask(decide))
 
     async def search(self, q: str) -> Recall:
-        """Return what a run about these words would be shown."""
+        """Return the facts that a run about these words would receive."""
         return recall_view(q, await self._ask(Memory.search, q))
 
     async def explain(self, q: str) -> Recall:

@@ -1,4 +1,4 @@
-"""Memory as the API shows it: facts, commits, and what was recalled and why."""
+"""Memory as the API shows it: facts, commits, and recalled facts with the reasons."""
 
 import json
 from collections import Counter
@@ -46,13 +46,13 @@ def fact_view(fact: Fact) -> FactView:
 def commit_view(operation: Operation) -> Commit:
     """Show a commit in one line."""
     kinds = Counter(map(_kind, operation.changes))
-    told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    summary = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return Commit(
         operation=operation.id,
         at=operation.at,
         actor=operation.actor,
         kind=operation.why,
-        summary=told or "forgotten",
+        summary=summary or "forgotten",
     )
 
 
@@ -69,7 +69,7 @@ def _kind(change: Change) -> str:
 
 
 def recall_view(query: str, recalled: Recalled) -> Recall:
-    """Return what is recalled for some words, and why."""
+    """Return the facts that are recalled for some words, and the reasons."""
     return Recall(
         query=query,
         text=recalled.text,
@@ -102,7 +102,7 @@ def _found(placed: PackedItem) -> Found:
 
 
 def forgotten_view(receipt: Receipt) -> Forgotten:
-    """Show what was deleted, and where its words may still be."""
+    """Return the API's view of a deletion, with the places where its words may still be."""
     detail = {
         "ids": list(receipt.facts),
         "sections": receipt.sections,

@@ -23,7 +23,7 @@ from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.files.sandboxes import check_sandbox
 from thalweg_server.app.memory import TenantMemory
 from thalweg_server.app.parts import AppParts
-from thalweg_server.app.performing.watching import Happened, Tell
+from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.response_cache import ResponseCache
 from thalweg_server.app.runs import TenantRuns
@@ -81,7 +81,7 @@ class App:
         self._storage = self.settings.storage
         self._stack = AsyncExitStack()
         self._parts: AppParts | None = None
-        self._watchers: list[Tell] = []
+        self._watchers: list[Publish] = []
 
     @property
     def settings(self) -> Settings:
@@ -103,9 +103,9 @@ class App:
             raise ConfigError("app", "it is not open", "open it with `async with`")
         return self._parts
 
-    def watch(self, tell: Tell) -> None:
+    def watch(self, callback: Publish) -> None:
         """Subscribe to ended runs in this process, calls of models and jobs of memory."""
-        self._watchers.append(tell)
+        self._watchers.append(callback)
 
     def tenant(self, owner: str) -> Tenant:
         """Return the access of one owner.
@@ -117,8 +117,8 @@ class App:
             ConfigError: The name is invalid.
         """
         if not is_owner(owner):
-            mend = "use a name of at most 255 printable characters"
-            raise ConfigError("owner", f"no owner can be named {owner[:40]!a}", mend)
+            fix = "use a name of at most 255 printable characters"
+            raise ConfigError("owner", f"no owner can be named {owner[:40]!a}", fix)
         parts = self.parts
         files = ThreadFiles(
             owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
@@ -202,7 +202,7 @@ class App:
         stack.callback(places.close)
         checkpoints = await stack.enter_async_context(open_checkpoints(runs_at))
         journal = await stack.enter_async_context(open_journal(runs_at))
-        await stack.enter_async_context(learning(self._current, memories, registry, self._tell))
+        await stack.enter_async_context(learning(self._current, memories, registry, self._publish))
         hidden = (home,) if files == "database" else (home, Path(files))
         agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
         stack.push_async_callback(agents.close)
@@ -229,9 +229,9 @@ class App:
     def _current(self) -> Settings:
         return self.settings
 
-    def _tell(self, what: Happened) -> None:
-        for tell in self._watchers:
-            tell(what)
+    def _publish(self, what: Happened) -> None:
+        for callback in self._watchers:
+            callback(what)
 
     async def _perform(self, run: RunRecord, emit: "Emit") -> RunOutcome:
         """Perform a run; see `Performer`."""
@@ -240,7 +240,7 @@ class App:
             Performer,
         )
 
-        return await Performer(self.parts, agents, self._tell)(run, emit)
+        return await Performer(self.parts, agents, self._publish)(run, emit)
 
 
 class _LazyAgents:
@@ -259,7 +259,7 @@ class _LazyAgents:
             return self._made
 
     def get_ready(self, settings: Settings) -> None:
-        """Begin to make the agent that answers where a run names no model."""
+        """Start to build the default agent, which answers runs that name no model."""
         if settings.default_model is not None:
             self._readying = asyncio.create_task(self._ready(settings))
 
@@ -306,9 +306,9 @@ def _upload_policy(settings: Settings) -> UploadPolicy:
     return UploadPolicy(max_file_bytes=gateway.max_upload_bytes, allowed=allowed)
 
 
-async def _check(name: str, look: Callable[[], Awaitable[object]]) -> Check:
+async def _check(name: str, probe: Callable[[], Awaitable[object]]) -> Check:
     try:
-        await look()
+        await probe()
     except ThalwegError as error:
         return Check(name=name, status="failed", detail=str(error))
     except Exception as error:  # noqa: BLE001 (a driver may raise anything; health tells it)

@@ -1,4 +1,4 @@
-"""What is open while an application runs, and shared by all owners."""
+"""Resources that are open while an application runs, shared by all owners."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class AppParts:
     journal: Journal
     runs: ProcessRuns
     erasure: Erasure
-    """Takes the bytes of what was deleted out of files."""
+    """Removes the bytes of deleted content from files."""
     places: Places
     converter: Converter
     agents: "Callable[[], Awaitable[Agents]]"

@@ -28,7 +28,7 @@ class Registry:
     """The threads of all owners. Calls block; each is atomic.
 
     Args:
-        database: Where they are.
+        database: The database of the threads.
     """
 
     def __init__(self, database: Database[Rows]) -> None:
@@ -78,9 +78,9 @@ class Registry:
 
     def get(self, owner: str, thread: str) -> ThreadRow | None:
         """Return one thread."""
-        asked = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
+        statement = f"SELECT {_COLUMNS} FROM app_thread WHERE {_ONE}"  # noqa: S608 (ours)
         with self._database.reading(owner) as rows:
-            found = _all(rows, asked, (encode(owner), encode(thread)))
+            found = _all(rows, statement, (encode(owner), encode(thread)))
         return found[0] if found else None
 
     def names(self, owner: str) -> set[str]:
@@ -97,18 +97,18 @@ class Registry:
             limit: How many at most.
             before: Continue after this one.
         """
-        asked = f"SELECT {_COLUMNS} FROM app_thread WHERE owner = ?"  # noqa: S608 (ours)
+        statement = f"SELECT {_COLUMNS} FROM app_thread WHERE owner = ?"  # noqa: S608 (ours)
         values: tuple[int | bytes, ...] = (encode(owner),)
         if before is not None:
-            asked += " AND (updated < ? OR (updated = ? AND thread < ?))"
+            statement += " AND (updated < ? OR (updated = ? AND thread < ?))"
             values = (*values, before.updated, before.updated, encode(before.thread))
         with self._database.reading(owner) as rows:
             return _all(
-                rows, f"{asked} ORDER BY updated DESC, thread DESC LIMIT ?", (*values, limit)
+                rows, f"{statement} ORDER BY updated DESC, thread DESC LIMIT ?", (*values, limit)
             )
 
     def delete(self, owner: str, thread: str) -> None:
-        """Take a thread out, with what was spent on learning from it."""
+        """Remove a thread, with the record of the costs of learning from it."""
         key = encode(owner), encode(thread)
         with self._database.writing(owner) as rows:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
@@ -123,13 +123,13 @@ class Registry:
 
     def spent(self, owner: str) -> dict[str, tuple[AuxiliaryUsage, ...]]:
         """Return the usage of fact extraction, by thread, one entry for each model."""
-        asked = (
+        statement = (
             "SELECT thread, model, calls, input, cached, written, output"
             " FROM app_spent WHERE owner = ?"
         )
         sums: dict[str, tuple[AuxiliaryUsage, ...]] = {}
         with self._database.reading(owner) as rows:
-            for thread, model, calls, *counts in rows.rows(asked, (encode(owner),)):
+            for thread, model, calls, *counts in rows.rows(statement, (encode(owner),)):
                 name, (read, cached, written, output) = decode(bytes(thread)), counts
                 one = AuxiliaryUsage(calls, read, cached, written, output, decode(bytes(model)))
                 sums[name] = (*sums.get(name, ()), one)

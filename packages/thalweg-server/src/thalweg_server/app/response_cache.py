@@ -11,7 +11,7 @@ MOST = 512
 
 
 class ResponseCache:
-    """Keeps answers with the version of what they were made of. Any thread may ask.
+    """Caches answers with the version of their source. Thread-safe.
 
     Example:
         >>> kept = ResponseCache()

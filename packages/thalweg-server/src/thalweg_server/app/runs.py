@@ -101,7 +101,7 @@ class TenantRuns:
         """Wait for a run to end.
 
         Returns:
-            The run: one that has not ended where the time was over first.
+            The run; it has not ended if the timeout expired first.
         """
         found = await self.get(thread, run)
         if found.status not in ENDED:
@@ -141,8 +141,8 @@ def check_identifier(what: str, given: str) -> None:
     """
     if not (_IDENTIFIER.fullmatch(given) and len(given) <= _MOST_CHARS):
         problem = f"{given[:200]!r} is no id"
-        mend = "use letters, digits, '.', '_' and '-', 128 at most, and begin with one of the first"
-        raise ConfigError(what, problem, mend)
+        fix = "use letters, digits, '.', '_' and '-', 128 at most, and begin with one of the first"
+        raise ConfigError(what, problem, fix)
 
 
 def now_ms() -> int:

@@ -42,7 +42,7 @@ class Prices:
         return None if is_assumed and not is_set else tariff
 
     def usage(self, spent: AuxiliaryUsage) -> Usage:
-        """Price what was spent on one model."""
+        """Return the usage of one model, with its price."""
         return usage_of(spent, self.tariff(spent.model))
 
 

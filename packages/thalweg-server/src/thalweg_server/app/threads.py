@@ -21,7 +21,7 @@ from thalweg.archive.threads import (
 )
 from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.journal import read_page
-from thalweg.archive.threads.thread_history import newest_said
+from thalweg.archive.threads.thread_history import newest_messages
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
 from thalweg_memory import Scope
 from thalweg_server.api.threads import (
@@ -198,16 +198,16 @@ class TenantThreads:
             abandoned: Whether messages abandoned by a rewind are included.
         """
         key = await self._key(thread)
-        said, has_more = await asyncio.to_thread(
-            newest_said, self._parts.archive, key, limit, before=before, abandoned=abandoned
+        messages, has_more = await asyncio.to_thread(
+            newest_messages, self._parts.archive, key, limit, before=before, abandoned=abandoned
         )
         return History(
-            items=tuple(map(item_view, said)),
-            before=said[0].position if has_more and said else None,
+            items=tuple(map(item_view, messages)),
+            before=messages[0].position if has_more and messages else None,
         )
 
     async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:
-        """List turns with what was decided in each and why."""
+        """List turns with the decisions of each and the reasons."""
         key = await self._key(thread)
         taken = await asyncio.to_thread(turns, self._parts.archive, key)
         shown = (turn_view(one) for one in taken if one.page.edits or not edits_only)
@@ -273,9 +273,9 @@ class TenantThreads:
         key = await self._resting(thread)
         row = await self._row(thread)
         archive = self._parts.archive
-        said = await asyncio.to_thread(history, archive, key, branch.turn)
+        messages = await asyncio.to_thread(history, archive, key, branch.turn)
         new = await self.create(NewThread(id=branch.id, title=branch.title or row.title))
-        await asyncio.to_thread(copy_log, archive, ThreadKey(self._owner, new.id), said)
+        await asyncio.to_thread(copy_log, archive, ThreadKey(self._owner, new.id), messages)
         return await self.get(new.id)
 
     async def pin(self, thread: str, words: Pinned) -> Done:
@@ -339,7 +339,7 @@ class TenantThreads:
         return thread_view(row, messages=length, model_calls=calls, run=run)
 
     async def _snapshot(self, thread: str) -> "StateSnapshot | None":
-        """Read the state of a thread's agent; `None` where none has run in it."""
+        """Return the state of a thread's agent; `None` if none has run in it."""
         saver = self._parts.checkpoints.of(self._owner)
         if await saver.aget_tuple({"configurable": {"thread_id": thread}}) is None:
             return None
@@ -355,14 +355,14 @@ def _cursor(row: ThreadRow) -> str:
 
 def _read_cursor(given: str) -> ThreadRow:
     try:
-        told = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
-        updated, _, thread = told.partition(":")
+        decoded = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)).decode()
+        updated, _, thread = decoded.partition(":")
         row = ThreadRow(thread, "", 0, int(updated))
     except (binascii.Error, UnicodeDecodeError, ValueError):
         row = None
     if row is None or not 0 <= row.updated < _TIMES_END:
-        mend = "pass the `before` of the last list"
-        raise ConfigError("before", "it is not a value of this gateway", mend)
+        fix = "pass the `before` of the last list"
+        raise ConfigError("before", "it is not a value of this gateway", fix)
     return row
 
 

@@ -6,7 +6,7 @@ MOST_CHARS = 60
 
 
 def title_of(new: NewRun) -> str:
-    """Make a title of what a run is asked; empty where it is not asked in words.
+    """Return a title from the message of a run; empty if it has no text.
 
     Example:
         >>> title_of(NewRun(message="Fix the build, please.  It fails since Tuesday."))

@@ -61,17 +61,17 @@ def message_view(message: Logged) -> Message:
     )
 
 
-def item_view(said: LoggedMessage) -> HistoryItem:
+def item_view(logged: LoggedMessage) -> HistoryItem:
     """Show a message at its place."""
     return HistoryItem(
-        position=said.position,
-        message=message_view(said.message),
-        is_abandoned=said.is_abandoned,
+        position=logged.position,
+        message=message_view(logged.message),
+        is_abandoned=logged.is_abandoned,
     )
 
 
 def turn_view(taken: Taken) -> Turn:
-    """Show a turn with what was decided in it."""
+    """Return the API's view of a turn with its decisions."""
     page, usage = taken.page, taken.usage
     return Turn(
         turn=taken.number,

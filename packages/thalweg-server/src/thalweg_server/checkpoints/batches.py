@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-Telling = Callable[[], AbstractContextManager[None]]
+ErrorConversion = Callable[[], AbstractContextManager[None]]
 """Made around calls by runs: converts a failed medium to a `StorageError`, which ends no run."""
 
 
@@ -39,5 +39,5 @@ class BatchSaver(BaseCheckpointSaver[Any], ABC):
         """
 
 
-Medium = tuple[Callable[[str], BatchSaver], Telling]
+Medium = tuple[Callable[[str], BatchSaver], ErrorConversion]
 """Returns the saver for a tag, which a colon separates from a thread's id."""

@@ -33,10 +33,10 @@ class Erasure:
             return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
 
     def _erase(self, home: Path) -> Sequence[str]:
-        said = [erase_file(home / name) for name in _DATABASES]
+        reports = [erase_file(home / name) for name in _DATABASES]
         if (home / "jobs.db").exists():
-            said.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
-        return [one for one in said if one]
+            reports.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
+        return [one for one in reports if one]
 
 
 _COPIES: Final = (

@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
 from thalweg.database.base import SERVERS
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
-from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium, Telling
+from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, ErrorConversion, Medium
 from thalweg_server.runs.running import fence
 
 LINGER_S = 0.2
@@ -38,14 +38,16 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     Args:
         inner: Stores the checkpoints.
         tag: The owner's.
-        telling: See `Telling`.
+        converting_errors: See `Telling`.
     """
 
-    def __init__(self, inner: BaseCheckpointSaver[Any], tag: str, telling: Telling) -> None:
+    def __init__(
+        self, inner: BaseCheckpointSaver[Any], tag: str, converting_errors: ErrorConversion
+    ) -> None:
         super().__init__(serde=inner.serde)
         self._inner = inner
         self._mark = f"{tag}:"
-        self._telling = telling
+        self._converting_errors = converting_errors
 
     async def flush(self) -> None:
         """Return once all that was written is durable: here at once."""
@@ -65,7 +67,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint of a thread; see `BaseCheckpointSaver.aget_tuple`."""
         await self.flush()
-        with self._telling():
+        with self._converting_errors():
             found = await self._inner.aget_tuple(self._down(config))
         return None if found is None else self._raised(found)
 
@@ -79,12 +81,14 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     ) -> AsyncIterator[CheckpointTuple]:
         """See `BaseCheckpointSaver.alist`; a thread has to be named."""
         if config is None or "thread_id" not in config.get("configurable", {}):
-            mend = "name a thread: the checkpoints of all owners are never listed"
-            raise ConfigError("thread_id", "none is given", mend)
+            fix = "name a thread: the checkpoints of all owners are never listed"
+            raise ConfigError("thread_id", "none is given", fix)
         await self.flush()
-        asked, earlier = self._down(config), before and self._down(before)
-        with self._telling():
-            async for found in self._inner.alist(asked, filter=filter, before=earlier, limit=limit):
+        inner_config, earlier = self._down(config), before and self._down(before)
+        with self._converting_errors():
+            async for found in self._inner.alist(
+                inner_config, filter=filter, before=earlier, limit=limit
+            ):
                 yield self._raised(found)
 
     async def aput(
@@ -97,7 +101,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """Store a checkpoint; see `BaseCheckpointSaver.aput`."""
         below = self._down(config)
         async with fence():
-            with self._telling():
+            with self._converting_errors():
                 return self._raise(
                     await self._inner.aput(below, checkpoint, metadata, new_versions)
                 )
@@ -111,7 +115,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         """
         await self.flush()
         below = self._down(config)
-        with self._telling():
+        with self._converting_errors():
             return await self._inner.aget_delta_channel_history(config=below, channels=channels)
 
     async def aput_writes(
@@ -123,7 +127,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         """Store the writes of a task; see `BaseCheckpointSaver.aput_writes`."""
         async with fence():
-            with self._telling():
+            with self._converting_errors():
                 await self._inner.aput_writes(self._down(config), writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
@@ -132,7 +136,7 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         See `BaseCheckpointSaver.adelete_thread`.
         """
         await self.flush()
-        with self._telling():
+        with self._converting_errors():
             await self._inner.adelete_thread(self._mark + thread_id)
 
     def _down(self, config: RunnableConfig) -> RunnableConfig:
@@ -163,11 +167,11 @@ class RunSaver(OwnSaver):
     Args:
         inner: Stores the checkpoints.
         tag: The owner's.
-        telling: See `OwnSaver`.
+        converting_errors: See `OwnSaver`.
     """
 
-    def __init__(self, inner: BatchSaver, tag: str, telling: Telling) -> None:
-        super().__init__(inner, tag, telling)
+    def __init__(self, inner: BatchSaver, tag: str, converting_errors: ErrorConversion) -> None:
+        super().__init__(inner, tag, converting_errors)
         self._batches = inner
         self._waiting: list[CheckpointWrite] = []
         self._flushing = asyncio.Lock()
@@ -184,7 +188,7 @@ class RunSaver(OwnSaver):
             if not (batch := self._waiting[:]):
                 return
             async with fence():
-                with self._telling():
+                with self._converting_errors():
                     await self._batches.awrite(batch)
             del self._waiting[: len(batch)]
 
@@ -250,17 +254,17 @@ class Checkpoints:
     """The checkpoints of all owners, accessed for one owner at a time."""
 
     def __init__(self, medium: Medium) -> None:
-        self._behind, self._telling = medium
+        self._behind, self._converting_errors = medium
 
     def of(self, owner: str) -> OwnSaver:
         """Return the checkpoints of one owner."""
         tag = _tag(owner)
-        return OwnSaver(self._behind(tag), tag, self._telling)
+        return OwnSaver(self._behind(tag), tag, self._converting_errors)
 
     def of_run(self, owner: str) -> RunSaver:
         """Return the same for one run, which has to be flushed at its end."""
         tag = _tag(owner)
-        return RunSaver(self._behind(tag), tag, self._telling)
+        return RunSaver(self._behind(tag), tag, self._converting_errors)
 
 
 def _tag(owner: str) -> str:

@@ -111,7 +111,7 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
     place = place_of(url)
 
     @contextmanager
-    def telling() -> Iterator[None]:
+    def converting_errors() -> Iterator[None]:
         try:
             yield
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -128,17 +128,17 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
         check=AsyncConnectionPool.check_connection,
     )
     async with pool:
-        yield partial(OwnedCheckpoints, pool), telling
+        yield partial(OwnedCheckpoints, pool), converting_errors
 
 
 def _set_up(url: str, place: str) -> None:
-    """Make LangGraph's tables where they are missing, as far as this role may."""
+    """Create LangGraph's tables if they are missing, as far as this role may."""
     try:
         is_walled = set_up_checkpoints(url)
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
         problem = "LangGraph's tables are missing or older, and this role may not create them"
-        mend = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
-        raise ConfigError(place, problem, mend) from None
+        fix = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
+        raise ConfigError(place, problem, fix) from None
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None
     if not is_walled:
@@ -201,6 +201,6 @@ def _is_anothers(connection: Connection[DictRow]) -> bool:
     return _one(connection, untagged, ())
 
 
-def _one(connection: Connection[DictRow], asked: str, values: Sequence[object]) -> bool:
-    row = connection.execute(asked.encode(), values).fetchone()
+def _one(connection: Connection[DictRow], statement: str, values: Sequence[object]) -> bool:
+    row = connection.execute(statement.encode(), values).fetchone()
     return row is not None and bool(row["one"])

@@ -1,7 +1,7 @@
 """Checkpoints in a file of SQLite for an event loop: one trip to a thread for each call.
 
 LangGraph's `AsyncSqliteSaver` makes a trip for each statement, commit and cursor: four for a
-checkpoint. Each trip wakes a thread and the event loop, which costs more than what is done there.
+checkpoint. Each trip wakes a thread and the event loop, which costs more than the work itself.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
     @classmethod
     @asynccontextmanager
     async def open(cls, path: str, *, busy_s: float = BUSY_S) -> AsyncIterator[Self]:
-        """Open the file, make its tables where they are missing, and close it at the end.
+        """Open the file, create its tables if they are missing, and close it at the end.
 
         Args:
             path: Of the file, which has the journal of runs, too.
@@ -158,21 +158,21 @@ async def open_file(path: str) -> AsyncIterator[Medium]:
     """Open the checkpoints of all owners in a file; see `open_checkpoints`."""
 
     @contextmanager
-    def telling() -> Iterator[None]:
+    def converting_errors() -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
             raise as_storage_error(path, error) from error
 
     async with ThreadedSqliteSaver.open(path) as saver:
-        yield lambda _: saver, telling
+        yield lambda _: saver, converting_errors
 
 
 def adopt(connection: sqlite3.Connection, former: Path) -> None:
     """Move checkpoints from a file of their own into a connection's file, and delete that file.
 
     It is deleted once its content is durable in the other: after a crash the next process moves
-    what is still missing.
+    the remaining checkpoints.
 
     Args:
         connection: To a file with LangGraph's tables; outside of any transaction.

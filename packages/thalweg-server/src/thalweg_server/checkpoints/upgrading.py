@@ -6,7 +6,7 @@ from thalweg.engine.extras import extra_of
 
 
 def create_tables(url: str) -> Iterator[str]:
-    """Create or migrate the tables if LangGraph's checkpointer is installed; yield what was done.
+    """Create or migrate the tables if LangGraph's checkpointer is installed; yield each step done.
 
     Raises:
         psycopg.Error: The server failed, or the role lacks a privilege.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.cli.layout import count
-from thalweg.cli.printing import print_json, print_lines, tell
+from thalweg.cli.printing import print_json, print_lines, print_result
 from thalweg.cli.shared_options import AsJson, command_group
 from thalweg.errors import SettingsError
 from thalweg_server.cli.config_start import init
@@ -27,7 +27,7 @@ Place = Annotated[
         show_default=False,
     ),
 ]
-_Told = tuple[str, str]
+_Warning = tuple[str, str]
 """A position and the warning about it."""
 _WIDEST = 60
 """The comment of a longer line of YAML is not aligned with the others."""
@@ -42,7 +42,7 @@ config = command_group(
 
 @config.command(short_help="Check a configuration and print its errors.")
 def check(path: Place = None, *, as_json: AsJson = False) -> None:
-    """Report every error of a configuration, what has no effect, and what is configured.
+    """Report every error of a configuration, settings without effect, and configured features.
 
     All errors are reported at once, with their lines. Exit code 1 when there are any.
     """
@@ -52,12 +52,12 @@ def check(path: Place = None, *, as_json: AsJson = False) -> None:
         "problems": [_plain(problem) for problem in problems],
         "notices": [
             {"file": n.place.file, "line": n.place.line, "key": n.place.key, "kind": n.kind}
-            | {"told": n.told}
+            | {"told": n.message}
             for n in report.notices
         ],
-        "warnings": [{"place": place, "told": told} for place, told in warnings],
+        "warnings": [{"place": place, "told": message} for place, message in warnings],
     }
-    tell(_findings(report, problems, warnings), plain, as_json=as_json)
+    print_result(_findings(report, problems, warnings), plain, as_json=as_json)
     if problems:
         raise typer.Exit(1)
 
@@ -92,7 +92,7 @@ config.command("init", short_help="Write an initial configuration.")(init)
 
 def _looked_at(
     path: Path | None,
-) -> tuple[SettingsReport, tuple[SettingsError, ...], list[_Told]]:
+) -> tuple[SettingsReport, tuple[SettingsError, ...], list[_Warning]]:
     """Look at a file, and at what of it is used here and now."""
     report = examine(path)
     settings = report.settings
@@ -107,12 +107,12 @@ def _looked_at(
     return report, tuple(sorted(problems, key=lambda problem: problem.line)), warnings
 
 
-def _before_use(error: SettingsError) -> _Told:
+def _before_use(error: SettingsError) -> _Warning:
     place = f"{error.file}:{error.line}"
-    return place, f"{error.key}: {error.problem}; {error.mend} before you use it"
+    return place, f"{error.key}: {error.problem}; {error.fix} before you use it"
 
 
-def _not_installed(root: Node) -> Iterator[_Told]:
+def _not_installed(root: Node) -> Iterator[_Warning]:
     for section in ("models", "tools"):
         node = root.keys.get(section)
         for each in node.items if node is not None else ():
@@ -120,11 +120,11 @@ def _not_installed(root: Node) -> Iterator[_Told]:
             package = str(use.value).partition(":")[0].partition(".")[0] if use is not None else ""
             if use is not None and package.isidentifier() and find_spec(package) is None:
                 named = repr(use.written if use.variables else package)
-                told = f"package {named} is not installed; install it before you use it"
-                yield str(use.place), f"{use.place.key}: {told}"
+                problem = f"package {named} is not installed; install it before you use it"
+                yield str(use.place), f"{use.place.key}: {problem}"
 
 
-def _taken(settings: Settings, root: Node) -> Iterator[_Told]:
+def _taken(settings: Settings, root: Node) -> Iterator[_Warning]:
     gateway = settings.gateway
     node = root.find(("gateway", "port"))
     place = "gateway" if node is None else node.place
@@ -132,25 +132,25 @@ def _taken(settings: Settings, root: Node) -> Iterator[_Told]:
         return
     try:
         with socket.create_connection((gateway.host, gateway.port), timeout=_PATIENCE_S):
-            told = f"something answers on {gateway.host}:{gateway.port} already"
-            mend = "use another port, unless it is this gateway"
-            yield str(place), f"gateway.port: {told}; {mend}"
+            problem = f"something answers on {gateway.host}:{gateway.port} already"
+            fix = "use another port, unless it is this gateway"
+            yield str(place), f"gateway.port: {problem}; {fix}"
     except OSError:
         return
 
 
 def _findings(
-    report: SettingsReport, problems: tuple[SettingsError, ...], warnings: list[_Told]
+    report: SettingsReport, problems: tuple[SettingsError, ...], warnings: list[_Warning]
 ) -> Iterator[str]:
     for problem in problems:
         place = f"{problem.file}:{problem.line}" if problem.line else problem.file
         key = f"{problem.key}: " if problem.key else ""
-        yield f"{place}: error: {key}{problem.problem}; {problem.mend}"
-    for place, told in warnings:
-        yield f"{place}: warning: {told}"
+        yield f"{place}: error: {key}{problem.problem}; {problem.fix}"
+    for place, message in warnings:
+        yield f"{place}: warning: {message}"
     for notice in report.notices:
         kind = "warning" if notice.kind == "warning" else "note"
-        yield f"{notice.place}: {kind}: {notice.place.key} {notice.told}"
+        yield f"{notice.place}: {kind}: {notice.place.key} {notice.message}"
     configured = ", ".join(_configured(report.settings)) if report.settings is not None else ""
     if problems:
         yield f"{report.file}: {count(len(problems), 'error')}"
@@ -175,7 +175,7 @@ def _configured(settings: Settings) -> Iterator[str]:
 
 
 def _plain(problem: SettingsError) -> dict[str, Any]:
-    names = ("file", "line", "key", "problem", "mend")
+    names = ("file", "line", "key", "problem", "fix")
     return {name: getattr(problem, name) for name in names}
 
 

@@ -66,27 +66,29 @@ def init(
 
 
 def _exists(path: Path) -> ConfigError:
-    mend = "name another file, or overwrite it with --force"
-    return ConfigError(str(path), "the file exists already", mend)
+    fix = "name another file, or overwrite it with --force"
+    return ConfigError(str(path), "the file exists already", fix)
 
 
 def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FBT001 (an option)
     """Ask what no option answers, and return the file."""
-    asks = sys.stdin.isatty()
-    if not model and not asks:
+    is_interactive = sys.stdin.isatty()
+    if not model and not is_interactive:
         problem = "there is no terminal to ask which model answers"
         raise ConfigError("--model", problem, "pass --model provider:model, or --all")
-    model = model or _asked_model()
-    sandbox = sandbox or (_asked_sandbox() if asks else "none")
+    model = model or _prompt_model()
+    sandbox = sandbox or (_prompt_sandbox() if is_interactive else "none")
     if sandbox not in SANDBOXES:
         usual = f"use {', '.join(SANDBOXES)}"
         raise ConfigError("--sandbox", f"{sandbox!r} is none", nearest(sandbox, SANDBOXES, usual))
     if memory is None:
-        memory = not asks or typer.confirm("3/3  Remember facts between threads?", default=True)
+        memory = not is_interactive or typer.confirm(
+            "3/3  Remember facts between threads?", default=True
+        )
     return short_file(model=model, sandbox=sandbox, memory=memory)
 
 
-def _asked_model() -> str:
+def _prompt_model() -> str:
     from thalweg_server.models import find_models  # noqa: PLC0415 (only where it asks)
 
     found = [one for one in find_models() if one.is_ready][:_MOST_SHOWN]
@@ -95,21 +97,21 @@ def _asked_model() -> str:
     if not found:
         print_lines(["  none was found here; type one, such as ollama:qwen3:4b"])
     default = "1" if found else None
-    while not (said := typer.prompt("     A number, or a name", default=default).strip()):
+    while not (reply := typer.prompt("     A number, or a name", default=default).strip()):
         continue
-    is_number = said.isdecimal() and 1 <= int(said) <= len(found)
-    return found[int(said) - 1].name if is_number else said
+    is_number = reply.isdecimal() and 1 <= int(reply) <= len(found)
+    return found[int(reply) - 1].name if is_number else reply
 
 
-def _asked_sandbox() -> str:
+def _prompt_sandbox() -> str:
     print_lines(["2/3  Where do commands of the agent run?"])
     print_lines(f"  {name:<10}  {about}" for name, about in _PLACES.items())
-    said: str = typer.prompt("     A name", default="none")
-    return said.strip()
+    reply: str = typer.prompt("     A name", default="none")
+    return reply.strip()
 
 
 def _next_steps(path: Path) -> list[str]:
-    """Return what is missing before the model can answer."""
+    """Return the steps that remain before the model can answer."""
     from thalweg_server.models import model_by_name  # noqa: PLC0415 (LangChain)
     from thalweg_server.settings.loading import load_settings  # noqa: PLC0415 (the same)
 
@@ -118,5 +120,5 @@ def _next_steps(path: Path) -> list[str]:
     try:
         model_by_name(settings.default_model or "", settings)
     except ConfigError as error:
-        return [f"first: {error.mend} ({error.problem})", f"then:  thalweg chat{option}"]
+        return [f"first: {error.fix} ({error.problem})", f"then:  thalweg chat{option}"]
     return [f"next:  thalweg chat{option}"]

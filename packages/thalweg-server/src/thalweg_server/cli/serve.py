@@ -97,13 +97,13 @@ def address(gateway: GatewaySettings, host: str, port: int | None) -> tuple[str,
 def screen(
     settings: "Settings", url: str, report: "SettingsReport", token: "LocalToken | None" = None
 ) -> Iterator[str]:
-    """Yield the lines that describe what is served.
+    """Yield the lines that describe the served application.
 
     Args:
-        settings: What holds.
-        url: Where it is served.
-        report: The file of the settings, and what of it has no effect.
-        token: What callers bring where there are no keys; shown if it was made just now.
+        settings: The settings in effect.
+        url: Its address.
+        report: The file of the settings, with its settings that have no effect.
+        token: The token of callers if there are no keys; shown if it was just created.
     """
     yield f"Thalweg {version('thalweg')} serves at {url}"
     yield ""
@@ -114,8 +114,8 @@ def screen(
         "storage": _storage(settings),
         "settings": _file(report) or "by default; `thalweg config init` writes a config.yaml",
     }
-    for name, said in rows.items():
-        first, *more = said.splitlines()
+    for name, text in rows.items():
+        first, *more = text.splitlines()
         yield f"  {name:<9} {first}"
         yield from (f"  {'':<9} {line}" for line in more)
     yield ""

@@ -17,7 +17,7 @@ class Caller:
     """Sends calls to a gateway; each part of the API is one, and a client combines them."""
 
     _agent: str | None = None
-    """The agent whose memory is used; the one that all agents share where there is none."""
+    """The agent whose memory is used; if there is none, the one that all agents share."""
 
     async def _connected(self) -> "Connection":
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What there is to work with, what it cost, and whether the gateway is well."""
+"""Models, skills, usage, and the health of the gateway."""
 
 from thalweg_server.api.catalogue import Health, Model, Models, Skill, Skills
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage
@@ -9,7 +9,7 @@ _HEALTH = GatewayRequest("GET", "/healthz", takes=frozenset({503}))
 
 
 class CatalogueCalls(Caller):
-    """What a client asks about models, skills, usage and health."""
+    """Client calls for models, skills, usage and health."""
 
     async def health(self) -> Health:
         """Return whether the gateway can work, with the reasons if not."""

@@ -58,7 +58,7 @@ class Connection:
 
         Raises:
             ThalwegError: The error of the gateway.
-            ClientError: No gateway answered, or not in a known format.
+            ClientError: No gateway answered, or the format is not supported.
         """
         response = await self.fetch(call)
         known = shape if isinstance(shape, TypeAdapter) else TypeAdapter(shape)
@@ -67,9 +67,9 @@ class Connection:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(step) for step in first["loc"]) or "the answer"
-            told = f"{call.method} {call.path}: {where}: {first['msg']}"
-            mend = "check that gateway and client have the same version"
-            raise ClientError(response.status_code, UNREADABLE, f"{told}; {mend}") from None
+            problem = f"{call.method} {call.path}: {where}: {first['msg']}"
+            fix = "check that gateway and client have the same version"
+            raise ClientError(response.status_code, UNREADABLE, f"{problem}; {fix}") from None
 
     async def fetch(self, call: GatewayRequest) -> httpx2.Response:
         """Send a request, and return the complete response. Raises as `ask`."""
@@ -88,7 +88,7 @@ class Connection:
             if not (is_passing(response) and call.is_safe):
                 raise failure(response)
             self.next_gateway()
-            if not await tries.another(asked_pause(response)):
+            if not await tries.another(requested_pause(response)):
                 raise failure(response)
 
     @asynccontextmanager
@@ -101,15 +101,15 @@ class Connection:
             await response.aclose()
 
     def next_gateway(self) -> None:
-        """Turn to another gateway, where there are several."""
+        """Switch to another gateway, if there are several."""
         self._at = (self._at + 1) % len(self._bases)
 
     def unreachable(self, error: Exception) -> ClientError:
         """Return the error for no answer from any gateway, with what to start."""
         tried = " and ".join(self._bases)
-        said = str(error).strip() or type(error).__name__
-        mend = "start one with `thalweg serve`, or check the address"
-        return ClientError(0, UNREACHABLE, f"no gateway answers at {tried} ({said}); {mend}")
+        reason = str(error).strip() or type(error).__name__
+        fix = "start one with `thalweg serve`, or check the address"
+        return ClientError(0, UNREACHABLE, f"no gateway answers at {tried} ({reason}); {fix}")
 
     def _request(self, call: GatewayRequest) -> httpx2.Request:
         wait_s = call.wait_s or self._timeout_s
@@ -134,17 +134,17 @@ class ReconnectAttempts:
         """Count from the beginning again."""
         self._made = 1
 
-    async def another(self, asked_s: float | None = None) -> bool:
+    async def another(self, requested_s: float | None = None) -> bool:
         """Pause, a little longer each time; False when it was tried often enough.
 
         Args:
-            asked_s: The pause that a gateway asked for.
+            requested_s: The pause that a gateway asked for.
         """
         if self._made >= TRIES:
             return False
         longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**self._made)
         # Readers that lost one gateway together should not all come back together.
-        pause = random.uniform(longest / 2, longest) if asked_s is None else asked_s  # noqa: S311
+        pause = random.uniform(longest / 2, longest) if requested_s is None else requested_s  # noqa: S311
         self._made += 1
         await asyncio.sleep(pause)
         return True
@@ -161,10 +161,10 @@ def is_passing(response: httpx2.Response) -> bool:
     return response.status_code in _BUSY
 
 
-def asked_pause(response: httpx2.Response) -> float | None:
+def requested_pause(response: httpx2.Response) -> float | None:
     """Return the pause in seconds that a gateway requested."""
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), _LONGEST_PAUSE_S) if asked.isdigit() else None
+    header = response.headers.get("retry-after", "")
+    return min(float(header), _LONGEST_PAUSE_S) if header.isdigit() else None
 
 
 def _given(values: Mapping[str, object]) -> dict[str, Any]:

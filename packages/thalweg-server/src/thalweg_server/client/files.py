@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
     import httpx2
 
 File = str | PathLike[str] | tuple[str, bytes]
-"""A file to send: its path, or a name and what is in it."""
+"""A file to send: its path, or a name and its content."""
 
 _UPLOADS = "/api/threads/{}/uploads"
 _LONG_S = 600.0
@@ -24,7 +24,7 @@ _LONG_S = 600.0
 
 
 class FileCalls(Caller):
-    """What a client does with files.
+    """Client calls for files.
 
     Raises (all that name a file):
         NoSuchFileError: The thread has none like it.

@@ -23,7 +23,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _PATIENCE_S = 10.0
-"""How long requests may take to finish what they were doing when the transport closes."""
+"""Seconds that requests may take to finish when the transport closes."""
 
 
 class InProcess(httpx2.AsyncBaseTransport):
@@ -72,16 +72,16 @@ class InProcess(httpx2.AsyncBaseTransport):
 
 
 class _Lifespan:
-    """The application's start and end, in one task: what is opened in a task closes in it."""
+    """The application's start and end, in one task: resources close in the one that opened them."""
 
     def __init__(self, application: Application, state: dict[str, Any]) -> None:
-        self._told: asyncio.Queue[Message] = asyncio.Queue()
-        self._told.put_nowait({"type": "lifespan.startup"})
-        self._said = ""
+        self._messages: asyncio.Queue[Message] = asyncio.Queue()
+        self._messages.put_nowait({"type": "lifespan.startup"})
+        self._failure = ""
         self._never_was = False
         self._is_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         scope = {"type": "lifespan", "asgi": _ASGI, "state": state}
-        work = _performed(application, scope, self._told.get, self._hear)
+        work = _performed(application, scope, self._messages.get, self._send)
         self._task = asyncio.create_task(work, context=Context())
         self._task.add_done_callback(self._end)
 
@@ -90,15 +90,15 @@ class _Lifespan:
         await asyncio.shield(self._is_up)
 
     async def stop(self) -> None:
-        """Let the application end; what it died of is raised."""
-        self._told.put_nowait({"type": "lifespan.shutdown"})
+        """Shut the application down; an error that ended it is raised."""
+        self._messages.put_nowait({"type": "lifespan.shutdown"})
         await asyncio.wait([self._task])
         if not (self._never_was or self._task.cancelled()):
             self._task.result()
 
-    async def _hear(self, message: Message) -> None:
+    async def _send(self, message: Message) -> None:
         if message["type"] == "lifespan.startup.failed":
-            self._said = str(message.get("message", "")).strip() or "it did not start"
+            self._failure = str(message.get("message", "")).strip() or "it did not start"
         elif not self._is_up.done():
             self._is_up.set_result(None)
 
@@ -107,8 +107,8 @@ class _Lifespan:
         if self._is_up.done():
             return
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is None and self._said:
-            error = ConfigError("gateway", self._said.splitlines()[-1], "see its log")
+        if error is None and self._failure:
+            error = ConfigError("gateway", self._failure.splitlines()[-1], "see its log")
         if error is None:
             self._is_up.set_result(None)  # an application without a lifespan
         else:
@@ -200,8 +200,8 @@ class _Exchange:
         self._into.close()
 
     def _death(self, when: str) -> httpx2.RemoteProtocolError:
-        said = f"the application ended {when} its answer"
-        failure = httpx2.RemoteProtocolError(said, request=self._request)
+        message = f"the application ended {when} its answer"
+        failure = httpx2.RemoteProtocolError(message, request=self._request)
         failure.__cause__ = None if self.task.cancelled() else self.task.exception()
         return failure
 

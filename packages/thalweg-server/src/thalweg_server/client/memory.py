@@ -22,46 +22,48 @@ _LONG_S = 600.0
 
 
 class MemoryCalls(Caller):
-    """What a client does with memory: that of its agent, or the one that all agents share."""
+    """Client calls for memory: that of its agent, or the one that all agents share."""
 
-    def _mine(self, **query: object) -> dict[str, object]:
+    def _agent_query(self, **query: object) -> dict[str, object]:
         """Return a query about the memory of the client's agent."""
         return {**query, "agent": self._agent}
 
     async def get_memory(self) -> dict[str, Any]:
         """Return the memory: `userContext`, `history`, `facts`."""
-        return await self._ask(_DOCUMENT, "GET", "/api/memory", query=self._mine())
+        return await self._ask(_DOCUMENT, "GET", "/api/memory", query=self._agent_query())
 
     async def reload_memory(self) -> dict[str, Any]:
         """Reload memory from its store, and return it."""
-        query = self._mine()
+        query = self._agent_query()
         return await self._ask(_DOCUMENT, "POST", "/api/memory/reload", query=query, again=True)
 
     async def get_memory_config(self) -> dict[str, Any]:
         """Return memory's settings: `enabled`, `max_facts` and the others."""
-        return await self._ask(_DOCUMENT, "GET", "/api/memory/config", query=self._mine())
+        return await self._ask(_DOCUMENT, "GET", "/api/memory/config", query=self._agent_query())
 
     async def get_memory_status(self) -> dict[str, Any]:
         """Return memory's settings as `config`, and the memory as `data`."""
-        return await self._ask(_DOCUMENT, "GET", "/api/memory/status", query=self._mine())
+        return await self._ask(_DOCUMENT, "GET", "/api/memory/status", query=self._agent_query())
 
     async def clear_memory(self) -> Commit | None:
         """Remember nothing any more; the commit can be undone. `None`: nothing was remembered."""
-        return await self._ask(_COMMIT, "DELETE", "/api/memory", query=self._mine())
+        return await self._ask(_COMMIT, "DELETE", "/api/memory", query=self._agent_query())
 
     async def export_memory(self, *, shape: Literal["seeds", "full"] = "seeds") -> dict[str, Any]:
         """Return memory as a document: in DeerFlow's shape, or with all fields."""
-        query = self._mine(shape=shape)
+        query = self._agent_query(shape=shape)
         return await self._ask(_DOCUMENT, "GET", "/api/memory/export", query=query)
 
     async def import_memory(self, document: Mapping[str, Any]) -> Commit | None:
         """Import a document into memory. `None`: it contains nothing new."""
-        path, query = "/api/memory/import", self._mine()
+        path, query = "/api/memory/import", self._agent_query()
         return await self._ask(_COMMIT, "POST", path, query=query, body=document, wait_s=_LONG_S)
 
     async def list_facts(self, *, status: str | None = None) -> Facts:
         """List facts, the newest first: those of one status, or all that hold."""
-        return await self._ask(Facts, "GET", "/api/memory/facts", query=self._mine(status=status))
+        return await self._ask(
+            Facts, "GET", "/api/memory/facts", query=self._agent_query(status=status)
+        )
 
     async def add_fact(
         self, content: str, *, category: Category | None = None, confidence: float = 1.0
@@ -72,7 +74,9 @@ class MemoryCalls(Caller):
             FactRefusedError: It may not be remembered.
         """
         fact = {"content": content, "category": category, "confidence": confidence}
-        return await self._ask(FactView, "POST", "/api/memory/facts", query=self._mine(), body=fact)
+        return await self._ask(
+            FactView, "POST", "/api/memory/facts", query=self._agent_query(), body=fact
+        )
 
     async def get_fact(self, fact: str) -> FactView:
         """Return a fact, with its source.
@@ -80,7 +84,7 @@ class MemoryCalls(Caller):
         Raises:
             NoSuchFactError: There is none with that id.
         """
-        return await self._ask(FactView, "GET", _FACT, fact, query=self._mine())
+        return await self._ask(FactView, "GET", _FACT, fact, query=self._agent_query())
 
     async def edit_fact(
         self,
@@ -92,28 +96,34 @@ class MemoryCalls(Caller):
     ) -> FactView:
         """Change a fact; other fields are kept. Raises as `get_fact` and `add_fact`."""
         change = {"content": content, "category": category, "confidence": confidence}
-        return await self._ask(FactView, "PATCH", _FACT, fact, query=self._mine(), body=change)
+        return await self._ask(
+            FactView, "PATCH", _FACT, fact, query=self._agent_query(), body=change
+        )
 
     async def delete_fact(self, fact: str) -> Commit:
         """Delete a fact; the commit can be undone. Raises as `get_fact`."""
-        return await self._ask(Commit, "DELETE", _FACT, fact, query=self._mine())
+        return await self._ask(Commit, "DELETE", _FACT, fact, query=self._agent_query())
 
     async def review_fact(self, fact: str, *, accept: bool) -> FactView:
         """Accept or reject a fact that waits for review. Raises as `get_fact`."""
-        body, query = {"accept": accept}, self._mine()
+        body, query = {"accept": accept}, self._agent_query()
         return await self._ask(FactView, "POST", _FACT + "/review", fact, query=query, body=body)
 
     async def search_memory(self, words: str) -> Recall:
-        """Return what an agent would be shown for these words."""
-        return await self._ask(Recall, "GET", "/api/memory/search", query=self._mine(q=words))
+        """Return the facts that an agent would receive for these words."""
+        return await self._ask(
+            Recall, "GET", "/api/memory/search", query=self._agent_query(q=words)
+        )
 
     async def explain_memory(self, words: str) -> Recall:
         """Return all candidates for these words, and why each is shown or not."""
-        return await self._ask(Recall, "GET", "/api/memory/explain", query=self._mine(q=words))
+        return await self._ask(
+            Recall, "GET", "/api/memory/explain", query=self._agent_query(q=words)
+        )
 
     async def memory_history(self, *, limit: int | None = None) -> Commits:
         """List changes of memory, the newest first."""
-        query = self._mine(limit=limit)
+        query = self._agent_query(limit=limit)
         return await self._ask(Commits, "GET", "/api/memory/history", query=query)
 
     async def undo_memory(self, operation: int) -> Commit:
@@ -122,7 +132,7 @@ class MemoryCalls(Caller):
         Raises:
             NoSuchOperationError: There is none with that number.
         """
-        return await self._ask(Commit, "POST", _UNDO, operation, query=self._mine())
+        return await self._ask(Commit, "POST", _UNDO, operation, query=self._agent_query())
 
     async def forget_memory(
         self,
@@ -140,11 +150,11 @@ class MemoryCalls(Caller):
             "everything": everything,
         }
         return await self._ask(
-            Forgotten, "POST", "/api/memory/forget", query=self._mine(), body=body
+            Forgotten, "POST", "/api/memory/forget", query=self._agent_query(), body=body
         )
 
     async def set_memory_mode(self, thread: str, mode: MemoryMode) -> MemoryMode:
         """Set what memory may do in a thread; return the effective mode."""
-        path, query = "/api/threads/{}/memory", self._mine()
+        path, query = "/api/threads/{}/memory", self._agent_query()
         answer = await self._ask(_MODE, "PUT", path, thread, query=query, body={"mode": mode})
         return answer["mode"]

@@ -1,4 +1,4 @@
-"""Where a client's gateway is: at addresses, or in this process."""
+"""The location of a client's gateway: addresses, or this process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,13 +16,13 @@ _UNWINDING_S = 5.0
 
 
 class Portal:
-    """Runs what is awaited on its loop, from any thread; starts with its first call."""
+    """Runs awaitables on its loop, from any thread; starts with its first call."""
 
     def __init__(self, last: Callable[[], Awaitable[None]]) -> None:
         """Prepare it.
 
         Args:
-            last: What is to be done on the loop before it ends.
+            last: Awaited on the loop before it ends.
         """
         self._last = last
         self._portal: BlockingPortal | None = None
@@ -48,7 +48,7 @@ class Portal:
             raise
 
     def close(self) -> None:
-        """End the loop, after what is to be done last."""
+        """End the loop, after the last call on it."""
         with self._starting:
             portal, self._portal = self._portal, None
             if portal is not None:
@@ -72,7 +72,7 @@ _open: "WeakSet[Portal]" = WeakSet()
 
 @cache
 def _close_at_exit() -> None:
-    """Close what a program forgot to, while threads can still be started to do it."""
+    """Close portals that a program did not close, while threads can still be started for it."""
     # `atexit` is too late: by then executors accept no work, and closing files needs them.
     # Hooks that shut executors down are registered at their import, and later hooks run first.
     at_exit = getattr(threading, "_register_atexit", lambda _: None)

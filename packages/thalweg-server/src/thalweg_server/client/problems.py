@@ -7,7 +7,7 @@ from thalweg.errors import ClientError, ThalwegError
 from thalweg_server.api.problems import Problem
 
 UNREACHABLE = "client.unreachable"
-"""`ClientError.problem_code` where no gateway answered."""
+"""`ClientError.problem_code` if no gateway answered."""
 UNREADABLE = "client.unreadable"
 """`ClientError.problem_code` of an answer in an unknown format."""
 _SHOWN = 200
@@ -57,19 +57,19 @@ def problem_in(status: int, reason: str, body: bytes) -> Problem:
     try:
         return Problem.model_validate_json(body)
     except ValidationError:
-        said = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
-        if said.startswith("<"):
+        text = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
+        if text.startswith("<"):
             what = f"{status} {reason}".rstrip()
-            told = f"the answer is not from Thalweg ({what}): check the address"
-            return Problem(title=reason, status=status, detail=told)
-        told = f"the gateway answered {status} {reason}".rstrip()
-        return Problem(title=reason, status=status, detail=f"{told}: {said}" if said else told)
+            detail = f"the answer is not from Thalweg ({what}): check the address"
+            return Problem(title=reason, status=status, detail=detail)
+        detail = f"the gateway answered {status} {reason}".rstrip()
+        return Problem(title=reason, status=status, detail=f"{detail}: {text}" if text else detail)
 
 
 def _sentence(problem: Problem) -> str:
     faults = "; ".join(f"{fault.where}: {fault.problem}" for fault in problem.faults)
-    said = problem.detail or problem.title or f"the gateway answered {problem.status}"
-    return f"{said}: {faults}" if faults and faults not in said else said
+    detail = problem.detail or problem.title or f"the gateway answered {problem.status}"
+    return f"{detail}: {faults}" if faults and faults not in detail else detail
 
 
 _KINDS: dict[str, type[ThalwegError]] = {

@@ -28,7 +28,7 @@ _SLACK_S = 30.0
 
 
 class RunCalls(Caller):
-    """What a client does with runs."""
+    """Client calls for runs."""
 
     async def chat(self, text: str, thread: str | None = None, *, model: str | None = None) -> str:
         """Run an agent on a text, and return the final answer.
@@ -84,10 +84,10 @@ class RunCalls(Caller):
         from thalweg_server.client.streams import RunStream  # noqa: PLC0415 (see its import above)
 
         thread, run = thread or _new_id(), run or _new_id()
-        asked = self._asked(
+        body = self._run_body(
             text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
         )
-        start = GatewayRequest("POST", path_of(_RUNS + "/stream", thread), body=asked, again=True)
+        start = GatewayRequest("POST", path_of(_RUNS + "/stream", thread), body=body, again=True)
         return RunStream(self._connected, thread, run, start=start)
 
     def join_stream(self, thread: str, run: str, *, after: int = 0) -> "RunStream":
@@ -123,10 +123,10 @@ class RunCalls(Caller):
     ) -> Run:
         """Start a run without waiting for the answer; see `stream` for the arguments."""
         run = run or _new_id()
-        asked = self._asked(
+        body = self._run_body(
             text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
         )
-        return await self._ask(Run, "POST", _RUNS, thread, body=asked, again=True)
+        return await self._ask(Run, "POST", _RUNS, thread, body=body, again=True)
 
     async def get_run(self, thread: str, run: str) -> Run:
         """Return the state of a run."""
@@ -141,12 +141,12 @@ class RunCalls(Caller):
         """Cancel a run; its thread keeps the state of the last checkpoint."""
         return await self._ask(Run, "POST", _RUN + "/cancel", thread, run, again=True)
 
-    def _asked(self, text: str | Blocks | None, **given: object) -> dict[str, Any]:
+    def _run_body(self, text: str | Blocks | None, **given: object) -> dict[str, Any]:
         """Return the body of `thalweg_server.api.runs.NewRun`; the same id twice is one run."""
         is_short = text is None or isinstance(text, str)
         blocks = None if is_short else [{"role": "user", "content": text}]
-        asked = {"message": text if is_short else None, "messages": blocks, "agent": self._agent}
-        return {**asked, **given}
+        body = {"message": text if is_short else None, "messages": blocks, "agent": self._agent}
+        return {**body, **given}
 
 
 def _new_id() -> str:

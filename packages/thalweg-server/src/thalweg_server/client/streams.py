@@ -14,9 +14,9 @@ from thalweg_server.client.calls import GatewayRequest, path_of
 from thalweg_server.client.connection import (
     Connection,
     ReconnectAttempts,
-    asked_pause,
     failure,
     is_passing,
+    requested_pause,
 )
 from thalweg_server.client.problems import UNREADABLE
 
@@ -29,7 +29,7 @@ class RunStream:
     """The stream of a run up to its end: iterate it for `Numbered` events.
 
     It reconnects automatically after a disconnect and continues after the last event, at another
-    gateway if there is one. Leaving the loop, or `aclose`, closes the stream and not the run;
+    gateway if there is one. Ending the loop, or `aclose`, closes the stream and not the run;
     iterating again continues after the last event.
 
     Attributes:
@@ -126,7 +126,7 @@ async def _refusal(response: httpx2.Response) -> tuple[ThalwegError, float | Non
     error = failure(response)
     if not is_passing(response):
         raise error
-    return error, asked_pause(response)
+    return error, requested_pause(response)
 
 
 def _event_of(frame: httpx2.ServerSentEvent) -> Event:
@@ -138,5 +138,5 @@ def _event_of(frame: httpx2.ServerSentEvent) -> Event:
     try:
         return Notice(kind=frame.event, detail=_OBJECT.validate_json(frame.data))
     except ValidationError:
-        said = f"event {frame.id} of the stream is not a JSON object: {frame.data[:80]!r}"
-        raise ClientError(200, UNREADABLE, said) from None
+        detail = f"event {frame.id} of the stream is not a JSON object: {frame.data[:80]!r}"
+        raise ClientError(200, UNREADABLE, detail) from None

@@ -21,7 +21,7 @@ _LONG_S = 600.0
 
 
 class ThreadCalls(Caller):
-    """What a client does with threads.
+    """Client calls for threads.
 
     Raises (all that name a thread):
         NoSuchThreadError: There is none with that id.
@@ -92,7 +92,7 @@ class ThreadCalls(Caller):
         return await self._ask(History, "GET", _THREAD + "/history", thread, query=query)
 
     async def list_turns(self, thread: str, *, edits_only: bool | None = None) -> Turns:
-        """List the turns of a thread with what was decided before each, oldest first."""
+        """List the turns of a thread with the decisions before each, oldest first."""
         query = {"edits_only": edits_only}
         return await self._ask(Turns, "GET", _THREAD + "/turns", thread, query=query)
 
@@ -110,7 +110,7 @@ class ThreadCalls(Caller):
         return await self._ask(Done, "POST", _THREAD + "/rewind", thread, body={"turn": turn})
 
     async def undo_compaction(self, thread: str, *, turn: int | None = None) -> Done:
-        """Take back the compaction of a turn; the newest where none is named."""
+        """Undo the compaction of a turn; by default, of the newest one."""
         return await self._ask(Done, "POST", _THREAD + "/undo", thread, query={"turn": turn})
 
     async def branch_thread(

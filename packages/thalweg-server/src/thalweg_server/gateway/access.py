@@ -1,4 +1,4 @@
-"""What every route takes: whose things, which thread, how many; and what it may answer."""
+"""Parameters and responses shared by all routes: owner, thread, number of items, errors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from thalweg_server.gateway.streams import Streams
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What the routes of one gateway share; it lies in `application.state.gateway`."""
+    """State shared by the routes of one gateway, stored in `application.state.gateway`."""
 
     app: App
     streams: Streams
@@ -34,13 +34,13 @@ async def _gateway(request: Request) -> Gateway:
     return gateway
 
 
-async def _mine(request: Request) -> Tenant:
+async def _tenant(request: Request) -> Tenant:
     gateway: Gateway = request.app.state.gateway
     return gateway.app.tenant(request.scope[OWNER])
 
 
 async def _known(
-    mine: Annotated[Tenant, Depends(_mine)],
+    tenant: Annotated[Tenant, Depends(_tenant)],
     agent: Annotated[
         Identifier | None,
         Query(
@@ -48,15 +48,15 @@ async def _known(
         ),
     ] = None,
 ) -> TenantMemory:
-    return mine.memory.of_agent(agent or "")
+    return tenant.memory.of_agent(agent or "")
 
 
 Shared = Annotated[Gateway, Depends(_gateway)]
-Mine = Annotated[Tenant, Depends(_mine)]
+CurrentTenant = Annotated[Tenant, Depends(_tenant)]
 """All that the caller can reach; its owner was noted at the door."""
 
 Known = Annotated[TenantMemory, Depends(_known)]
-"""What is remembered of the caller, by all agents or by the one that is named."""
+"""The memory of the caller, shared by all agents or of the named one."""
 
 ThreadId = Annotated[Identifier, Path(description="The thread's id.", examples=["t1"])]
 RunId = Annotated[Identifier, Path(description="The run's id.", examples=["r1"])]

@@ -66,24 +66,24 @@ class LoopbackLock:
         headers = Headers(scope=scope)
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
-            said = "without a key, only this machine has access; set gateway.keys"
-            raise GatewayRefusal(403, "auth.not_local", said)
+            detail = "without a key, only this machine has access; set gateway.keys"
+            raise GatewayRefusal(403, "auth.not_local", detail)
         host = headers.get("host", "")
         if not is_loopback(_name_of(host)):
-            said = "without a key, this gateway is reached as localhost alone; set gateway.keys"
-            raise GatewayRefusal(403, "auth.host", said)
+            detail = "without a key, this gateway is reached as localhost alone; set gateway.keys"
+            raise GatewayRefusal(403, "auth.host", detail)
         origin = headers.get("origin")
-        mine = f"{scope.get('scheme', 'http')}://{host}".lower()
+        own_origin = f"{scope.get('scheme', 'http')}://{host}".lower()
         if origin is None:
             # A page of another port of this machine is "same-site".
             is_strange = headers.get("sec-fetch-site") in {"cross-site", "same-site"}
         else:
-            is_strange = origin.lower() != mine and origin not in self.origins
+            is_strange = origin.lower() != own_origin and origin not in self.origins
         if is_strange:
-            said = (
+            detail = (
                 "requests from a page of another origin are refused; add it to gateway.cors_origins"
             )
-            raise GatewayRefusal(403, "auth.origin", said)
+            raise GatewayRefusal(403, "auth.origin", detail)
         return LOCAL
 
 
@@ -110,8 +110,8 @@ class KeyLock:
         if bearer is not None:
             owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
         if not owners:
-            said = "send credentials: Authorization: Bearer KEY"
-            raise unauthorized("auth.missing", said, "")
+            detail = "send credentials: Authorization: Bearer KEY"
+            raise unauthorized("auth.missing", detail, "")
         owner = owners.pop()
         if owner is None or owners:
             raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")

@@ -1,8 +1,8 @@
-"""What may come in as a body: how much, how fast, of which type, of how many values and how deep.
+"""Limits of request bodies: size, rate, type, number of values and depth.
 
-JSON is read whole, measured, and parsed once, outside of the event loop; the routes take what was
-parsed. It is refused before any route runs where it is too large, has numbers that are none, or
-text that is none.
+JSON is read whole, measured, and parsed once, outside of the event loop; the routes receive the
+parsed value. It is refused before any route runs if it is too large, or has invalid numbers or
+invalid text.
 """
 
 import asyncio
@@ -96,9 +96,9 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
     if not is_json and kind != "multipart/form-data":
-        told = f"a body of type {kind}" if kind else "a body without a type"
-        mend = "send JSON as application/json, files as multipart/form-data"
-        raise GatewayRefusal(415, "request.media_type", f"{told} is not taken; {mend}")
+        received = f"a body of type {kind}" if kind else "a body without a type"
+        fix = "send JSON as application/json, files as multipart/form-data"
+        raise GatewayRefusal(415, "request.media_type", f"{received} is not taken; {fix}")
     bounds = limits.json_of(scope["path"])
     most = bounds.bytes if is_json else limits.form_bytes
     if length.isdecimal() and int(length[:20]) > most:
@@ -114,8 +114,8 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
 
 def too_large(most: int) -> GatewayRefusal:
     """Refuse a body of too many bytes; the connection is closed, for its rest is not read."""
-    said = f"the body is larger than the limit of {most:,} bytes"
-    return GatewayRefusal(413, "request.too_large", said, {"Connection": "close"})
+    detail = f"the body is larger than the limit of {most:,} bytes"
+    return GatewayRefusal(413, "request.too_large", detail, {"Connection": "close"})
 
 
 class _Bounded:
@@ -130,8 +130,8 @@ class _Bounded:
         try:
             message = await asyncio.wait_for(self._receive(), self._part_s)
         except TimeoutError:
-            said = f"no part of the body arrived for {self._part_s:g} s"
-            raise GatewayRefusal(408, "request.timeout", said, {"Connection": "close"}) from None
+            detail = f"no part of the body arrived for {self._part_s:g} s"
+            raise GatewayRefusal(408, "request.timeout", detail, {"Connection": "close"}) from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:
@@ -145,30 +145,31 @@ async def _whole(scope: Scope, receive: Receive) -> bytes:
     try:
         return await Request(scope, receive).body()
     except ClientDisconnect:
-        said = "the body is not JSON: its sender is gone; nothing was done"
-        raise GatewayRefusal(400, "request.malformed", said) from None
+        detail = "the body is not JSON: its sender is gone; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", detail) from None
 
 
 async def _parse(body: bytes, bounds: JsonBounds) -> object:
-    """Parse a body, in a thread where it is not small.
+    """Parse a body, in a thread if it is not small.
 
     Raises:
         Refusal: It is no JSON, or larger than its bounds.
+
     """
     try:
         if len(body) <= _AT_ONCE_BYTES:
             return parsed(body, bounds)
         return await asyncio.to_thread(parsed, body, bounds)
     except JsonBoundsError as error:
-        said = f"the body is refused: {error}; send it in parts"
-        raise GatewayRefusal(413, "request.too_large", said) from None
+        detail = f"the body is refused: {error}; send it in parts"
+        raise GatewayRefusal(413, "request.too_large", detail) from None
     except ValueError as error:
-        said = f"the body is not JSON: {error}; nothing was done"
-        raise GatewayRefusal(400, "request.malformed", said) from None
+        detail = f"the body is not JSON: {error}; nothing was done"
+        raise GatewayRefusal(400, "request.malformed", detail) from None
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that yields a body that was already read, then what follows it."""
+    """Return a `receive` that yields a body that was already read, then the next messages."""
     given = False
 
     async def again() -> Message:

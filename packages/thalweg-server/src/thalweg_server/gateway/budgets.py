@@ -63,7 +63,7 @@ class _Owner:
 
 
 class Budgets:
-    """What the owners of one gateway have used of their limits."""
+    """Usage of the limits of each owner of one gateway."""
 
     def __init__(
         self,
@@ -151,9 +151,9 @@ class Budgets:
             self._day = today
             self._tokens.clear()
 
-    def _check(self, limit: str, said: str, wait_s: float) -> None:
+    def _check(self, limit: str, description: str, wait_s: float) -> None:
         if wait_s > 0:
             self._refused(limit)
             seconds = max(1, math.ceil(wait_s))
-            told = f"your limit is {said}; try again in {seconds} s"
-            raise GatewayRefusal(429, f"limit.{limit}", told, {"Retry-After": str(seconds)})
+            detail = f"your limit is {description}; try again in {seconds} s"
+            raise GatewayRefusal(429, f"limit.{limit}", detail, {"Retry-After": str(seconds)})

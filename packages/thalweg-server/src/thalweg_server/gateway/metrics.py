@@ -54,7 +54,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
-        """Count a request; `seconds` is none where it was a stream."""
+        """Count a request; `seconds` is `None` for a stream."""
         self._requests.labels(operation, str(status)).inc()
         if seconds is not None:
             self._seconds.labels(operation).observe(seconds)

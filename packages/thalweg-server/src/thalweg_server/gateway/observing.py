@@ -1,7 +1,7 @@
-"""What is seen of every request: its numbers, one quiet line, and headers that hold for all.
+"""Records of every request: its metrics, one log line, and headers that all responses have.
 
 A line has the method, the path, the status and the time; never a query, a header or a body,
-where secrets and people's words are.
+which contain secrets and people's texts.
 """
 
 import logging
@@ -29,7 +29,7 @@ class RequestObserver:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         status, is_stream = 500, False
 
         async def seen(message: Message) -> None:
@@ -47,7 +47,7 @@ class RequestObserver:
         try:
             await self._application(scope, receive, seen)
         finally:
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - started_at
             operation = getattr(scope.get("route"), "operation_id", None) or "none"
             self._metrics.answered(operation, status, None if is_stream else seconds)
             level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO

@@ -44,12 +44,12 @@ class GatewayRefusal(HTTPException):
 
 def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return the response of a problem; defaults are omitted."""
-    told = problem.model_dump_json(exclude_defaults=True)
-    return Response(told, problem.status, headers, MEDIA_TYPE)
+    content = problem.model_dump_json(exclude_defaults=True)
+    return Response(content, problem.status, headers, MEDIA_TYPE)
 
 
 async def refuse(refusal: GatewayRefusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer from a middleware, where no handler of FastAPI's sees an exception."""
+    """Answer from a middleware, which FastAPI's exception handlers do not cover."""
     await answer(_refused(refusal, scope["path"]), refusal.headers)(scope, receive, send)
 
 
@@ -69,7 +69,7 @@ def problem_of(error: ThalwegError, instance: str = "") -> Problem:
     status = status_of(error)
     if status >= _SERVERS_OWN:
         return _logged(status, error.code, error)
-    return _titled(status, str(error), error.code, instance, arguments=_told(error.args))
+    return _titled(status, str(error), error.code, instance, arguments=_json_arguments(error.args))
 
 
 def answers_problems(application: FastAPI) -> None:
@@ -101,8 +101,8 @@ async def _answer(request: Request, error: Exception) -> Response:
         case GatewayRefusal():
             return answer(_refused(error, path), error.headers)
         case HTTPException():
-            code, said = _HTTP.get(error.status_code, ("http", ""))
-            detail = said.format(method=request.method, path=path) or str(error.detail)
+            code, template = _HTTP.get(error.status_code, ("http", ""))
+            detail = template.format(method=request.method, path=path) or str(error.detail)
             return answer(_titled(error.status_code, detail, code, path), error.headers)
         case _:
             return answer(_logged(500, "internal", error))
@@ -125,9 +125,9 @@ def _invalid(found: Sequence[Any], path: str) -> Problem:
 def _logged(status: int, code: str, error: Exception) -> Problem:
     number = uuid4()
     _LOG.error("problem %s: %s", number, type(error).__name__, exc_info=error)
-    said = "its storage or a service that it uses failed" if status > _SERVERS_OWN else "it failed"
+    cause = "its storage or a service that it uses failed" if status > _SERVERS_OWN else "it failed"
     again = "; try again later" if status > _SERVERS_OWN else ""
-    detail = f"the gateway failed: {said}{again}; see its log under {number}"
+    detail = f"the gateway failed: {cause}{again}; see its log under {number}"
     return _titled(status, detail, code, f"urn:uuid:{number}")
 
 
@@ -150,17 +150,17 @@ def _titled(
     )
 
 
-def _told(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
+def _json_arguments(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
     """Return an error's arguments if all of them are JSON scalars; otherwise none."""
-    told: list[JsonValue] = []
+    values: list[JsonValue] = []
     for each in arguments:
         if isinstance(each, tuple) and all(isinstance(part, str) for part in each):
-            told.append(list(each))
+            values.append(list(each))
         elif isinstance(each, str | int | float):
-            told.append(each)
+            values.append(each)
         else:
             return ()
-    return tuple(told)
+    return tuple(values)
 
 
 _HTTP = {

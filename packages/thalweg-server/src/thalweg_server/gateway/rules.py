@@ -46,7 +46,7 @@ class GatewayRules:
         return None if path in _OPEN or path.startswith("/docs/") else self.lock
 
     def limits_of(self, owner: str) -> OwnerLimits:
-        """Return what an owner may do at most."""
+        """Return the limits of an owner."""
         return self.owners.get(owner, self.usual)
 
 

@@ -61,9 +61,9 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        mend = "use an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+        fix = "use an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
         problem = f"{host!r} is no address ({error.strerror})"
-        raise ConfigError("--host", problem, mend) from None
+        raise ConfigError("--host", problem, fix) from None
     family, kind, protocol, _, address = found[0]
     # The protocol is named: asyncio sends small answers at once (TCP_NODELAY) on these alone.
     taken = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
@@ -74,13 +74,13 @@ def bound(host: str, port: int) -> socket.socket:
         taken.listen(_BACKLOG)
     except PermissionError:
         taken.close()
-        mend = "choose one above 1023: --port 8001"
-        raise ConfigError("--port", f"port {port} is reserved for the system", mend) from None
+        fix = "choose one above 1023: --port 8001"
+        raise ConfigError("--port", f"port {port} is reserved for the system", fix) from None
     except OSError as error:
         taken.close()
         problem = f"{host}:{port} cannot be taken ({(error.strerror or '').lower()})"
-        mend = f"stop the program that listens there, or choose another: --port {port + 1}"
-        raise ConfigError("--port", problem, mend) from None
+        fix = f"stop the program that listens there, or choose another: --port {port + 1}"
+        raise ConfigError("--port", problem, fix) from None
     taken.setblocking(False)  # noqa: FBT003 (its own way)
     return taken
 
@@ -110,10 +110,10 @@ async def serve(
 
     Args:
         settings: As for `open_app`.
-        taken: Where.
-        ready: Called once requests are taken, with the token of this machine's callers if they
+        taken: The address.
+        ready: Called once requests are accepted, with the token of this machine's callers if they
             need one.
-        is_tokenless: Whether every process of this machine is let in where there are no keys.
+        is_tokenless: Whether every process of this machine has access if there are no keys.
 
     Raises:
         ThalwegError: The application cannot be opened.
@@ -144,7 +144,7 @@ def pauses_less() -> None:
 
 
 def trace_in_loop() -> None:
-    """Have LangSmith use a thread only where it traces something; holds for the whole process.
+    """Make LangSmith use a thread only if it traces; applies to the whole process.
 
     LangChain wraps each middleware of a model call in a trace; its two ends are run in a thread
     even while tracing is off: 14 trips for a call of an agent with seven middlewares.
@@ -170,7 +170,7 @@ async def _traced(
 
 
 class GatewayServer(uvicorn.Server):
-    """A server that ends its streams before it waits for what is under way."""
+    """A server that ends its streams before it waits for running requests."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class GatewayServer(uvicorn.Server):
 
 
 def logs(level: str = "info") -> None:
-    """Let the gateway's lines go to stderr, and of others' what is worth a look."""
+    """Log the gateway's lines to stderr, and warnings of other loggers."""
     logging.basicConfig(format="%(asctime)s %(levelname)-7s %(message)s", level=logging.WARNING)
     logging.getLogger("thalweg").setLevel(level.upper())
     # A bug is logged once, by the gateway, under the number that the answer names.

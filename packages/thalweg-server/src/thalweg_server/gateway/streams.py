@@ -20,7 +20,7 @@ from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.runs.base import Event
 
 KEEP_ALIVE_S = 15.0
-"""A comment is sent where nothing else was for so long: proxies close what is silent."""
+"""Seconds without data after which a comment is sent: proxies close silent connections."""
 RETRY_MS = 1_000
 """Milliseconds that a browser waits before it reconnects."""
 _KEEP_ALIVE = b": keep-alive\n\n"
@@ -60,13 +60,13 @@ class Streams:
             Refusal: The owner has the maximum of open streams, or the gateway shuts down.
         """
         if self.closing.is_set():
-            said = "this gateway is closing; connect again"
-            raise GatewayRefusal(503, "stream.closing", said, {"Retry-After": "1"})
+            detail = "this gateway is closing; connect again"
+            raise GatewayRefusal(503, "stream.closing", detail, {"Retry-After": "1"})
         most = self._most()
         if self._open[owner] >= most:
             self._refused("streams")
-            said = f"the limit of {most} open streams is reached; close one, or try again"
-            raise GatewayRefusal(429, "stream.too_many", said, {"Retry-After": "5"})
+            detail = f"the limit of {most} open streams is reached; close one, or try again"
+            raise GatewayRefusal(429, "stream.too_many", detail, {"Retry-After": "5"})
 
     @contextmanager
     def one(self, owner: str) -> Iterator[None]:
@@ -119,17 +119,17 @@ class EventStream(Response):
             await send(start)
             await self._send(send, b"retry: %d\n" % RETRY_MS)
             pump = asyncio.create_task(self._pump(send))
-            beside = [
+            others = [
                 asyncio.create_task(_gone(receive)),
                 asyncio.create_task(self._streams.closing.wait()),
                 asyncio.create_task(self._keep_alive(send)),
             ]
             try:
-                await asyncio.wait([pump, *beside], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([pump, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in (pump, *beside):
+                for task in (pump, *others):
                     task.cancel()
-                await asyncio.wait([pump, *beside])
+                await asyncio.wait([pump, *others])
             if not pump.cancelled() and (error := pump.exception()) is not None:
                 raise error  # the connection breaks off, and the client asks again
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 _SIGNS = re.compile(rb'[\[{]|[\]}]|,|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _LARGE = re.compile(rb"[eE]\+?[0-9]{3}")
-"""What a number that is read as infinite has in it."""
+"""Matches a large exponent, without which no number is read as infinite."""
 
 
 @dataclass(frozen=True, slots=True)

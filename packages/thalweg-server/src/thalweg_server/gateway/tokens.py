@@ -43,7 +43,7 @@ _MOST_BYTES = 1 << 20
 _LOG = logging.getLogger("thalweg.gateway")
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, HTTPException, jwt.PyJWTError)
-"""What the answer of a provider that is down or out of order raises."""
+"""Errors raised by the answer of a provider that is down or out of order."""
 
 Fetch = Callable[[str], bytes]
 
@@ -56,7 +56,7 @@ class OpenIdProvider:
     audience: str
     owner_claim: str = "sub"
     owner_prefix: str = ""
-    """What the owner of a token begins with."""
+    """Prefix of the owner of a token."""
     jwks_url: str | None = None
     """The address of its keys; that of its discovery document by default."""
 
@@ -68,8 +68,8 @@ class ProviderTokens:
         """Prepare; nothing is fetched yet.
 
         Args:
-            provider: Whose tokens.
-            fetch: Gets what is at an address; runs in a thread.
+            provider: The provider of the tokens.
+            fetch: Fetches the content of an address; runs in a thread.
         """
         self._provider = provider
         self._keys = _KeySet(provider, fetch or _fetched)
@@ -86,8 +86,8 @@ class ProviderTokens:
             raise unauthorized("auth.unknown", UNKNOWN, "invalid_token") from None
         algorithm = head.get("alg")
         if not isinstance(algorithm, str) or algorithm not in _FAMILIES:
-            said = f"tokens signed with {str(algorithm)[:20]!a} are not accepted"
-            raise _invalid(said)
+            detail = f"tokens signed with {str(algorithm)[:20]!a} are not accepted"
+            raise _invalid(detail)
         key = await self._keys.get(head.get("kid"), algorithm)
         try:
             claims = jwt.decode(
@@ -109,24 +109,24 @@ class ProviderTokens:
         owner = f"{prefix}{named}"
         is_named = isinstance(named, str) and is_owner(named) and is_owner(owner)
         if not is_named or owner in _NOBODYS:
-            said = f"the token has no claim {claim} that could name an owner"
-            raise _invalid(said)
+            detail = f"the token has no claim {claim} that could name an owner"
+            raise _invalid(detail)
         return owner
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
     key: Any
-    told: dict[str, Any]
+    jwk: dict[str, Any]
 
     def verifies(self, algorithm: str) -> bool:
         """Whether it is of the kind that an algorithm needs, and for nothing else."""
         family, curve = _FAMILIES[algorithm]
         return (
-            self.told.get("kty") == family
-            and (curve is None or self.told.get("crv") == curve)
-            and self.told.get("alg") in {None, algorithm}
-            and self.told.get("use") in {None, "sig"}
+            self.jwk.get("kty") == family
+            and (curve is None or self.jwk.get("crv") == curve)
+            and self.jwk.get("alg") in {None, algorithm}
+            and self.jwk.get("use") in {None, "sig"}
         )
 
 
@@ -152,14 +152,14 @@ class _KeySet:
             await self._renew(name)
             key = self._known(name)
         if key is None and not self._keys:
-            said = "the provider of tokens cannot be reached; try again later"
-            raise GatewayRefusal(503, "auth.provider", said, {"Retry-After": "10"})
+            detail = "the provider of tokens cannot be reached; try again later"
+            raise GatewayRefusal(503, "auth.provider", detail, {"Retry-After": "10"})
         if key is None:
-            said = "the token is signed with a key that its provider does not have"
-            raise _invalid(said)
+            detail = "the token is signed with a key that its provider does not have"
+            raise _invalid(detail)
         if not key.verifies(algorithm):
-            said = "the token's key is not for signatures like this"
-            raise _invalid(said)
+            detail = "the token's key is not for signatures like this"
+            raise _invalid(detail)
         return key.key
 
     @property
@@ -187,16 +187,16 @@ class _KeySet:
         url = self._provider.jwks_url
         if url is None:
             at = f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration"
-            told = json.loads(self._fetch(at))
-            if told["issuer"] != self._provider.issuer:
-                msg = f"{at} is from another issuer: {str(told['issuer'])[:200]!a}"
+            metadata = json.loads(self._fetch(at))
+            if metadata["issuer"] != self._provider.issuer:
+                msg = f"{at} is from another issuer: {str(metadata['issuer'])[:200]!a}"
                 raise ValueError(msg)
-            url = str(told["jwks_uri"])
+            url = str(metadata["jwks_uri"])
         return dict(_read_keys(json.loads(self._fetch(url))["keys"]))
 
 
-def _read_keys(told: list[dict[str, Any]]) -> Iterator[tuple[str | None, _Key]]:
-    for each in told:
+def _read_keys(keys: list[dict[str, Any]]) -> Iterator[tuple[str | None, _Key]]:
+    for each in keys:
         try:
             key = jwt.PyJWK.from_dict(each).key
         except jwt.PyJWTError:

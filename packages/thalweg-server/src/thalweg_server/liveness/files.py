@@ -41,8 +41,8 @@ class FilePresence:
             self._held = os.open(self._path(self._name), os.O_CREAT | os.O_RDWR, 0o600)
             _lock(self._held, is_shared=False)
         except OSError as error:
-            mend = "the folder has to be on a disk of this machine and writable"
-            raise StorageError(str(self._folder), str(error), mend) from error
+            fix = "the folder has to be on a disk of this machine and writable"
+            raise StorageError(str(self._folder), str(error), fix) from error
         return self._name
 
     def _dead(self, names: Collection[str]) -> Collection[str]:

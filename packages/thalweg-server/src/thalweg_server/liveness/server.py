@@ -20,7 +20,7 @@ connections may have broken too."""
 _TIMEOUT_S = 5
 _PROBES = 3
 """Probes for a pooler: it may serve other clients between two statements, so one could miss it."""
-_MEND = "check that the server runs and accepts this user"
+_FIX = "check that the server runs and accepts this user"
 _ALIVE = (
     "SET tcp_keepalives_idle = 5",
     "SET tcp_keepalives_interval = 2",
@@ -46,12 +46,12 @@ class ServerPresence:
             self._connection = await self._connected()
             is_shared = await self._is_shared(self._connection)
         except psycopg.Error as error:
-            raise StorageError(self.place, str(error), _MEND) from error
+            raise StorageError(self.place, str(error), _FIX) from error
         if is_shared:
             await self.leave()
             problem = "a pooler uses another connection for each transaction, which loses locks"
-            mend = "use the address of the server itself, or of a pool in session mode"
-            raise ConfigError(self.place, problem, mend)
+            fix = "use the address of the server itself, or of a pool in session mode"
+            raise ConfigError(self.place, problem, fix)
         return self._name
 
     async def dead(self, names: Collection[str]) -> Collection[str]:
@@ -72,7 +72,7 @@ class ServerPresence:
             self._blind_until = now() + self._grace_s
             if isinstance(error, TimeoutError):
                 error = psycopg.OperationalError(f"no answer within {_TIMEOUT_S} s")
-            raise StorageError(self.place, str(error), _MEND) from error
+            raise StorageError(self.place, str(error), _FIX) from error
         if now() < self._blind_until:
             return []
         return [name for name in names if name not in living and name != self._name]
@@ -84,18 +84,18 @@ class ServerPresence:
         await connection.execute("SELECT pg_advisory_lock(%s)", (int(self._name, 16),))
         return connection
 
-    async def _is_shared(self, ours: psycopg.AsyncConnection[Any]) -> bool:
+    async def _is_shared(self, own: psycopg.AsyncConnection[Any]) -> bool:
         """Return whether the connection uses a pooler in transaction mode.
 
         Its clients do not get the process id of the server. While one of them is in a
         transaction, another gets either the same process as before or a second one.
         """
-        if ours.info.backend_pid == (before := await _backend(ours)):
+        if own.info.backend_pid == (before := await _backend(own)):
             return False
         for _ in range(_PROBES):
             async with await self._opened() as other, other.transaction():
-                theirs, now = await _backend(other), await _backend(ours)
-            if theirs == before or now != before:
+                other_pid, now = await _backend(other), await _backend(own)
+            if other_pid == before or now != before:
                 return True
         return False
 

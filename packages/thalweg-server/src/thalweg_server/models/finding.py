@@ -34,9 +34,9 @@ class AvailableModel:
     name: str
     """What to type for it."""
     what: str
-    """What it is, in a few words."""
+    """A description of it, in a few words."""
     missing: str = ""
-    """What to do before it can be used; empty where it is ready."""
+    """The step that is needed before it can be used; empty if it is ready."""
 
     @property
     def is_ready(self) -> bool:
@@ -72,15 +72,15 @@ def _lacks(one: ModelProvider) -> str:
 
 def _servers(environ: Mapping[str, str]) -> list[AvailableModel]:
     """Query all servers concurrently; a silent one blocks neither the others nor the exit."""
-    asked = [partial(_ollama, ollama_address(environ))]
-    asked += [partial(_compatible, title, address) for title, address in SERVERS]
-    answers: list[list[AvailableModel]] = [[] for _ in asked]
+    queries = [partial(_ollama, ollama_address(environ))]
+    queries += [partial(_compatible, title, address) for title, address in SERVERS]
+    answers: list[list[AvailableModel]] = [[] for _ in queries]
 
     def ask(number: int) -> None:
-        answers[number] = asked[number]()
+        answers[number] = queries[number]()
 
     until = monotonic() + WITHIN_S
-    threads = [Thread(target=ask, args=(number,), daemon=True) for number in range(len(asked))]
+    threads = [Thread(target=ask, args=(number,), daemon=True) for number in range(len(queries))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -126,14 +126,14 @@ def _served(provider_name: str, names: list[str], what: str) -> list[AvailableMo
 
 
 def _names(url: str, key: str, name: str) -> list[str] | None:
-    """Ask a server for its models; `None` where none answers as one would."""
+    """Request the models of a server; `None` if no server of this kind answers."""
     opener = build_opener(ProxyHandler({}))  # what is on this machine is behind no proxy
     try:
         with opener.open(url, timeout=WITHIN_S) as response:
-            told = json.loads(response.read(_MOST_BYTES))
+            answer = json.loads(response.read(_MOST_BYTES))
     except (OSError, ValueError):  # nobody there, somebody else, or not JSON
         return None
-    listed = told.get(key) if isinstance(told, dict) else None
+    listed = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         return None
     names = (one.get(name) for one in listed if isinstance(one, dict))

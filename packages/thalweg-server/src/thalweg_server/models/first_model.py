@@ -24,7 +24,9 @@ def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
     if not offers:
         found = "Not found: a key in the environment, a server that listens."
         return _render(found)
-    lines = [f"  thalweg chat --model {offer.name}  ({_said(offer)})" for offer in offers[:_SHOWN]]
+    lines = [
+        f"  thalweg chat --model {offer.name}  ({_describe(offer)})" for offer in offers[:_SHOWN]
+    ]
     more = len(offers) - _SHOWN
     if more > 0:
         lines.append(f"  and {more} more: thalweg doctor")
@@ -36,5 +38,5 @@ def _render(found: str) -> str:
     return prompt("how_to_answer").render(found=found, **commands)
 
 
-def _said(offer: AvailableModel) -> str:
+def _describe(offer: AvailableModel) -> str:
     return offer.what if offer.is_ready else f"{offer.what}; first: {offer.missing}"

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 COMPATIBLE = "openai"
 """The provider whose API others implement, and the default for an address alone."""
 SERVED_WINDOW = 8_192
-"""Default tokens of a window for a model that Ollama loads on demand. A larger one takes memory
-that may not be available, and on a CPU a full one takes minutes to process; a smaller one has
-little room in addition to the tools of an agent."""
+"""Default tokens of a window for a model that Ollama loads on demand.
+
+A larger one takes memory that may not be available, and on a CPU a full one takes minutes to
+process; a smaller one has little space in addition to the tools of an agent."""
 
 
 def chat_model(settings: ModelSettings) -> "BaseChatModel":
@@ -53,24 +54,24 @@ def model_by_name(name: str, settings: Settings) -> "BaseChatModel":
     return make(_named(name, settings), name)
 
 
-def make(wanted: ModelSettings, where: str) -> "BaseChatModel":
-    """Make a model that was asked for.
+def make(settings: ModelSettings, where: str) -> "BaseChatModel":
+    """Create a requested model.
 
     Args:
-        wanted: What was asked for.
-        where: Where it was asked for, for errors: `models.fast`, or the name as it was typed.
+        settings: The request.
+        where: The source of the request, for errors: `models.fast`, or the name as it was typed.
 
     Raises:
-        ConfigError: It cannot be made here; names what is missing.
+        ConfigError: It cannot be created here; names the missing part.
     """
-    wanted = _with_provider(wanted)
-    if wanted.use:
-        model = _of_class(wanted, wanted.use, where)
-    elif wanted.provider == COMPATIBLE and _is_elsewhere(wanted):
-        model = _compatible(wanted, where)
+    settings = _with_provider(settings)
+    if settings.use:
+        model = _of_class(settings, settings.use, where)
+    elif settings.provider == COMPATIBLE and _is_elsewhere(settings):
+        model = _compatible(settings, where)
     else:
-        model = _of_provider(wanted, where)
-    limit(model, wanted.window, wanted.max_output)
+        model = _of_provider(settings, where)
+    limit(model, settings.window, settings.max_output)
     return model
 
 
@@ -86,19 +87,19 @@ def _named(name: str, settings: Settings) -> ModelSettings:
         model, _, address = model.rpartition("@")
     if not model:
         called = ", ".join(one.name for one in settings.models)
-        mend = f"write provider:model{f', or one of {called}' if called else ''}"
-        raise ConfigError("model", f"{name!r} names no model", mend)
+        fix = f"write provider:model{f', or one of {called}' if called else ''}"
+        raise ConfigError("model", f"{name!r} names no model", fix)
     return ModelSettings(
         name=name, model=model, provider=provider or None, base_url=address or None
     )
 
 
-def _with_provider(wanted: ModelSettings) -> ModelSettings:
+def _with_provider(settings: ModelSettings) -> ModelSettings:
     """Return the settings with the provider that the name of the model begins with, if any."""
-    if wanted.provider or wanted.use:
-        return wanted
-    named, model = (COMPATIBLE, wanted.model) if wanted.base_url else _split(wanted.model)
-    return wanted.model_copy(update={"provider": named or None, "model": model})
+    if settings.provider or settings.use:
+        return settings
+    named, model = (COMPATIBLE, settings.model) if settings.base_url else _split(settings.model)
+    return settings.model_copy(update={"provider": named or None, "model": model})
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -130,51 +131,51 @@ _LONGEST = 8_192
 """Tokens kept free for an answer of unsaid length, as the context engine has it."""
 
 
-def _is_elsewhere(wanted: ModelSettings) -> bool:
+def _is_elsewhere(settings: ModelSettings) -> bool:
     """Return whether OpenAI's API is used at another address than its own."""
-    address = wanted.base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
     address = address or os.environ.get("OPENAI_API_BASE") or ""
     return bool(address) and ".openai.com" not in address
 
 
-def _compatible(wanted: ModelSettings, where: str) -> "BaseChatModel":
+def _compatible(settings: ModelSettings, where: str) -> "BaseChatModel":
     known = provider(COMPATIBLE) or ModelProvider(COMPATIBLE, "")
     compatible = _import(where, "thalweg_server.models.compatible", known)
-    key = wanted.api_key or os.environ.get("OPENAI_API_KEY") or "none"
-    arguments = {"model": wanted.model, "api_key": key, **_arguments(wanted, known)}
+    key = settings.api_key or os.environ.get("OPENAI_API_KEY") or "none"
+    arguments = {"model": settings.model, "api_key": key, **_arguments(settings, known)}
     return _made(where, compatible.CompatibleChat, arguments)
 
 
-def _of_provider(wanted: ModelSettings, where: str) -> "BaseChatModel":
+def _of_provider(settings: ModelSettings, where: str) -> "BaseChatModel":
     from langchain.chat_models import init_chat_model  # noqa: PLC0415 (takes seconds)
 
-    known = provider(wanted.provider or "")
+    known = provider(settings.provider or "")
     if known is not None:
         _import(where, known.module, known)
-        if wanted.api_key is None and not wanted.base_url:
+        if settings.api_key is None and not settings.base_url:
             ask_for_key(where, known)
-    arguments = _arguments(wanted, known or ModelProvider(wanted.provider or "", ""))
+    arguments = _arguments(settings, known or ModelProvider(settings.provider or "", ""))
     return _made(
         where,
-        lambda **given: init_chat_model(wanted.model, model_provider=wanted.provider, **given),
+        lambda **given: init_chat_model(settings.model, model_provider=settings.provider, **given),
         arguments,
     )
 
 
-def _arguments(wanted: ModelSettings, known: ModelProvider) -> dict[str, Any]:
+def _arguments(settings: ModelSettings, known: ModelProvider) -> dict[str, Any]:
     """Return the settings under the names of this provider's integration."""
-    said: dict[str, Any] = {
-        known.key_argument: wanted.api_key,
-        known.url_argument: wanted.base_url or None,
-        known.output_argument: wanted.max_output,
+    arguments: dict[str, Any] = {
+        known.key_argument: settings.api_key,
+        known.url_argument: settings.base_url or None,
+        known.output_argument: settings.max_output,
     }
     if known.window_argument:
-        said[known.window_argument] = wanted.window or SERVED_WINDOW
-    said = {name: value for name, value in said.items() if name and value is not None}
-    return said | wanted.arguments()
+        arguments[known.window_argument] = settings.window or SERVED_WINDOW
+    arguments = {name: value for name, value in arguments.items() if name and value is not None}
+    return arguments | settings.arguments()
 
 
-def _of_class(wanted: ModelSettings, use: str, where: str) -> "BaseChatModel":
+def _of_class(settings: ModelSettings, use: str, where: str) -> "BaseChatModel":
     """Make a model of a class that is named, as `package:Class`."""
     from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 (takes seconds)
 
@@ -187,10 +188,10 @@ def _of_class(wanted: ModelSettings, use: str, where: str) -> "BaseChatModel":
         there = [name for name in dir(module) if name.startswith("Chat")]
         problem = f"{place} has no chat model {called!r}"
         raise ConfigError(where, problem, nearest(called, there, "name a class of it"))
-    return _made(where, kind, _as_fields(wanted, kind, where))
+    return _made(where, kind, _as_fields(settings, kind, where))
 
 
-def _as_fields(wanted: ModelSettings, kind: "type[BaseChatModel]", where: str) -> dict[str, Any]:
+def _as_fields(settings: ModelSettings, kind: "type[BaseChatModel]", where: str) -> dict[str, Any]:
     """Return the settings under the field names of a class.
 
     Raises:
@@ -198,23 +199,23 @@ def _as_fields(wanted: ModelSettings, kind: "type[BaseChatModel]", where: str) -
     """
     fields = set(kind.model_fields)
     fields |= {field.alias for field in kind.model_fields.values() if field.alias}
-    arguments: dict[str, Any] = wanted.arguments()
-    for said, value in (
-        ("model", wanted.model),
-        ("api_key", wanted.api_key),
-        ("base_url", wanted.base_url or None),
-        ("max_output", wanted.max_output),
-        ("window", wanted.window),
+    arguments: dict[str, Any] = settings.arguments()
+    for setting, value in (
+        ("model", settings.model),
+        ("api_key", settings.api_key),
+        ("base_url", settings.base_url or None),
+        ("max_output", settings.max_output),
+        ("window", settings.window),
     ):
         if value is None:
             continue
-        called = next((name for name in _FIELDS[said] if name in fields), None)
+        called = next((name for name in _FIELDS[setting] if name in fields), None)
         if called is not None:
             arguments.setdefault(called, value)
-        elif said != "window":  # which the profile tells in any case
-            place, problem = f"{where}.{said}", f"{kind.__name__} takes no {said}"
-            mend = f"remove it, or use the field that it has: {', '.join(sorted(fields))}"
-            raise ConfigError(place, problem, mend)
+        elif setting != "window":  # which the profile tells in any case
+            place, problem = f"{where}.{setting}", f"{kind.__name__} takes no {setting}"
+            fix = f"remove it, or use the field that it has: {', '.join(sorted(fields))}"
+            raise ConfigError(place, problem, fix)
     return arguments
 
 
@@ -229,7 +230,7 @@ _FIELDS = {
 
 
 def _import(where: str, module: str, known: ModelProvider | None) -> Any:  # noqa: ANN401 (a module)
-    """Import what a model needs.
+    """Import the module that a model needs.
 
     Raises:
         ConfigError: It is not installed.
@@ -266,12 +267,12 @@ def _made(
     except ImportError as missing:
         problem = str(missing).splitlines()[0]
         package = (missing.name or "").partition(".")[0].replace("_", "-")
-        mend = f"pip install {package}" if package else "install its package"
-        raise ConfigError(where, problem, mend) from missing
+        fix = f"pip install {package}" if package else "install its package"
+        raise ConfigError(where, problem, fix) from missing
     except (LangChainException, TypeError, ValueError) as problem:
-        said = " ".join(str(problem).split())[:300]
-        mend = (
+        message = " ".join(str(problem).split())[:300]
+        fix = (
             "write provider:model, or openai:NAME@http://HOST:PORT/v1 for a server that you run, "
             "and check the options next to it"
         )
-        raise ConfigError(where, said, mend) from problem
+        raise ConfigError(where, message, fix) from problem

@@ -18,7 +18,7 @@ class ModelProvider:
     package: str
     """What pip installs."""
     keys: tuple[str, ...] = ()
-    """Variables that may hold its key, the usual one first; none where no key is needed."""
+    """Variables that may hold its key, the usual one first; none if no key is needed."""
     title: str = ""
     """What people call it."""
     example: str = ""
@@ -54,7 +54,7 @@ def provider(name: str) -> ModelProvider | None:
 
 
 def key_of(one: ModelProvider, environ: Mapping[str, str] | None = None) -> str:
-    """Name the variable that holds a provider's key; empty where none does."""
+    """Return the variable that holds a provider's key; empty if none does."""
     known = os.environ if environ is None else environ
     return next((name for name in one.keys if known.get(name)), "")
 
@@ -70,5 +70,5 @@ def ask_for_key(where: str, one: ModelProvider) -> None:
     first, *others = one.keys
     names = f"{' and '.join(one.keys)} are" if others else f"{first} is"
     problem = f"{one.title} requires a key, and {names} not set"
-    mend = f"export {first}=…, or set api_key: ${first} in the model's section"
-    raise ConfigError(where, problem, mend)
+    fix = f"export {first}=…, or set api_key: ${first} in the model's section"
+    raise ConfigError(where, problem, fix)

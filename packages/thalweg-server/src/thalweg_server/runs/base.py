@@ -2,7 +2,7 @@
 
 A run is one answer of an agent to its input. Its journal is append-only: events have numbers 1, 2,
 3… without a gap, over all processes that write them. Only durable events are visible, so a reader
-that was disconnected continues exactly where it was.
+that was disconnected continues exactly after the last event that it received.
 """
 
 from dataclasses import dataclass, field
@@ -67,18 +67,18 @@ class RunRecord:
     key: RunKey
     status: Status
     request: str
-    """What was asked, a JSON object; the journal does not look into it."""
+    """The request, a JSON object; the journal does not parse it."""
     created: datetime
     started: datetime | None = None
     ended: datetime | None = None
     error: str | None = None
-    """A JSON object (a problem), where it failed."""
+    """A JSON object (a problem), if it failed."""
     attempt: int = 0
     """How often it was claimed."""
-    handed: int = 0
+    releases: int = 0
     """Number of its claims that were released by a process that stopped in order."""
     last_seq: int = 0
-    cancel_asked: bool = False
+    cancel_requested: bool = False
     worker: str = ""
     """The process that performs it, by the name that its `Liveness` has."""
 

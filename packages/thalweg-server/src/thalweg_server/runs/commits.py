@@ -19,7 +19,7 @@ _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 
 @dataclass(slots=True)
 class _PendingCommit:
-    """What was handed in at a time."""
+    """The drafts of one append."""
 
     drafts: Sequence[Draft]
     end: RunEnd | None
@@ -38,10 +38,10 @@ class GroupCommit:
         self._written = written
         self._parts: dict[Claim, list[_PendingCommit]] = {}
         self._in_flight: dict[Claim, list[_PendingCommit]] = {}
-        mend = "open it again; the log has the cause"
-        self._broken = StorageError("the journal of runs", "its writer ended", mend)
+        fix = "open it again; the log has the cause"
+        self._broken = StorageError("the journal of runs", "its writer ended", fix)
         self._last: dict[Claim, int] = {}
-        self._stirred = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._is_closing = False
         self._task: asyncio.Task[None] | None = None
 
@@ -70,22 +70,22 @@ class GroupCommit:
             raise self._broken
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._parts.setdefault(claim, []).append(_PendingCommit(drafts, end, done))
-        self._stirred.set()
+        self._wakeup.set()
         return await done
 
     async def close(self) -> None:
         """Write what waits and stop."""
         self._is_closing = True
-        self._stirred.set()
+        self._wakeup.set()
         if self._task is not None:
             await self._task
 
     async def _work(self) -> None:
         while self._parts or not self._is_closing:
-            await self._stirred.wait()
+            await self._wakeup.wait()
             if not self._is_closing:
                 await asyncio.sleep(LINGER_S)
-            self._stirred.clear()
+            self._wakeup.clear()
             self._in_flight, self._parts = self._parts, {}
             if self._in_flight:
                 await self._flush(self._in_flight)
@@ -163,8 +163,8 @@ def _is_done(write: RunWrite, state: RunState | None) -> bool:
         return False
     if write.end is None and not write.drafts:
         return False
-    is_ours = state.attempt == write.claim.attempt and state.last_seq == write.last
-    return is_ours and (write.end is None or state.status == write.end.status)
+    is_own = state.attempt == write.claim.attempt and state.last_seq == write.last
+    return is_own and (write.end is None or state.status == write.end.status)
 
 
 def _up_to_the_end(waiting: Sequence[_PendingCommit]) -> Sequence[_PendingCommit]:

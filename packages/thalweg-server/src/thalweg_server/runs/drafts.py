@@ -1,4 +1,4 @@
-"""Drafts of events on their way into a journal: checked at the door, joined where they wait."""
+"""Drafts of events on their way into a journal: validated on entry, joined while they wait."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -32,10 +32,10 @@ def joined(waiting: Iterable[Sequence[Draft]]) -> tuple[list[Draft], list[int]]:
     """Join the deltas that wait in a row.
 
     Args:
-        waiting: What was handed in at a time, in order.
+        waiting: The drafts of each append, in order.
 
     Returns:
-        The drafts to write, and for each time how many of them hold all up to its end.
+        The drafts to write, and for each append how many of them contain all drafts up to its end.
 
     Example:
         >>> a, b = Draft("d", '{"text": "a"}', "m"), Draft("d", '{"text": "b"}', "m")

@@ -14,8 +14,8 @@ AHEAD = 256
 class Emit:
     """Writes events of one claim, in order.
 
-    Emitting does not wait for the disk: what was emitted is shown when it is durable, and what
-    was not is emitted again by the next attempt, under a message of its own.
+    Emitting does not wait for the disk: an event is shown when it is durable, and the next attempt
+    emits the others again, under a message of its own.
 
     Raises (when called, and by `drain`):
         ClaimLostError: Another process performs the run.
@@ -27,7 +27,7 @@ class Emit:
         self._claim = claim
         self._waiting: list[Draft] = []
         self._in_flight = 0
-        self._stirred = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._moved = asyncio.Event()
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         """Done when nothing can be written any more, with the reason."""
@@ -36,7 +36,7 @@ class Emit:
     async def __call__(self, draft: Draft) -> None:
         """Emit an event; waits only where too much is waiting already."""
         self._waiting.append(draft)
-        self._stirred.set()
+        self._wakeup.set()
         await self._until(AHEAD)
 
     async def drain(self) -> None:
@@ -48,7 +48,7 @@ class Emit:
         return self._journal.hold(self._claim)
 
     async def close(self) -> None:
-        """Stop writing; what was not handed to the journal is let go of."""
+        """Stop writing; events not yet passed to the journal are dropped."""
         self._pump.cancel()
         await asyncio.wait([self._pump])
 
@@ -63,8 +63,8 @@ class Emit:
 
     async def _write_on(self) -> None:
         while True:
-            await self._stirred.wait()
-            self._stirred.clear()
+            await self._wakeup.wait()
+            self._wakeup.clear()
             drafts, self._waiting = self._waiting, []
             self._in_flight = len(drafts)
             try:

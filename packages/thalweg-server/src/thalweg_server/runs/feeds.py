@@ -1,4 +1,4 @@
-"""What the followers of one run in this process share: its newest events, kept in memory."""
+"""State shared by the followers of one run in this process: its newest events, in memory."""
 
 import asyncio
 from collections import deque
@@ -9,7 +9,7 @@ from thalweg_server.runs.tables import RunState
 
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
-"""Maximum characters in a feed. A follower further behind reads the journal."""
+"""Maximum characters in a feed. A follower with a greater lag reads the journal."""
 
 
 class RunFeed:
@@ -73,7 +73,7 @@ class RunFeed:
             self.wake()
 
     def take(self, state: RunState | None) -> None:
-        """Take what was looked up; `None` where the run was not there."""
+        """Apply the state read from the journal; `None` if the run was not found."""
         self.is_known = True
         if state is None:
             self.is_gone = True

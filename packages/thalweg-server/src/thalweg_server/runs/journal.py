@@ -15,7 +15,7 @@ from thalweg_server.runs.drafts import sound
 from thalweg_server.runs.feeds import RunFeed
 from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
 
-LOOK_S = 2.0
+REFRESH_S = 2.0
 """Seconds between this process's own polls, in case a notification was lost."""
 PAGE = 500
 """Events that are read at a time."""
@@ -37,23 +37,25 @@ class Journal(Tables):
         self._feeds: dict[RunKey, RunFeed] = {}
         self._awaited: dict[Claim, asyncio.Future[bool]] = {}
         self._names: dict[str, Counter[RunKey]] = {}
-        self._stirred: set[RunKey] = set()
-        self._is_all_stirred = False
-        self._stir = asyncio.Event()
-        self._looker: asyncio.Task[None] | None = None
+        self._changed_keys: set[RunKey] = set()
+        self._is_all_changed = False
+        self._wakeup = asyncio.Event()
+        self._refresher: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def _connect(self) -> None:
-        """Create missing tables, and begin to call `_heard` with changes by other processes."""
+        """Create missing tables, and call `_on_changes` with changes by other processes."""
 
     @abstractmethod
     async def _disconnect(self) -> None:
         """Stop listening and release connections."""
 
     async def __aenter__(self) -> Self:
-        """Make the tables where they are missing, and begin to listen."""
+        """Create the tables if they are missing, and begin to listen."""
         await self._connect()
-        self._looker = asyncio.create_task(self._look_on(), name="thalweg-journal-reader")
+        self._refresher = asyncio.create_task(
+            self._refresh_forever(), name="thalweg-journal-reader"
+        )
         return self
 
     async def claim(self, key: RunKey) -> Claim | None:
@@ -74,9 +76,9 @@ class Journal(Tables):
 
     async def ask_cancel(self, key: RunKey) -> bool:
         """Request cancellation of a run; return False if it has ended."""
-        is_asked = await super().ask_cancel(key)
+        is_requested = await super().ask_cancel(key)
         self._note([key])
-        return is_asked
+        return is_requested
 
     async def append(self, claim: Claim, drafts: Sequence[Draft]) -> int:
         """Write events durably, in order.
@@ -146,9 +148,9 @@ class Journal(Tables):
     async def __aexit__(self, *_: object) -> None:
         """Release all connections."""
         await self._commits.close()
-        if self._looker is not None:
-            self._looker.cancel()
-            await asyncio.wait([self._looker])
+        if self._refresher is not None:
+            self._refresher.cancel()
+            await asyncio.wait([self._refresher])
         await self._disconnect()
 
     def _written(self, write: RunWrite) -> None:
@@ -184,42 +186,42 @@ class Journal(Tables):
         if not named:
             del self._names[key.mark]
 
-    def _heard(self, marks: Sequence[str] | None) -> None:
+    def _on_changes(self, marks: Sequence[str] | None) -> None:
         """Take note of the marks of runs that changed; `None`: any may have."""
         if marks is None:
-            self._is_all_stirred = True
-            self._stir.set()
+            self._is_all_changed = True
+            self._wakeup.set()
             return
         self._note(key for one in marks for key in self._names.get(one, ()))
 
     def _note(self, keys: Iterable[RunKey]) -> None:
-        self._stirred.update(keys)
-        if self._stirred:
-            self._stir.set()
+        self._changed_keys.update(keys)
+        if self._changed_keys:
+            self._wakeup.set()
 
-    async def _look_on(self) -> None:
+    async def _refresh_forever(self) -> None:
         """Poll the runs of notifications, and from time to time all runs."""
         loop = asyncio.get_running_loop()
-        all_at = loop.time() + LOOK_S
+        all_at = loop.time() + REFRESH_S
         while True:
             try:
                 async with asyncio.timeout_at(all_at):
-                    await self._stir.wait()
+                    await self._wakeup.wait()
             except TimeoutError:
-                self._is_all_stirred = True
-            self._stir.clear()
-            keys, self._stirred = self._stirred, set()
-            if self._is_all_stirred:
+                self._is_all_changed = True
+            self._wakeup.clear()
+            keys, self._changed_keys = self._changed_keys, set()
+            if self._is_all_changed:
                 keys = {key for named in self._names.values() for key in named}
-                self._is_all_stirred = False
-                all_at = loop.time() + LOOK_S
+                self._is_all_changed = False
+                all_at = loop.time() + REFRESH_S
             try:
-                await self._look(sorted(keys, key=lambda key: key.mark))
+                await self._refresh(sorted(keys, key=lambda key: key.mark))
             except StorageError:
-                self._is_all_stirred = True
-                await asyncio.sleep(min(LOOK_S, 0.5))
+                self._is_all_changed = True
+                await asyncio.sleep(min(REFRESH_S, 0.5))
 
-    async def _look(self, keys: Sequence[RunKey]) -> None:
+    async def _refresh(self, keys: Sequence[RunKey]) -> None:
         for first in range(0, len(keys), _KEYS):
             some = [key for key in keys[first : first + _KEYS] if key.mark in self._names]
             if some:
@@ -248,7 +250,7 @@ class Journal(Tables):
                 continue  # it was looked at before the run was claimed
             if state.voids(claim):
                 done.set_result(False)
-            elif state.cancel_asked:
+            elif state.cancel_requested:
                 done.set_result(True)
 
 

@@ -53,7 +53,7 @@ class PostgresJournal(Journal):
         self._connections = RunConnections(url, MOST)
 
     async def _connect(self) -> None:
-        await self._connections.open(self._heard)
+        await self._connections.open(self._on_changes)
 
     async def _disconnect(self) -> None:
         await self._connections.close()

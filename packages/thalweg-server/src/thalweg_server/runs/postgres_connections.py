@@ -17,7 +17,7 @@ from thalweg_server.runs.postgres_statements import CHANNEL, named
 
 Values = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
-Heard = Callable[[Sequence[str] | None], None]
+ChangeHandler = Callable[[Sequence[str] | None], None]
 """Called with the marks of runs that changed; `None`: any may have."""
 _TIMEOUT_S = 10.0
 _MARKS = 500
@@ -48,15 +48,17 @@ class RunConnections:
         self._writing = asyncio.Lock()
         self._listener: asyncio.Task[None] | None = None
 
-    async def open(self, heard: Heard) -> None:
-        """Make the tables where they are missing, and begin to listen."""
+    async def open(self, on_changes: ChangeHandler) -> None:
+        """Create the tables if they are missing, and begin to listen."""
         try:
             await asyncio.to_thread(prepare, self._url, self.place, _TIMEOUT_S)
             await self._asking.open()
             await self._holding.open()
         except psycopg.Error as error:
             raise as_storage_error(self.place, error) from error
-        self._listener = asyncio.create_task(self._listen_on(heard), name="thalweg-runs-listener")
+        self._listener = asyncio.create_task(
+            self._listen_on(on_changes), name="thalweg-runs-listener"
+        )
 
     async def close(self) -> None:
         """Stop listening and close them all."""
@@ -125,14 +127,14 @@ class RunConnections:
     ) -> Sequence[Any]:
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
-            asked = [
+            cursors = [
                 await connection.execute(marked(statement[0]), statement[1])
                 for statement in statements
                 if statement is not None
             ]
             for payload in self._payloads(notified):
                 await connection.execute(_NOTIFY, (CHANNEL, payload))
-        return await asked[-1].fetchall()
+        return await cursors[-1].fetchall()
 
     def _payloads(self, notified: Sequence[RunKey]) -> list[str]:
         marks = [key.mark for key in notified]
@@ -172,17 +174,17 @@ class RunConnections:
             with suppress(psycopg.Error):
                 await writer.close()
 
-    async def _listen_on(self, heard: Heard) -> None:
+    async def _listen_on(self, on_changes: ChangeHandler) -> None:
         while True:
             with suppress(psycopg.Error, StorageError):
-                await self._listen(heard)
+                await self._listen(on_changes)
             await asyncio.sleep(_AGAIN_S)
 
-    async def _listen(self, heard: Heard) -> None:
+    async def _listen(self, on_changes: ChangeHandler) -> None:
         async with await self._connect() as connection:
             await connection.execute(f"LISTEN {CHANNEL}")
-            heard(None)  # what was sent meanwhile
+            on_changes(None)  # what was sent meanwhile
             async for notice in connection.notifies():
                 origin, *marks = notice.payload.split(" ")
                 if origin != self._origin:
-                    heard(marks)
+                    on_changes(marks)

@@ -25,7 +25,7 @@ from thalweg_server.runs.base import Claim, Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
-LOOK_S = 1.0
+RECOVERY_S = 1.0
 """How often a process looks for runs of dead ones; others may look just then, so it varies."""
 MOST_TAKEN = 50
 """Runs that one process takes over at a time, so that others get some."""
@@ -34,7 +34,7 @@ MOST_ATTEMPTS = 5
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
-"""How long a process that stops waits for runs to be created, and for what they emitted."""
+"""Seconds that a process that stops waits for runs to be created, and for emitted events."""
 _PAUSE_S = 1.0
 """Before a run is taken up again whose database failed."""
 _FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
@@ -52,7 +52,7 @@ class RunOutcome:
     status: Literal["completed", "interrupted", "failed", "cancelled"]
     data: str
     error: str | None = None
-    """A problem, where it failed."""
+    """A problem, if it failed."""
 
     @classmethod
     def failed(cls, problem: Problem) -> "RunOutcome":
@@ -102,7 +102,7 @@ class ProcessRuns:
         self._starting: set[asyncio.Task[RunRecord]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
-        self._looker: asyncio.Task[None] | None = None
+        self._recovery: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         """Begin to perform runs, and to take over those of processes that die.
@@ -111,14 +111,14 @@ class ProcessRuns:
             StorageError: The medium of the presence failed.
         """
         self.name = await self._presence.enter()
-        self._looker = asyncio.create_task(self._look_on(), name="thalweg-runs-takeover")
+        self._recovery = asyncio.create_task(self._recover_forever(), name="thalweg-runs-takeover")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Stop performing: runs under way are cancelled here, and others take them over."""
-        if self._looker is not None:
-            self._looker.cancel()
-            await asyncio.wait([self._looker])
+        if self._recovery is not None:
+            self._recovery.cancel()
+            await asyncio.wait([self._recovery])
         if self._starting:
             await asyncio.wait(self._starting, timeout=_LEAVE_S)
         while tasks := list(self._tasks):
@@ -148,12 +148,12 @@ class ProcessRuns:
     async def start(
         self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
     ) -> RunRecord:
-        """Start a run; the same again is the same run.
+        """Start a run; repeating the call returns the same run.
 
         Args:
-            key: Its id is the caller's to choose.
-            request: What is asked, a JSON object.
-            if_busy: What to do with a run of the thread that has not ended.
+            key: Its id is chosen by the caller.
+            request: The request, a JSON object.
+            if_busy: The action for a run of the thread that has not ended.
 
         Raises:
             BusyError: Another run of the thread has not ended.
@@ -174,7 +174,7 @@ class ProcessRuns:
         return await self._start(key, request)
 
     async def cancel(self, key: RunKey) -> bool:
-        """Ask for the end of a run, wherever it is performed; False where it has ended."""
+        """Request the end of a run, in any process that performs it; False if it has ended."""
         return await self._journal.ask_cancel(key)
 
     async def join(self, key: RunKey) -> RunRecord:
@@ -199,13 +199,13 @@ class ProcessRuns:
         starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
-        starting.add_done_callback(_heard)
+        starting.add_done_callback(_retrieve_error)
         return await asyncio.shield(starting)
 
     async def _started(self, key: RunKey, request: str) -> RunRecord:
         """Create a run and begin to perform it.
 
-        The row names this process from the beginning: where it dies, others take the run over.
+        The row names this process from the beginning: if it dies, others take the run over.
         """
         try:
             run = await self._journal.create(key, request, worker=self.name)
@@ -226,7 +226,7 @@ class ProcessRuns:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self, key: RunKey, run: RunRecord | None = None) -> None:
-        """Perform a run that this process is to perform, again where a database fails."""
+        """Perform a run of this process; retry if a database fails."""
         while True:
             try:
                 run = run or await self._journal.get(key)
@@ -239,13 +239,13 @@ class ProcessRuns:
             else:
                 return
 
-    async def _look_on(self) -> None:
+    async def _recover_forever(self) -> None:
         while True:
             try:
                 await self.recover()
             except StorageError as error:
                 _log.warning("cannot look for runs of crashed processes: %s", error)
-            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
+            await asyncio.sleep(RECOVERY_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
 
     async def _alone(self, key: RunKey) -> None:
         """Perform a run when this process performs it no longer under another claim."""
@@ -266,7 +266,7 @@ class ProcessRuns:
         if claim is None:
             return
         try:
-            attempts = claim.attempt - claim.run.handed
+            attempts = claim.attempt - claim.run.releases
             if attempts > self._most_attempts:
                 await self._end(claim, _poison(attempts - 1))
             else:
@@ -305,11 +305,11 @@ class ProcessRuns:
         if emit.failed.done():
             raise emit.failed.result()
         if not performing.done() or performing.cancelled():
-            is_asked = not watching.cancelled() and watching.result()
-            if watching.done() and not watching.cancelled() and not is_asked:
+            is_requested = not watching.cancelled() and watching.result()
+            if watching.done() and not watching.cancelled() and not is_requested:
                 raise ClaimLostError(claim.key.run, claim.attempt)
             return RunOutcome("cancelled", RunCancelled().model_dump_json())
-        return _told(run, performing)
+        return _outcome_of(run, performing)
 
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
@@ -324,13 +324,13 @@ class ProcessRuns:
             await self._journal.release(claim)
 
 
-def _heard(done: asyncio.Task[RunRecord]) -> None:
+def _retrieve_error(done: asyncio.Task[RunRecord]) -> None:
     """Retrieve an error whose waiter may no longer exist."""
     if not done.cancelled():
         done.exception()
 
 
-def _told(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
+def _outcome_of(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:
     error = performing.exception()
     if error is None:
         return performing.result()

@@ -33,8 +33,8 @@ PAGE_BYTES = 4096
 class SqliteJournal(Journal):
     """A journal in one file: one thread writes, another reads, each on its own connection.
 
-    A third brings what was written to its place, from the log of writes: events of many runs lie
-    far apart, and a commit that did it by the way would hold up all streams.
+    A third checkpoints the write-ahead log: events of many runs are on pages far apart, and a
+    commit that also did the checkpoint would delay all streams.
     """
 
     now = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
@@ -128,7 +128,7 @@ class SqliteJournal(Journal):
             except StorageError:
                 continue
             if found != seen:
-                self._heard(None)
+                self._on_changes(None)
             seen = found
 
     async def _tidy(self) -> None:
@@ -224,11 +224,11 @@ def _write(rows: SqliteRows, writes: Sequence[RunWrite]) -> Sequence[bool]:
 
 
 def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[RunKey, RunState]:
-    asked = json.dumps(keys)
-    found = json.loads(database.execute(STATES, (asked,)).fetchone()[0])
+    encoded = json.dumps(keys)
+    found = json.loads(database.execute(STATES, (encoded,)).fetchone()[0])
     return {
-        keys[number]: RunState(status, attempt, last_seq, bool(cancel_asked))
-        for number, status, attempt, last_seq, cancel_asked in found
+        keys[number]: RunState(status, attempt, last_seq, bool(cancel_requested))
+        for number, status, attempt, last_seq, cancel_requested in found
     }
 
 

@@ -1,4 +1,4 @@
-"""What is asked of many runs at a time in SQLite: lists come as JSON, and go as JSON."""
+"""Statements about many runs at once in SQLite: lists are passed and returned as JSON."""
 
 GOOD = """
     SELECT json_group_array(given.key) FROM json_each(?) AS given CROSS JOIN runs

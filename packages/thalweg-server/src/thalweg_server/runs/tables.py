@@ -1,4 +1,4 @@
-"""The tables of runs and of their events: what is asked of either database, and how."""
+"""The tables of runs and of their events, with the statements for either database."""
 
 import json
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunWrite:
-    """What is to be written of one run, if a claim is good."""
+    """The pending writes of one run, applied if a claim is valid."""
 
     claim: Claim
     after: int
@@ -44,7 +44,7 @@ class RunState:
     status: Status
     attempt: int
     last_seq: int
-    cancel_asked: bool
+    cancel_requested: bool
 
     @property
     def has_ended(self) -> bool:
@@ -101,8 +101,8 @@ class Tables(ABC):
         """Store a new run.
 
         Args:
-            key: Its id is the caller's to choose.
-            request: What was asked, a JSON object.
+            key: Its id is chosen by the caller.
+            request: The request, a JSON object.
             worker: See `RunRecord.worker`.
 
         Raises:
@@ -234,7 +234,7 @@ _COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
     " attempt, handed, last_seq, cancel_asked, work"
 )
-"""What a run is read from, in the order of the fields of `RunRecord`."""
+"""Columns from which a run is read, in the order of the fields of `RunRecord`."""
 _KEY = "owner = ? AND thread = ? AND run = ?"
 _IS_ACTIVE = "status IN ('queued', 'running')"
 _EXISTS = "SELECT 1 FROM runs WHERE owner = ? AND run = ?"

@@ -38,11 +38,11 @@ def is_private(path: Path) -> bool:
 def checked(root: Node) -> tuple[Settings | None, tuple[SettingsError, ...]]:
     """Validate a file in shape.
 
-    Pydantic validates what contradicts what only where each value is valid by itself. So what is
-    wrong is removed, and the rest is validated again.
+    Pydantic checks for contradictions only if each value is valid by itself. So invalid values
+    are removed, and the rest is validated again.
 
     Returns:
-        The settings without what is wrong, `None` where too much is; and the errors.
+        The settings without invalid values, `None` if too many are invalid; and the errors.
     """
     root = _with_hidden_options(root)
     problems: dict[str, SettingsError] = {}
@@ -94,16 +94,16 @@ class _Fault:
 
     error: SettingsError
     remove: Path
-    """What to remove before the rest is validated again; empty where nothing can be."""
+    """Path to remove before the rest is validated again; empty if there is none."""
     is_silent: bool
     """Whether it is not reported: the value is `null` or a variable that is not set."""
 
 
 def _fault(root: Node, details: ErrorDetails) -> _Fault:
-    said = details.get("ctx", {})
+    context = details.get("ctx", {})
     section, above = _innermost(root, details["loc"])
     is_missing = details["type"] == "missing"
-    below: Path = details["loc"][-1:] if is_missing else said.get("key", ())
+    below: Path = details["loc"][-1:] if is_missing else context.get("key", ())
     node, path = _innermost(section, below)
     absent = tuple(map(str, below[len(path) :]))
     path = (*above, *path)
@@ -111,17 +111,17 @@ def _fault(root: Node, details: ErrorDetails) -> _Fault:
     is_hidden = is_private((*path, *absent))
     shown = repr(node.written) if node.variables else "what is written" if is_hidden else None
     worded = in_words("", {**details, "loc": ()}, shown=shown)
-    problem, mend = worded.problem, worded.mend
+    problem, fix = worded.problem, worded.fix
     if is_hidden and details["type"] == "string_type":
-        problem, mend = "it is no text", "put it in quotes"
+        problem, fix = "it is no text", "put it in quotes"
     if node.variables and isinstance(node.value, str):
         problem = problem.replace(node.value, node.written)
-    other = section.find(said.get("against", ())) if said.get("against") else None
+    other = section.find(context.get("against", ())) if context.get("against") else None
     if other is not None:
         problem += f" ({other.place.key} is in line {other.place.line})"
     return _Fault(
-        place.error(problem, mend),
-        (*above, *said["against"]) if other is not None and absent else path,
+        place.error(problem, fix),
+        (*above, *context["against"]) if other is not None and absent else path,
         is_silent=(node.value is None and not absent) or bool(node.unset),
     )
 

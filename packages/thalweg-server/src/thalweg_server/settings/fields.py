@@ -23,12 +23,12 @@ class Field:
     name: str
     default: object
     """Its value when it is not set."""
-    told: str
+    description: str
     """Its docstring, in Markdown."""
     is_needed: bool
     """Whether there is no default."""
     choices: tuple[str, ...]
-    """Its values, or those of its items, where they are few words."""
+    """Its values, or those of its items, if they are few words."""
     section: type[SettingsSection] | None
     """The section that it is, or that its parts are."""
     holds: Holds
@@ -37,13 +37,13 @@ class Field:
 
 def described(section: type[SettingsSection]) -> tuple[Field, ...]:
     """Return the settings of a section, in their order."""
-    told = _docstrings(section)
+    docstrings = _docstrings(section)
     fields = []
     for name, info in section.model_fields.items():
         parts = list(_parts(info.annotation))
         inner, holds = next(((kind, n) for kind, n in parts if _is_section(kind)), _NO_SECTION)
         needed = info.is_required()
-        words = told.get(name) or (about(inner) if inner else "")
+        words = docstrings.get(name) or (about(inner) if inner else "")
         default = None if needed else info.get_default(call_default_factory=True)
         choices = () if inner else tuple(word for word, _ in parts if isinstance(word, str))
         fields.append(Field(name, default, words, needed, choices, inner, holds))
@@ -58,7 +58,7 @@ def about(section: type[SettingsSection]) -> str:
 @lru_cache(maxsize=64)
 def _docstrings(section: type[SettingsSection]) -> Mapping[str, str]:
     """Read the strings below fields out of the source; nothing else keeps them."""
-    told: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for kind in reversed(section.__mro__):
         if not issubclass(kind, SettingsSection):
             continue
@@ -70,8 +70,8 @@ def _docstrings(section: type[SettingsSection]) -> Mapping[str, str]:
                     ast.AnnAssign(target=ast.Name(id=name)),
                     ast.Expr(value=ast.Constant(value=str() as text)),
                 ):
-                    told[name] = _as_yaml(" ".join(text.split()))
-    return told
+                    docstrings[name] = _as_yaml(" ".join(text.split()))
+    return docstrings
 
 
 def _as_yaml(text: str) -> str:

@@ -109,7 +109,7 @@ def one_edit_apart(one: str, other: str) -> bool:
 
 
 def nearly(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a mistyped one is: one edit away, or in camel case.
+    """Return the valid name for a mistyped one: one edit away, or in camel case.
 
     Example:
         >>> nearly("widnow", ["window"]), nearly("maxOutput", ["max_output"]), nearly("n", ["m_n"])

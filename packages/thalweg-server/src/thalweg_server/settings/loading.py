@@ -16,7 +16,7 @@ from thalweg_server.settings.variables import fill
 from thalweg_server.settings.whole import Settings
 
 USUAL = "config.yaml"
-"""The file that is read when none is named, where it is in the working folder."""
+"""The file that is read when none is named, if it is in the working folder."""
 VARIABLE = "THALWEG_CONFIG"
 """The variable that names another one."""
 HOME = "THALWEG_HOME"
@@ -28,13 +28,13 @@ class SettingsReport:
     """The settings of a file, with its errors and notices."""
 
     file: str
-    """The file, as it was named; empty where there is none."""
+    """The file, as it was named; empty if there is none."""
     settings: Settings | None
-    """Its settings without what is wrong; `None` where too much is."""
+    """Its settings without invalid values; `None` if too many are invalid."""
     problems: tuple[SettingsError, ...]
-    """What is wrong, in the order of the lines."""
+    """The errors, in the order of the lines."""
     notices: tuple[SettingNotice, ...]
-    """What has no effect, what is taken as something else, what looks odd."""
+    """Settings that have no effect, are taken as another one, or look like a mistake."""
     root: Node
     """Its values with their positions."""
 
@@ -56,11 +56,11 @@ def load_settings(
 
     Args:
         path: The file. By default the one that THALWEG_CONFIG names, or `config.yaml` in
-            the working folder; where there is none, every setting has its default.
+            the working folder; if there is none, every setting has its default.
         environ: Variables; those of this process by default.
 
     Raises:
-        SettingsError: The file is not there or cannot be used; everything that is wrong with it.
+        SettingsError: The file is missing or cannot be used; it names every error of the file.
 
     Example:
         >>> load_settings(environ={"THALWEG_CONFIG": "nowhere.yaml"})
@@ -91,7 +91,7 @@ def examine(
 
 
 def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
-    """Return the file that is read; empty where there is none."""
+    """Return the file that is read; empty if there is none."""
     named = fspath(path) if path is not None else environ.get(VARIABLE, "")
     return named or (USUAL if Path(USUAL).exists() else "")
 
@@ -118,7 +118,7 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Settings
 
 
 def _at_home(root: Node, environ: Mapping[str, str]) -> Node:
-    """Add the home of the environment where the file names none."""
+    """Add the home of the environment if the file names none."""
     home = environ.get(HOME)
     storage = root.keys.get("storage")
     if not home or (storage and ("home" in storage.keys or not isinstance(storage.value, Mapping))):
@@ -138,7 +138,7 @@ def _unreadable(
         why = (error.strerror or str(error)).lower()
         return SettingsError(file, 0, "", f"it cannot be read: {why}", "name another file")
     if path is None and environ.get(VARIABLE):
-        problem, mend = f"{VARIABLE} names a file that is not there", "mend or unset the variable"
-        return SettingsError(file, 0, "", problem, mend)
-    mend = "name another file, or write one: thalweg config init"
-    return SettingsError(file, 0, "", "the file does not exist", mend)
+        problem, fix = f"{VARIABLE} names a file that is not there", "mend or unset the variable"
+        return SettingsError(file, 0, "", problem, fix)
+    fix = "name another file, or write one: thalweg config init"
+    return SettingsError(file, 0, "", "the file does not exist", fix)

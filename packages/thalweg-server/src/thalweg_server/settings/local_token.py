@@ -21,7 +21,7 @@ _TOKEN: Final = re.compile(r"[!-~]{16,200}")
 
 @dataclass(frozen=True, slots=True)
 class LocalToken:
-    """A token, and where it is kept."""
+    """A token, and the path of its file."""
 
     value: str
     path: Path
@@ -30,7 +30,7 @@ class LocalToken:
 
 
 def ensure_token(home: Path) -> LocalToken:
-    """Return the token of a data folder; one is made where there is none.
+    """Return the token of a data folder; one is created if there is none.
 
     Raises:
         ConfigError: Other users can read the file, or it is no token.
@@ -44,24 +44,24 @@ def ensure_token(home: Path) -> LocalToken:
         (True, False, True)
     """
     path = home / TOKEN_FILE
-    beside = path.with_name(f".{TOKEN_FILE}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{TOKEN_FILE}.{secrets.token_hex(4)}")
     made = secrets.token_urlsafe(32)
     if not path.exists():
         try:
-            with open(beside, "w", encoding="ascii", opener=open_private) as file:
+            with open(temporary, "w", encoding="ascii", opener=open_private) as file:
                 file.write(f"{made}\n")
-            os.link(beside, path)  # whole or not at all, and one of two that start at once
+            os.link(temporary, path)  # whole or not at all, and one of two that start at once
         except FileExistsError:
             pass
         else:
             return LocalToken(made, path, is_new=True)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     return LocalToken(_read(path), path, is_new=False)
 
 
 def find_token(home: Path) -> str | None:
-    """Return the token of a data folder; `None` where there is none.
+    """Return the token of a data folder; `None` if there is none.
 
     Raises:
         ConfigError: Other users can read the file, or it is no token.
@@ -72,8 +72,8 @@ def find_token(home: Path) -> str | None:
 
 def _read(path: Path) -> str:
     if is_open_to_others(path):
-        mend = "delete it: the next start of the gateway makes another one"
-        raise ConfigError(str(path), "other users of this machine can read the token", mend)
+        fix = "delete it: the next start of the gateway makes another one"
+        raise ConfigError(str(path), "other users of this machine can read the token", fix)
     token = path.read_text("ascii", errors="replace").strip()
     if not _TOKEN.fullmatch(token):
         raise ConfigError(str(path), "it has no token", "delete it, and start the gateway again")

@@ -17,7 +17,7 @@ class NodePosition:
 
     file: str
     line: int
-    """From 1; of the key, where the value has one."""
+    """From 1; of the key, if the value has one."""
     key: str
     """The path as the file has it: `models[0].window`. Empty for the whole file."""
 
@@ -25,9 +25,9 @@ class NodePosition:
         """Return the path of a part of the value."""
         return dotted((step,), self.key)
 
-    def error(self, problem: str, mend: str) -> SettingsError:
+    def error(self, problem: str, fix: str) -> SettingsError:
         """Return the error of a value at this position."""
-        return SettingsError(self.file, self.line, self.key, problem, mend)
+        return SettingsError(self.file, self.line, self.key, problem, fix)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else "environment"
@@ -49,7 +49,7 @@ class Node:
     value: "Mapping[str, Node] | tuple[Node, ...] | object"
     place: NodePosition
     written: str = ""
-    """The text as the file has it, where it refers to variables."""
+    """The text as in the file, if it refers to variables."""
     variables: tuple[str, ...] = ()
     """The variables that were substituted."""
     unset: tuple[str, ...] = ()

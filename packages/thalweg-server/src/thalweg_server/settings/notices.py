@@ -1,4 +1,4 @@
-"""What a user may not expect of a file that can be used."""
+"""Effects of a valid file that a user may not expect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ class SettingNotice:
     """A setting that does nothing, is read as another one, or looks like a mistake."""
 
     place: NodePosition
-    told: str
+    message: str
     kind: Literal["no effect", "taken as", "warning"]
 
 
 def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
-    """Yield a notice for each valid setting that is perhaps not what was meant.
+    """Yield a notice for each valid setting that may be a mistake.
 
     Args:
         root: A file in shape.
-        settings: Its settings; `None` where too much of it is wrong.
+        settings: Its settings; `None` if too many values are invalid.
     """
     if settings is None:
         return
@@ -30,14 +30,14 @@ def doubts(root: Node, settings: Settings | None) -> Iterator[SettingNotice]:
     for tool in tools.items if (tools := root.keys.get("tools")) else ():
         group = tool.keys.get("group")
         if groups and group is not None and group.value and group.value not in groups:
-            told = f"there is no group {group.value!r} in tool_groups ({', '.join(groups)})"
-            yield SettingNotice(group.place, told, "warning")
+            message = f"there is no group {group.value!r} in tool_groups ({', '.join(groups)})"
+            yield SettingNotice(group.place, message, "warning")
     yield from _without_effect(root, settings)
     oidc = settings.gateway.oidc
     prefix = root.find(("gateway", "oidc", "owner_prefix"))
     if oidc is not None and prefix is not None and not oidc.owner_prefix and settings.gateway.keys:
-        told = "a token whose claim equals the owner of a key has the rights of that key"
-        yield SettingNotice(prefix.place, told, "warning")
+        message = "a token whose claim equals the owner of a key has the rights of that key"
+        yield SettingNotice(prefix.place, message, "warning")
     yield from _literal_keys(root)
 
 
@@ -51,8 +51,8 @@ def _literal_keys(root: Node) -> Iterator[SettingNotice]:
             if found is None or "base_url" in part.keys:
                 continue
             if isinstance(found.value, str) and not found.variables:
-                told = "everyone who can read the file has this key; use a variable"
-                yield SettingNotice(found.place, f"{told}, such as $MY_KEY", "warning")
+                message = "everyone who can read the file has this key; use a variable"
+                yield SettingNotice(found.place, f"{message}, such as $MY_KEY", "warning")
 
 
 def _without_effect(root: Node, settings: Settings) -> Iterator[SettingNotice]:

@@ -12,7 +12,7 @@ from thalweg_server.settings.fixed import is_secret, nearly
 from thalweg_server.settings.nodes import UnsetVariable
 
 MASK = "********"
-"""What is shown of a secret."""
+"""Text shown in place of a secret."""
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
@@ -33,8 +33,8 @@ _LONGEST_OWNER = 255
 
 def _validate_owner(owner: str) -> str:
     if not is_owner(owner):
-        mend = f"write {_LONGEST_OWNER} characters at most, all of them printable"
-        refuse(f"no owner can be named {owner[:40]!a}", mend)
+        fix = f"write {_LONGEST_OWNER} characters at most, all of them printable"
+        refuse(f"no owner can be named {owner[:40]!a}", fix)
     return owner
 
 
@@ -81,7 +81,7 @@ class Deferred(SettingsSection):
 class Open(Deferred):
     """A section that accepts unknown keys: they become its `options`."""
 
-    THEIRS: ClassVar[frozenset[str]] = frozenset()
+    KNOWN_KEYS: ClassVar[frozenset[str]] = frozenset()
     """Other keys that are valid although they look like a typing mistake."""
 
     @model_validator(mode="before")
@@ -92,7 +92,7 @@ class Open(Deferred):
         known = {name: value for name, value in given.items() if name in cls.model_fields}
         others = {str(name): value for name, value in given.items() if name not in cls.model_fields}
         for name in others:
-            meant = None if name in cls.THEIRS else nearly(name, cls.model_fields)
+            meant = None if name in cls.KNOWN_KEYS else nearly(name, cls.model_fields)
             if meant:
                 refuse(f"there is no setting {name!r}", f"did you mean {meant!r}?", key=name)
         listed = known.get("options") or {}
@@ -170,11 +170,11 @@ Distinct = Annotated[tuple[N, ...], AfterValidator(_have_distinct_names)]
 """Parts of which no two have the same name."""
 
 
-def refuse_repeated(values: Sequence[object], key: str, mend: str) -> None:
+def refuse_repeated(values: Sequence[object], key: str, fix: str) -> None:
     """Raise the error of the first value that the `key` of an earlier part has as well."""
     for index, value in enumerate(values):
         first = values.index(value)
         if first != index:
             shown = f" {value!r}" if isinstance(value, str) else ""
             problem = f"the {key}{shown} is used twice"
-            refuse(problem, mend, key=(index, key), against=(first, key))
+            refuse(problem, fix, key=(index, key), against=(first, key))

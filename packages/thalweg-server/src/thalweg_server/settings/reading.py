@@ -108,8 +108,8 @@ class _NodeConverter:
                     return given.value
                 return value
         # The tag itself is not quoted: it may be a password that begins with `!`.
-        mend = "remove it, or quote a text that begins with !"
-        self._report(place, "tags are not supported", mend)
+        fix = "remove it, or quote a text that begins with !"
+        self._report(place, "tags are not supported", fix)
         return None
 
     def _mapping(self, given: Any, place: NodePosition) -> dict[str, Node]:  # noqa: ANN401
@@ -123,9 +123,9 @@ class _NodeConverter:
             elif key.id != "scalar":
                 self._report(at, "a key is not text", "write keys as plain words")
             elif first := own.get(key.value):
-                mend = f"keep one of them; the first is in line {first.place.line}"
+                fix = f"keep one of them; the first is in line {first.place.line}"
                 at = replace(at, key=first.place.key)
-                self._report(at, f"{key.value!r} is repeated", mend)
+                self._report(at, f"{key.value!r} is repeated", fix)
             else:
                 own[key.value] = self.node(value, replace(at, key=place.below(key.value)))
         return {**{name: node for name, node in merged.items() if name not in own}, **own}
@@ -141,8 +141,8 @@ class _NodeConverter:
         self._report(at, "`<<` requires a mapping", "use an anchor of a mapping")
         return ()
 
-    def _report(self, place: NodePosition, problem: str, mend: str) -> None:
-        self.problems.append(place.error(problem, mend))
+    def _report(self, place: NodePosition, problem: str, fix: str) -> None:
+        self.problems.append(place.error(problem, fix))
 
 
 def _line(given: Any) -> int:  # noqa: ANN401
@@ -154,12 +154,12 @@ def _in_words(error: Exception, top: NodePosition) -> SettingsError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     context = getattr(error, "context", None)
-    said = f"{context}: {found}" if context else str(found)
+    problem = f"{context}: {found}" if context else str(found)
     # What looks like a name may be the beginning of a password.
-    said = re.sub(r"(alias|anchor|tag|tag handle) ('[^']*'|\"[^\"]*\")", r"\1", said)
+    problem = re.sub(r"(alias|anchor|tag|tag handle) ('[^']*'|\"[^\"]*\")", r"\1", problem)
     remedies = read_table(__package__, "yaml_errors.toml")
-    mend = next((remedies[sign] for sign in remedies if sign in said), _USUAL_REMEDY)
+    fix = next((remedies[sign] for sign in remedies if sign in problem), _USUAL_REMEDY)
     if mark is None:
-        return top.error(f"it is not YAML: {said}", mend)
+        return top.error(f"it is not YAML: {problem}", fix)
     where = f"line {mark.line + 1}, column {mark.column + 1}"
-    return replace(top, line=mark.line + 1).error(f"it is not YAML, {where}: {said}", mend)
+    return replace(top, line=mark.line + 1).error(f"it is not YAML, {where}: {problem}", fix)

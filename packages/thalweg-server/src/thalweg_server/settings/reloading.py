@@ -22,7 +22,7 @@ class _Seen:
     """A file as it was when it was last looked at."""
 
     stat: tuple[int, int, int] | None
-    """Time of change, size, inode; `None` where it was not there."""
+    """Time of change, size, inode; `None` if it was missing."""
     is_settled: bool
     """Whether it had not changed for a while: then the next change has another time."""
     text: bytes | None = None
@@ -56,7 +56,7 @@ class SettingsFile:
         self._lock = Lock()
         self._file = ""
         self._seen = _Seen(None, is_settled=False)
-        report = self._look() or examine(path, environ=self._environ)
+        report = self._read_if_changed() or examine(path, environ=self._environ)
         self._current = report.unless_wrong()
         self._problem: SettingsError | None = None
         self._waiting: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class SettingsFile:
 
     @property
     def problem(self) -> SettingsError | None:
-        """Why the file as it is now has no effect; `None` where it has."""
+        """The reason why the current file has no effect; `None` if it has."""
         return self._problem
 
     @property
@@ -80,10 +80,10 @@ class SettingsFile:
         """Read the file again if it changed.
 
         Returns:
-            The settings that hold from now on; `None` where none are new.
+            The settings in effect from now on; `None` if none are new.
         """
         with self._lock:
-            report = self._look()
+            report = self._read_if_changed()
             if report is None:
                 return None
             try:
@@ -97,7 +97,7 @@ class SettingsFile:
             self._current = new
             return new
 
-    def _look(self) -> SettingsReport | None:
+    def _read_if_changed(self) -> SettingsReport | None:
         """Read the file, unless it is as it was before.
 
         A file that was found once is the one: without it, the defaults do not come back.
@@ -127,17 +127,18 @@ def _stat(file: str) -> tuple[int, int, int] | None:
 
 
 def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
-    """Keep what a running process cannot change, and return what of it was changed.
+    """Keep settings that a running process cannot change; also return the names of changed ones.
 
     Raises:
-        SettingsError: With what is kept, the new settings would let anybody in.
+        SettingsError: With the kept settings, the new ones would allow access without a key.
+
     """
     listening = {"host": old.gateway.host, "port": old.gateway.port}
     gateway = new.gateway.model_copy(update=listening)
     if gateway.is_open and not is_loopback(gateway.host):
         problem = f"this process listens on {gateway.host} until it ends; without a key or oidc"
-        mend = "add gateway.keys or gateway.oidc, or restart it"
-        raise SettingsError(file, 0, "gateway.host", f"{problem} everyone would have access", mend)
+        fix = "add gateway.keys or gateway.oidc, or restart it"
+        raise SettingsError(file, 0, "gateway.host", f"{problem} everyone would have access", fix)
     pairs = (
         ("storage", old.storage, new.storage),
         ("gateway.host", old.gateway.host, new.gateway.host),

@@ -48,7 +48,7 @@ def deerflow() -> DeerFlow:
 
 @dataclass(slots=True)
 class FileShaper:
-    """A file while it is brought into shape, and what was found on the way."""
+    """A file while it is brought into shape, with its errors and notices."""
 
     root: Node
     is_deerflows: bool
@@ -57,7 +57,7 @@ class FileShaper:
     problems: list[SettingsError] = field(default_factory=list)
 
     def take(self, *path: str) -> Node | None:
-        """Remove and return a value; `None` where it is absent or null."""
+        """Remove and return a value; `None` if it is absent or null."""
         node = self.root.find(path)
         if node is None:
             return None
@@ -65,7 +65,7 @@ class FileShaper:
         return None if node.value is None else node
 
     def put(self, node: Node, *path: str) -> None:
-        """Add a value; an error where there is one already."""
+        """Add a value; report an error if there is one already."""
         other = self.root.find(path)
         section = self.root.find(path[:-1])
         if other is not None and other.value is not None:
@@ -82,8 +82,8 @@ class FileShaper:
 
     def idle(self, node: Node, why: str = "") -> None:
         """Report a key that has no effect."""
-        told = f"has no effect here{why and f': {why}'}"
-        self.notices.append(SettingNotice(node.place, told, "no effect"))
+        message = f"has no effect here{why and f': {why}'}"
+        self.notices.append(SettingNotice(node.place, message, "no effect"))
 
     def taken_as(self, node: Node, what: str) -> None:
         """Report a key that is read as another one."""
@@ -107,11 +107,11 @@ class FileShaper:
 
 def shaped(root: Node) -> FileShaper:
     """Bring a file into shape."""
-    theirs = deerflow()
-    known = {*Settings.model_fields, *theirs.absent, *theirs.moved_from}
+    foreign = deerflow()
+    known = {*Settings.model_fields, *foreign.absent, *foreign.moved_from}
     known |= {*_CHANGES, *_ALSO_AT_THE_TOP}
     empty = [key for key, node in root.keys.items() if node.value is None and key in known]
-    is_deerflows = not theirs.absent.keys().isdisjoint(root.keys)
+    is_deerflows = not foreign.absent.keys().isdisjoint(root.keys)
     shaping = FileShaper(root.lacking(*empty), is_deerflows)
     for key in _ALSO_AT_THE_TOP:
         if (node := shaping.take(key)) is not None:
@@ -119,27 +119,27 @@ def shaped(root: Node) -> FileShaper:
     for section, change in _CHANGES.items():
         if section in shaping.root.keys:
             change(shaping)
-    for old, new in theirs.moved.items():
+    for old, new in foreign.moved.items():
         if (node := shaping.take(*old.split("."))) is not None:
             shaping.put(node, *new.split("."))
             shaping.taken_as(node, new)
-    _drop_foreign(shaping, theirs, known)
+    _drop_foreign(shaping, foreign, known)
     return shaping
 
 
-def _drop_foreign(shaping: FileShaper, theirs: DeerFlow, known: Collection[str]) -> None:
+def _drop_foreign(shaping: FileShaper, foreign: DeerFlow, known: Collection[str]) -> None:
     """Remove what only DeerFlow has, with a notice for each key or section."""
-    for section in (*theirs.shared, *theirs.moved_from):
+    for section in (*foreign.shared, *foreign.moved_from):
         node = shaping.root.keys.get(section, Node({}, shaping.root.place))
         for key in shaping.foreign_keys(node, _fields_of(section)):
             shaping.root = shaping.root.put((section, key), None)
-            shaping.idle(node.keys[key], theirs.why_idle(f"{section}.{key}"))
-    shaping.root = shaping.root.lacking(*theirs.moved_from)
+            shaping.idle(node.keys[key], foreign.why_idle(f"{section}.{key}"))
+    shaping.root = shaping.root.lacking(*foreign.moved_from)
     for key, node in shaping.root.keys.items():
         is_strange = key not in known and not nearly(key, Settings.model_fields)
-        if key in theirs.absent or (shaping.is_deerflows and is_strange):
+        if key in foreign.absent or (shaping.is_deerflows and is_strange):
             shaping.root = shaping.root.lacking(key)
-            shaping.idle(node, theirs.absent.get(key, ""))
+            shaping.idle(node, foreign.absent.get(key, ""))
 
 
 def _fields_of(section: str) -> Collection[str]:
@@ -166,8 +166,8 @@ def _database(shaping: FileShaper) -> None:
     if backend is None:
         return
     if backend.value == "memory":
-        told = "everything is stored in a file in storage.home"
-        shaping.idle(backend, told)
+        why = "everything is stored in a file in storage.home"
+        shaping.idle(backend, why)
     unused = {"sqlite": "postgres_url", "postgres": "sqlite_dir"}.get(str(backend.value))
     left = shaping.take("database", unused) if unused else None
     if left is not None:
@@ -252,8 +252,8 @@ def _model(shaping: FileShaper, node: Node) -> Node:
     for old, new in (("context_window", "window"), ("max_tokens", "max_output")):
         if old in keys and new in keys:
             if keys[old].value != keys[new].value:
-                told = f"it is {keys[old].value} and {new} in line {keys[new].place.line} is"
-                problem = f"{told} {keys[new].value}"
+                conflict = f"it is {keys[old].value} and {new} in line {keys[new].place.line} is"
+                problem = f"{conflict} {keys[new].value}"
                 shaping.problems.append(keys[old].place.error(problem, "remove one of the two"))
         elif old in keys:
             node = node.put((new,), keys[old])
@@ -277,27 +277,30 @@ def _prices(shaping: FileShaper, model: Node, prices: Node) -> None:
     if named is None or base is None or not isinstance(base.value, int | float) or base.value <= 0:
         shaping.idle(prices, "it has no input_per_million above 0")
         return
-    told: dict[str, Node] = {}
-    for ours, theirs in (("output", "output_per_million"), ("read", "input_cache_hit_per_million")):
-        figure = prices.keys.get(theirs)
+    tariff: dict[str, Node] = {}
+    for target, source in (
+        ("output", "output_per_million"),
+        ("read", "input_cache_hit_per_million"),
+    ):
+        figure = prices.keys.get(source)
         if figure is not None and isinstance(figure.value, int | float):
-            told[ours] = replace(figure, value=figure.value / base.value)
+            tariff[target] = replace(figure, value=figure.value / base.value)
     currency = prices.keys.get("currency")
     if currency is None or currency.value == "USD":
-        told["base"] = base
+        tariff["base"] = base
     path: Path = ("summarization", "pricing", "models", str(named.value))
     other = shaping.root.find(path)
     if other is not None:
         shaping.contradict(prices, other)
         return
-    shaping.root = shaping.root.put(path, Node(told, prices.place))
+    shaping.root = shaping.root.put(path, Node(tariff, prices.place))
     shaping.taken_as(prices, f"pricing.models[{named.value!r}]")
 
 
 def _tools(shaping: FileShaper) -> None:
     tools = shaping.root.keys["tools"]
-    theirs = [node for node in tools.items if deerflow().owns(node.keys.get("use"))]
-    for node in theirs:
+    foreign = [node for node in tools.items if deerflow().owns(node.keys.get("use"))]
+    for node in foreign:
         name = node.keys.get("name")
         built_in = deerflow().built_in.get(str(name.value)) if name is not None else None
         if built_in:
@@ -305,8 +308,8 @@ def _tools(shaping: FileShaper) -> None:
         else:
             why = f"{node.keys['use'].value} is DeerFlow's own; name another module:attribute"
             shaping.idle(node, why)
-    if theirs:
-        kept = tuple(node for node in tools.items if node not in theirs)
+    if foreign:
+        kept = tuple(node for node in tools.items if node not in foreign)
         shaping.root = shaping.root.put(("tools",), replace(tools, value=kept))
 
 
@@ -323,4 +326,4 @@ _CHANGES = {
     "models": _models,
     "tools": _tools,
 }
-"""What is changed where a section is in the file, in this order."""
+"""Functions that change a section if it is in the file, in this order."""

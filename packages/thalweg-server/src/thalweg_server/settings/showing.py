@@ -64,7 +64,7 @@ def _below(value: object, path: Path, root: Node) -> Iterator[ShownSetting]:
 
 
 def _parts(value: object) -> Mapping[str | int, Any]:
-    """Return what is shown one by one: the settings of a section, or a collection of sections."""
+    """Return the parts to show separately: a section's settings, or a collection of sections."""
     match value:
         case SettingsSection() if not isinstance(value, Threshold):
             return {name: getattr(value, name) for name in type(value).model_fields}
@@ -86,24 +86,24 @@ def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[
 
 def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
     node = root.find(path)
-    told = _told(value, node)
+    masked = _masked(value, node)
     if node is None:
-        return ShownSetting(path, told, _DEFAULT, is_given=False)
+        return ShownSetting(path, masked, _DEFAULT, is_given=False)
     variables = sorted({variable for _, each in node.walk() for variable in each.variables})
     unset = {variable for _, each in node.walk() for variable in each.unset}
     named = [f"${v}{' (not set)' if v in unset else ''}" for v in variables]
     at = [str(node.place)] if node.place.file else []
-    return ShownSetting(path, told, ", ".join((*at, *named)), is_given=True)
+    return ShownSetting(path, masked, ", ".join((*at, *named)), is_given=True)
 
 
-def _told(value: object, node: Node | None) -> object:
+def _masked(value: object, node: Node | None) -> object:
     """Return a value as it may be shown, with the variable of its node in place of a secret."""
     if isinstance(value, Threshold):
         value = {"type": value.type, "value": value.value}
     if isinstance(value, Mapping):
-        return {k: _told(each, node and node.child(k)) for k, each in value.items()}
+        return {k: _masked(each, node and node.child(k)) for k, each in value.items()}
     if isinstance(value, list | tuple):
-        return _arguments([_told(each, node and node.child(k)) for k, each in enumerate(value)])
+        return _arguments([_masked(each, node and node.child(k)) for k, each in enumerate(value)])
     if node is not None and node.variables:
         is_hidden = isinstance(value, SecretStr) or any(map(is_secret, node.variables))
         if is_hidden or node.unset:
@@ -147,7 +147,7 @@ class YamlLine:
 
 
 def yaml_lines(settings: Iterable[ShownSetting]) -> Iterator[YamlLine]:
-    """Write settings as a file that can be read again, except for what is masked."""
+    """Write settings as a file that can be read again, except for masked values."""
     above: Path = ()
     for each in settings:
         *sections, last = each.path

@@ -16,7 +16,7 @@ WIDTH = 100
 _INLINE = (Threshold,)
 """Sections that are written on one line."""
 _NAME = "everything"
-"""What the example of a mapping is called."""
+"""The key in the example of a mapping."""
 SANDBOXES = ("none", "bubblewrap", "docker", "podman", "host")
 """Values of `sandbox.use` that need no other setting."""
 _REPEATED = ("pricing.models", "pricing.tiers")
@@ -52,7 +52,7 @@ def starting_file() -> str:
 
 def _blocks() -> Iterator[str]:
     for field in described(Settings):
-        yield from (f"# {line}" for line in wrap(field.told, WIDTH - 2))
+        yield from (f"# {line}" for line in wrap(field.description, WIDTH - 2))
         yield from (f"#{line}" for line in _field(field, "", ""))
         yield ""
 
@@ -69,7 +69,7 @@ def _field(field: Field, indent: str, above: str) -> Iterator[str]:
         case "one":
             yield from _section(inner, f"{indent}  ", path)
         case "list":
-            first, *rest = _section(inner, f"{indent}    ", path, told_first=False)
+            first, *rest = _section(inner, f"{indent}    ", path, describe_first=False)
             yield f"{indent}  - {first.strip()}"
             yield from rest
         case "mapping":
@@ -78,14 +78,14 @@ def _field(field: Field, indent: str, above: str) -> Iterator[str]:
 
 
 def _section(
-    section: type[SettingsSection], indent: str, path: str, *, told_first: bool = True
+    section: type[SettingsSection], indent: str, path: str, *, describe_first: bool = True
 ) -> Iterator[str]:
     examples = _texts()["examples"].get(section.__name__, {})
     for number, field in enumerate(described(section)):
-        if number or told_first:
+        if number or describe_first:
             choices = f" One of {', '.join(field.choices)}." if field.choices else ""
-            told = f"{field.told}{choices}".strip()
-            yield from (f"{indent}# {line}" for line in wrap(told, WIDTH - len(indent) - 3))
+            comment = f"{field.description}{choices}".strip()
+            yield from (f"{indent}# {line}" for line in wrap(comment, WIDTH - len(indent) - 3))
         if field.name in examples:
             yield f"{indent}{field.name}: {examples[field.name]}"
         else:

@@ -21,7 +21,7 @@ class SubstitutedText:
     variables: tuple[str, ...]
     unset: tuple[str, ...]
     problem: str = ""
-    """What is wrong with a reference; empty when nothing is."""
+    """The error of a reference; empty if there is none."""
 
 
 def filled(text: str, environ: Mapping[str, str]) -> SubstitutedText:
@@ -85,8 +85,8 @@ def fill(root: Node, environ: Mapping[str, str]) -> tuple[Node, tuple[SettingsEr
             return node
         found = filled(node.value, environ)
         if found.problem:
-            mend = "write ${NAME} or ${NAME:-default}, and $$ for a dollar"
-            problems.append(node.place.error(found.problem, mend))
+            fix = "write ${NAME} or ${NAME:-default}, and $$ for a dollar"
+            problems.append(node.place.error(found.problem, fix))
         written = node.value if found.variables else ""
         return Node(found.text, node.place, written, found.variables, found.unset)
 

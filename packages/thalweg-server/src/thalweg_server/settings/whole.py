@@ -37,7 +37,7 @@ class Settings(SettingsSection):
     """How a thread is kept inside its window. Its `offload` and `pricing` may be at the top
     of the file as well."""
     memory: MemorySettings = Field(default_factory=MemorySettings)
-    """What is remembered across threads."""
+    """Memory across threads."""
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     """Where commands of the agent run."""
     subagents: SubagentsSettings = Field(default_factory=SubagentsSettings)
@@ -84,10 +84,10 @@ class Settings(SettingsSection):
         for key, name in self.model_references():
             if name not in known and not _WITH_PROVIDER.fullmatch(name):
                 usual = f"add it to models:, or write provider:model, such as openai:{name}"
-                mend = nearest(
+                fix = nearest(
                     name, known, f"use {', '.join(known)}; or {usual}" if known else usual
                 )
-                refuse(f"there is no model {name!r} in models:", mend, key=key)
+                refuse(f"there is no model {name!r} in models:", fix, key=key)
         return self
 
     def model_references(self) -> Iterator[tuple[KeyPath, str]]:
@@ -109,5 +109,5 @@ class Settings(SettingsSection):
 
     @property
     def default_model(self) -> str | None:
-        """The name of the model that answers where a run names none; `None` if there is none."""
+        """The name of the model that answers if a run names none; `None` if there is none."""
         return self.agent.model or next((model.name for model in self.models), None)

@@ -1,4 +1,4 @@
-"""Values as YAML that is read back as what they are."""
+"""Values as YAML that parses to the same values."""
 
 from typing import Any
 

@@ -47,12 +47,12 @@ class ThreadBackend(BackendProtocol):
         """Return a range of bytes of a file.
 
         Args:
-            path: Of the file.
+            path: Path of the file.
             start: The first byte, from 0.
-            stop: The byte after the last one; past the end there is nothing.
+            stop: The byte after the last one; the range ends at the end of the file.
 
         Returns:
-            `None` where there is no such file.
+            `None` if there is no such file.
         """
 
     @abstractmethod
@@ -77,7 +77,7 @@ class ThreadBackend(BackendProtocol):
 
 
 class Places(Protocol):
-    """Where the files of all threads are; one for a process."""
+    """Storage of the files of all threads; one for a process."""
 
     def backend(self, owner: str, thread: str) -> ThreadBackend:
         """Return the files of one thread; a cheap call that creates nothing."""

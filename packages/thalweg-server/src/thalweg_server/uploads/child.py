@@ -35,8 +35,8 @@ def _limit(seconds: float, memory: int) -> None:
 
 def _taken() -> int:
     """Bytes of addresses in use, the library's own among them."""
-    with open("/proc/self/statm") as told:  # noqa: PTH123 (starts at once)
-        return int(told.read().split()[0]) * 4096
+    with open("/proc/self/statm") as file:  # noqa: PTH123 (starts at once)
+        return int(file.read().split()[0]) * 4096
 
 
 def main() -> int:

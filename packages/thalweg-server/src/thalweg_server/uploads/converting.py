@@ -1,7 +1,7 @@
-"""Turning documents into text, each in a process of its own that may be killed.
+"""Conversion of documents to text, each in a process of its own that may be killed.
 
-A document is what a stranger wrote. What it does to the library that reads it happens to a
-process without an environment, with limits of time and memory, in an empty folder.
+A document is untrusted. An attack on the library that reads it affects only a process without an
+environment, with limits of time and memory, in an empty folder.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ INSTALL: Final = install_command("documents")
 _CHILD: Final = str(Path(__file__).with_name("child.py"))
 _UNREADABLE: Final = 3
 _STEP: Final = 1 << 16
-_MOST_SAID: Final = 1 << 20
+_MAX_STDERR_BYTES: Final = 1 << 20
 _GRACE_S: Final = 2.0
 """For starting the process, beyond the time that a conversion has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What became of a conversion.
+    """The result of a conversion.
 
     Attributes:
-        text: Markdown; `None` where there is none.
-        note: Why there is none, or what is missing of it; empty where all is well.
+        text: Markdown; `None` if there is none.
+        note: The reason why text is missing, in whole or in part; empty if it is complete.
     """
 
     text: str | None
@@ -62,14 +62,14 @@ class Converter:
         self._slots = FairSlots(policy.conversions)
 
     async def convert(self, kind: Kind, content: bytes, *, owner: str = "") -> Converted:
-        """Turn a document into Markdown, if it is of a kind that can be.
+        """Convert a document to Markdown, if its kind can be converted.
 
-        Nothing is raised: a document without a text is a document all the same.
+        Nothing is raised: a document without a text is still a document.
 
         Args:
-            kind: What it is.
+            kind: Its kind.
             content: The whole document.
-            owner: Who waits for it: owners take turns.
+            owner: The owner that waits for it: owners take turns.
         """
         if not kind.converts:
             return Converted(None)
@@ -88,22 +88,22 @@ class Converter:
             process = await self._start(kind, folder)
             try:
                 async with asyncio.timeout(seconds + _GRACE_S):
-                    text, said = await self._exchange(process, content)
+                    text, stderr = await self._exchange(process, content)
                     code = await process.wait()
             except TimeoutError:
                 return Converted(None, _too_long(seconds))
             finally:
                 await _end(process)
-        return self._told(code, text, said)
+        return self._result(code, text, stderr)
 
     async def _exchange(self, process: Process, content: bytes) -> tuple[bytes, bytes]:
         """Send a process its document and return its output, up to the limits."""
-        text, said, _ = await asyncio.gather(
+        text, stderr, _ = await asyncio.gather(
             _read(process, process.stdout, self._policy.max_text_bytes + 1),
-            _read(process, process.stderr, _MOST_SAID),
+            _read(process, process.stderr, _MAX_STDERR_BYTES),
             _write(process.stdin, content),
         )
-        return text, said
+        return text, stderr
 
     async def _start(self, kind: Kind, folder: str) -> Process:
         policy = self._policy
@@ -119,11 +119,11 @@ class Converter:
             start_new_session=True,
         )
 
-    def _told(self, code: int, text: bytes, said: bytes) -> Converted:
+    def _result(self, code: int, text: bytes, stderr: bytes) -> Converted:
         if code in {-_ALARM, -_CPU}:
             return Converted(None, _too_long(self._policy.convert_timeout_s))
         if code == _UNREADABLE:
-            why = " ".join(said.decode(errors="replace").split())[:200]
+            why = " ".join(stderr.decode(errors="replace").split())[:200]
             return Converted(None, f"no text could be read from it: {why}")
         if code:
             return Converted(None, f"its conversion failed (exit code {code}, memory or damage)")

@@ -1,7 +1,7 @@
 """Files of threads in a folder on disk, of one machine or mounted by several.
 
-    files/<owner>/<thread>/          what the agent of the thread sees as `/`
-    files/<owner>/<thread>.notes/    what is known of its files, out of its reach
+    files/<owner>/<thread>/          the folder that the agent of the thread sees as `/`
+    files/<owner>/<thread>.notes/    metadata of its files, which it cannot access
 
 Neither an owner's nor a thread's id is ever the name of a folder: see `tag`.
 """
@@ -146,9 +146,9 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
             os.close(file)
 
     def files(self, most: int) -> list[FileMetadata]:
-        """See `ThreadBackend.files`; links and what they lead to are passed over."""
+        """See `ThreadBackend.files`; links and their targets are skipped."""
         entries = walk(self._exactly, "/", unread=_passed_over, stop=lambda: False)
-        found = islice((entry for entry in entries if _is_ours(entry)), most)
+        found = islice((entry for entry in entries if _is_own(entry)), most)
         kept = [_kept(entry.place.shown, entry.status) for entry in found]
         return sorted(kept, key=lambda one: one.path)
 
@@ -177,11 +177,11 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         kept = self.stat(path)
         if kept is None:
             return
-        said = json.dumps({"path": kept.path, "version": kept.version, "note": note})
+        text = json.dumps({"path": kept.path, "version": kept.version, "note": note})
         at = self._notes_folder / f"{hashlib.sha256(encode(kept.path)).hexdigest()}.json"
         try:
             make_private_folder(at.parent)
-            write_bytes(FolderPath(None, str(at), at.name, is_private=True), said.encode())
+            write_bytes(FolderPath(None, str(at), at.name, is_private=True), text.encode())
         except OSError as problem:
             raise _storage(self.folder, problem) from None
 
@@ -190,8 +190,8 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         found: dict[str, str] = {}
         for at in sorted(self._notes_folder.glob("*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, PathError):
-                said = json.loads(at.read_bytes())
-                path, version, note = said["path"], said["version"], said["note"]
+                record = json.loads(at.read_bytes())
+                path, version, note = record["path"], record["version"], record["note"]
                 if path.rpartition("/")[0] != folder:
                     continue
                 kept = self.stat(path)
@@ -208,7 +208,7 @@ def _kept(path: str, status: os.stat_result) -> FileMetadata:
     return FileMetadata(path, status.st_size, modified, version)
 
 
-def _is_ours(entry: FolderEntry) -> bool:
+def _is_own(entry: FolderEntry) -> bool:
     """Whether an entry is a file of this thread alone, by a name that a path can have."""
     if not entry.is_file or entry.status.st_nlink > 1:
         return False
@@ -223,5 +223,5 @@ def _passed_over(_path: str) -> None:
 
 
 def _storage(folder: Path, problem: OSError) -> StorageError:
-    mend = "free some space" if problem.errno == errno.ENOSPC else "check the folder's rights"
-    return StorageError(folder.parent.parent.name, problem.strerror or str(problem), mend)
+    fix = "free some space" if problem.errno == errno.ENOSPC else "check the folder's rights"
+    return StorageError(folder.parent.parent.name, problem.strerror or str(problem), fix)

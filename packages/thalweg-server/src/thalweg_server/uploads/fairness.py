@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 class FairSlots:
     """Slots that owners share fairly.
 
-    If there is more than one slot, one is always reserved for other owners; a free slot goes to the
-    waiting owner who was served longest ago.
+    If there is more than one slot, one is always reserved for other owners; the waiting owner that
+    was served longest ago gets a free slot.
 
     Args:
         slots: How many may be held at once, at least 1.

@@ -7,7 +7,7 @@ from thalweg_server.uploads.archives import archive_family
 from thalweg_server.uploads.kinds import KINDS, PACKED, PLAIN, RUNS, Kind, ending_of, sniffed
 from thalweg_server.uploads.policy import UploadPolicy
 
-_SAID: Final = {
+_DESCRIPTIONS: Final = {
     "program": "a program",
     "macros": "an Office file with macros",
     "binary": "bytes of an unknown type",
@@ -81,7 +81,7 @@ def _agree(kind: Kind, family: str) -> bool:
 
 
 def _mismatch(ending: str, kind: Kind | None, family: str) -> str:
-    content = _SAID.get(family, f"{family.upper()}")
+    content = _DESCRIPTIONS.get(family, f"{family.upper()}")
     if kind is None:
         name = f"ends in .{ending}" if ending else "has no ending"
         return f"its name {name}, its content is {content}"

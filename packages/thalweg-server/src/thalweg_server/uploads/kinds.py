@@ -41,7 +41,7 @@ PACKED: Final = frozenset({"docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", 
 """Families that are ZIP archives."""
 
 RUNS: Final = frozenset(distinct(_TABLE["runs"].split()))
-"""Endings of what a system would run, or what carries macros."""
+"""Endings of files that a system would run, or that carry macros."""
 
 
 def ending_of(name: str) -> str:

@@ -15,7 +15,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 _JOINERS = frozenset("\u200c\u200d")
 """Invisible, and part of correct spelling in Persian, Hindi and emoji."""
-_MEND = "use a plain file name, such as report.pdf"
+_FIX = "use a plain file name, such as report.pdf"
 
 
 def safe_name(name: str) -> str:
@@ -40,23 +40,23 @@ def safe_name(name: str) -> str:
     readable = unicodedata.normalize("NFC", _NOT_ON_WINDOWS.sub("_", readable))
     readable = _shortened(readable.strip(" ").rstrip(". "))
     if not readable.strip("._ \u200c\u200d"):
-        raise UploadRefusedError(_shown(name), "its name has no valid character", _MEND)
+        raise UploadRefusedError(_shown(name), "its name has no valid character", _FIX)
     if _RESERVED.fullmatch(readable.split(".")[0].rstrip(" ")):
-        raise UploadRefusedError(_shown(name), "its name is one that Windows reserves", _MEND)
+        raise UploadRefusedError(_shown(name), "its name is one that Windows reserves", _FIX)
     return f"_{readable}" if readable[0] in "-.~" else readable
 
 
 def _refuse_what_deceives(name: str) -> None:
     if not name:
         shown = "(no name)"
-        raise UploadRefusedError(shown, "it has none", _MEND)
+        raise UploadRefusedError(shown, "it has none", _FIX)
     if "/" in name or "\\" in name:
-        raise UploadRefusedError(_shown(name), "there is a path in its name", _MEND)
+        raise UploadRefusedError(_shown(name), "there is a path in its name", _FIX)
     for sign in name:
         kind = unicodedata.category(sign)
         if kind in {"Cc", "Cf", "Cs", "Zl", "Zp"} and sign not in _JOINERS:
             problem = f"there is an invisible character in its name (U+{ord(sign):04X})"
-            raise UploadRefusedError(_shown(name), problem, _MEND)
+            raise UploadRefusedError(_shown(name), problem, _FIX)
 
 
 def _plain(sign: str) -> str:

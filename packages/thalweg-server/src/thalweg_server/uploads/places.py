@@ -1,4 +1,4 @@
-"""Opening the place where the files of threads are."""
+"""Selection of the storage of the files of threads."""
 
 from os import PathLike
 from pathlib import Path

@@ -17,11 +17,11 @@ class UploadPolicy(SettingsSection):
     max_thread_bytes: PositiveInt = 500 * _MIB
     """Bytes of all files of one thread, the agent's own among them."""
     allowed: tuple[str, ...] = ()
-    """Allowed endings (`pdf`, `md`); all known ones by default."""
+    """Allowed endings (`pdf`, `md`); all supported ones by default."""
     max_expanded_bytes: PositiveInt = 256 * _MIB
     """Bytes that an archive, or an Office file, may unpack to."""
     max_expansion: PositiveInt = 200
-    """How many times larger than packed what is unpacked may be, above a mebibyte."""
+    """Maximum ratio of unpacked to packed size, above a mebibyte."""
     max_entries: PositiveInt = 10_000
     """Files inside of one archive."""
     convert: bool = True

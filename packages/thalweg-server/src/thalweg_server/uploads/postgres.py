@@ -40,7 +40,7 @@ from thalweg_server.uploads.base import FileMetadata, ThreadBackend
 from thalweg_server.uploads.disk import tag
 
 CHUNK_BYTES: Final = 256 * 1_024
-"""Bytes of a row of content: what is read for a range is at most two of them more."""
+"""Bytes of a row of content: a range reads at most two of them more."""
 _MOST_SEARCHED: Final = 10 << 20
 """Bytes of a file above which `grep` passes it over, as on a disk."""
 _CHANGE: Final = (
@@ -116,26 +116,26 @@ class _Files:
 
     def find(self, path: str, *, change: bool = False) -> _FileRow | None:
         lock = " FOR UPDATE" if change else ""
-        asked = f"{_SELECT} AND hash = ?{lock}"
-        row = self._rows.row(asked, (*self._whose, _hash(path)))
+        statement = f"{_SELECT} AND hash = ?{lock}"
+        row = self._rows.row(statement, (*self._whose, _hash(path)))
         return None if row is None else _FileRow(*row)
 
     def all(self, folder: str = "/", most: int | None = None) -> list[_FileRow]:
         """List files under a folder, which ends in `/`, by their paths."""
-        asked = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
-        return [_FileRow(*row) for row in self._rows.rows(asked, (*self._whose, folder, most))]
+        statement = f"{_SELECT} AND starts_with(path, ?) ORDER BY path LIMIT ?"
+        return [_FileRow(*row) for row in self._rows.rows(statement, (*self._whose, folder, most))]
 
     def content(self, file: _FileRow, start: int = 0, stop: int | None = None) -> bytes:
         start, stop = max(0, start), file.size if stop is None else min(stop, file.size)
         if stop <= start:
             return b""
         first = start // CHUNK_BYTES
-        asked = (
+        statement = (
             "SELECT data FROM thread_file_chunk WHERE file = ? AND number BETWEEN ? AND ?"
             " ORDER BY number"
         )
         bounds = (file.id, first, (stop - 1) // CHUNK_BYTES)
-        whole = b"".join(data for (data,) in self._rows.rows(asked, bounds))
+        whole = b"".join(data for (data,) in self._rows.rows(statement, bounds))
         return whole[start - first * CHUNK_BYTES : stop - first * CHUNK_BYTES]
 
     def put(self, path: str, content: bytes, *, over: bool = True) -> bool:
@@ -234,12 +234,12 @@ class PostgresFiles(ThreadBackend):
 
         See `ThreadBackend.notes`.
         """
-        asked = (
+        statement = (
             "SELECT path, note FROM thread_file WHERE owner = ? AND thread = ?"
             " AND starts_with(path, ?) AND note IS NOT NULL ORDER BY path"
         )
         with self._database.reading(self._whose[0]) as rows:
-            found = rows.rows(asked, (*self._whose, f"{folder}/"))
+            found = rows.rows(statement, (*self._whose, f"{folder}/"))
             return {path: note for path, note in found if path.rpartition("/")[0] == folder}
 
     def ls(self, path: str) -> LsResult:

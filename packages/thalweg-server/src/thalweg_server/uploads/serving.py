@@ -24,7 +24,7 @@ _READ: Final = (
     "application/json application/x-ndjson application/yaml"
 )
 _LOOKED_AT: Final = frozenset(_SHOWN.split())
-"""What a browser shows and does not run."""
+"""Media types that a browser shows and does not run."""
 _AS_TEXT: Final = frozenset(_READ.split())
 """Media types served as plain text, even with markup in them."""
 _RUNS: Final = re.compile(r"html|xml|script|svg|flash|ecmascript|mhtml|rfc822", re.IGNORECASE)
@@ -94,14 +94,14 @@ def answer_for(
     if_none_match: str | None = None,
     inline: bool = False,
 ) -> ServedFile:
-    """Decide what to answer to a request for a file.
+    """Return the status, headers and range for a request of a file.
 
     Args:
-        file: What is asked for.
+        file: The requested file.
         range_header: `Range` of the request.
         if_range: `If-Range`: the range is meant for this version alone.
-        if_none_match: `If-None-Match`: versions that the asker has.
-        inline: To be shown where it can be, and not saved.
+        if_none_match: `If-None-Match`: versions that the client has.
+        inline: Whether to show it, if possible, instead of saving it.
     """
     headers = headers_for(file, inline=inline)
     if if_none_match is not None and _names(if_none_match, headers["ETag"]):
@@ -115,11 +115,11 @@ def answer_for(
     if part is None:
         whole = {"Content-Length": str(file.size)}
         return ServedFile(200, {**headers, **whole}, range(file.size))
-    told = {
+    partial = {
         "Content-Range": f"bytes {part.start}-{part.stop - 1}/{file.size}",
         "Content-Length": str(part.stop - part.start),
     }
-    return ServedFile(206, {**headers, **told}, part)
+    return ServedFile(206, {**headers, **partial}, part)
 
 
 def _names(if_none_match: str, etag: str) -> bool:

@@ -243,7 +243,7 @@ class Commands:
         except NoSuchRunError:
             tell("unknown", key)
         except ThalwegError as error:
-            tell("error", key, told=f"{what}: {error}")
+            tell("error", key, notice=f"{what}: {error}")
 
 
 def tell(what: str, key: RunKey, **more: object) -> None:

@@ -51,17 +51,17 @@ def test_an_append_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingPr
         for number in cuts(proxy):
             key = ThreadKey("ada", str(number))
             logged = [Logged(Message("user", (Text(text),))) for text in parts]
-            mend = ""
+            fix = ""
             try:
                 archive.append(key, logged, expected=0)
             except StorageError as error:
-                mend, failed = str(error), failed + 1
+                fix, failed = str(error), failed + 1
             proxy.pass_all()
             texts = [message.text for message in archive.messages(key)]
 
-            assert texts in ([], parts) if mend else texts == parts
-            if mend and texts:  # whether the server reads on to the commit is a race
-                assert "the write may have succeeded" in mend
+            assert texts in ([], parts) if fix else texts == parts
+            if fix and texts:  # whether the server reads on to the commit is a race
+                assert "the write may have succeeded" in fix
             assert archive.append(key, logged, expected=len(texts)) == len(texts) + 3
     assert failed > 4
 

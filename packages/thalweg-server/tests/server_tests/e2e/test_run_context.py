@@ -15,7 +15,7 @@ from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import say
 from thalweg.archive import ThreadKey, open_archive, open_existing
 from thalweg.archive.threads.contexts import context_at
-from thalweg.cli.thread.text import tell_context
+from thalweg.cli.thread.text import render_context
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.testing import ScriptedModel
 from thalweg_agent import create_deep_agent
@@ -146,7 +146,7 @@ async def test_an_upload_is_named_once_and_the_list_is_the_one_that_people_see(
             == second.sections["system"]
         )
     with open_existing(tmp_path / "thalweg.db") as archive:  # what `thalweg thread show` opens
-        shown = "\n".join(tell_context(context_at(archive, ThreadKey("ada", "t1"))))
+        shown = "\n".join(render_context(context_at(archive, ThreadKey("ada", "t1"))))
     assert all(f"{one.part:<14}{one.tokens:>7,}" in shown for one in second.additions)
 
 

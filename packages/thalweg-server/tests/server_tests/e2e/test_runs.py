@@ -219,7 +219,7 @@ class TestRuns:
 
             assert told[0] == "notice"
             assert told[-1] == "run.completed"
-            assert (run.attempt, run.handed) == (2, 1)
+            assert (run.attempt, run.releases) == (2, 1)
 
     async def test_a_run_whose_process_died_before_it_began_is_taken_over(
         self, tmp_path: Path

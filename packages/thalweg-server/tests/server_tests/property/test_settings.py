@@ -236,7 +236,7 @@ def test_a_slip_of_the_finger_is_named_with_the_right_key_and_line(
     wrong = with_slip(field.name, *slip)
     known = {each.name for each in described(section)}
     # `skills.path` is DeerFlow's.
-    theirs = section.THEIRS if issubclass(section, Open) else frozenset()
+    theirs = section.KNOWN_KEYS if issubclass(section, Open) else frozenset()
     if (
         wrong == "path"
         or wrong in known
@@ -250,7 +250,7 @@ def test_a_slip_of_the_finger_is_named_with_the_right_key_and_line(
     told = [p for p in report.problems if p.problem == f"there is no setting {wrong!r}"]
 
     assert [p.line for p in told] == [number], (lines, report.problems)
-    assert repr(field.name) in told[0].mend
+    assert repr(field.name) in told[0].fix
     assert told[0].key.endswith(wrong)
 
 

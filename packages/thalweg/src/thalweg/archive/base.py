@@ -328,7 +328,7 @@ class Archive(Protocol):
         ...
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
-        """Index what was appended since the last search, which otherwise the next search does.
+        """Index the messages appended since the last search; otherwise the next search does so.
 
         Args:
             owner: Owner of the threads.
@@ -353,10 +353,10 @@ class Archive(Protocol):
         ...
 
     def erase(self) -> str:
-        """Overwrite what was deleted in the files of the archive; writers wait meanwhile.
+        """Overwrite deleted content in the files of the archive; writers wait meanwhile.
 
         Returns:
-            What may remain and where, in a line without any content; empty if nothing does.
+            The data that may remain and its place, in one line without content; empty if none.
         """
         ...
 

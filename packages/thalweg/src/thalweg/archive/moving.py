@@ -43,7 +43,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMove:
-    """What was moved."""
+    """The moved threads and messages."""
 
     threads: int
     messages: int
@@ -101,8 +101,8 @@ def _target(address: str, source: TableArchive) -> object:
     except ConfigError as error:
         if "another secret" not in str(error):
             raise
-        mend = "name a new file or an empty database"
-        raise ConfigError(error.what, "it is another archive", mend) from None
+        fix = "name a new file or an empty database"
+        raise ConfigError(error.what, "it is another archive", fix) from None
 
 
 def _refuse_same(source: TableArchive, target: TableArchive) -> None:

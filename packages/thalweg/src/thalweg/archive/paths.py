@@ -23,7 +23,7 @@ def default_place() -> Path:
 
 
 def _usual_place() -> Path:
-    """Return the default path, or where no archive is there, the one of recorded sessions."""
+    """Return the default path, or that of recorded sessions if the default has no archive."""
     place = default_place()
     if os.environ.get("THALWEG_HOME") or place.is_file():
         return place
@@ -101,8 +101,8 @@ def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
     address = fspath(url_or_path or _usual_place())
     if "://" not in address:
         if not Path(address).is_file():
-            mend = "name one with --archive, or the folder of one with THALWEG_HOME"
-            raise ConfigError(address, "there is no archive", mend)
+            fix = "name one with --archive, or the folder of one with THALWEG_HOME"
+            raise ConfigError(address, "there is no archive", fix)
         if not holds(address, "archive"):
             raise ConfigError(address, "the file holds no archive", "name another file")
     return open_archive(address)

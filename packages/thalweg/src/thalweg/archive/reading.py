@@ -90,19 +90,19 @@ def read_numbered(
     """
     held: list[str] = []
     rows: list[str] = []
-    told = listed = last = -1
+    transcribed = listed = last = -1
     for position, message in messages:
         row, whole = as_outline([message], position), as_transcript([message], position)
-        told += len(whole) + 1 + bool(held)
+        transcribed += len(whole) + 1 + bool(held)
         listed += len(row) + 1
         if listed <= max_chars or not rows:
             rows.append(row)
             last = position
-        if told <= max_chars:
+        if transcribed <= max_chars:
             held.append(whole)
         elif listed > max_chars:
             break
-    if told <= max_chars or max_chars < 1:
+    if transcribed <= max_chars or max_chars < 1:
         return read_piece(handle, "\n\n".join(held), max_chars=max_chars)
     shown = "\n".join(rows)[:max_chars]
     on = _how_to_read_on(handle.partition("#")[0], span, last)

@@ -33,7 +33,7 @@ PAGE = 32
 """Messages that are read at once."""
 MANY = 100
 """Number of spans above which results are filtered: each span costs a search of its own."""
-LOOKS = 8
+MAX_SEARCHES = 8
 """Most searches for one call."""
 SPANS = 20
 """Most spans of positions that an error names."""
@@ -43,8 +43,14 @@ MOST = 10**15
 
 def _range(name: str) -> dict[str, Any]:
     whole = {"type": "integer", "minimum": 0}
-    told = prompt(name).render()
-    return {"type": "array", "items": whole, "minItems": 2, "maxItems": 2, "description": told}
+    description = prompt(name).render()
+    return {
+        "type": "array",
+        "items": whole,
+        "minItems": 2,
+        "maxItems": 2,
+        "description": description,
+    }
 
 
 def _text(name: str) -> dict[str, Any]:
@@ -135,21 +141,21 @@ def recall_content(
 ) -> Recalled:
     """Return the result of a model's call of `recall`: its text, and the media that it names.
 
-    Media are returned as they were received, as many as fit the room: those of the messages that
+    Media are returned as they were received, as many as fit the limit: those of the messages that
     the text shows. The text states how to read the others. A piece of a message, by lines or
     characters, has the media whose lines are in it.
 
     Args:
         archive: As for `recall`.
         key: As for `recall`.
-        room: How much media the result may have.
+        room: Limits on the media in the result.
         handle: As for `recall`.
         query: As for `recall`; passages are text alone.
         lines: As for `recall`.
         chars: As for `recall`.
         path: As for `recall`.
         within: As for `recall`.
-        max_tokens: Bound on the text.
+        max_tokens: Limit on the text.
         count: As for `recall`.
         name: As for `recall`.
     """
@@ -196,7 +202,7 @@ class _RecallCall:
     count: Counter
     name: str
     room: MediaRoom | None
-    """Room for media; `None` if only text can be returned."""
+    """Limits on media; `None` if only text can be returned."""
 
     def result(
         self, handle: object, query: object, lines: object, chars: object, path: object
@@ -267,7 +273,7 @@ class _RecallCall:
         """
         found: list[Passage] = []
         there = within
-        for _ in range(LOOKS):
+        for _ in range(MAX_SEARCHES):
             found = self.archive.search(self.key, query, within=there, max_tokens=self.max_tokens)
             echoes = [one.position for one in found if self._is_echo(one)]
             if not echoes:
@@ -290,19 +296,21 @@ class _RecallCall:
             HandleError: It refers to nothing, or to nothing that is visible.
             RangeError: It has no such position.
         """
-        name, asked = parse_handle(handle)
+        name, requested = parse_handle(handle)
         whole = self.archive.span(self.key, name)
         parts = _common(self.within, whole) if self.within is not None else [whole]
         if not parts:
             raise HandleError(handle)
-        if asked is None:
+        if requested is None:
             return parts
-        is_inside = whole.first <= asked.first <= asked.last <= whole.last
-        if not is_inside or not (asked_parts := _common(parts, asked)):
+        is_inside = whole.first <= requested.first <= requested.last <= whole.last
+        if not is_inside or not (requested_parts := _common(parts, requested)):
             positions = ", ".join(map(_positions, parts[:SPANS]))
-            problem = prompt("recall_outside").render(asked=_positions(asked), positions=positions)
+            problem = prompt("recall_outside").render(
+                asked=_positions(requested), positions=positions
+            )
             raise RangeError(name, problem)
-        return asked_parts
+        return requested_parts
 
     def read(
         self,
@@ -311,7 +319,7 @@ class _RecallCall:
         chars: tuple[int, int] | None,
         path: str,
     ) -> Recalled:
-        """Read a reference, and the media of what is shown of it."""
+        """Read a reference, and the media of the part that is shown."""
         parts = self._parts(handle)
         most = max(self.max_tokens * CHARS_PER_TOKEN, 1)
         while True:
@@ -374,18 +382,18 @@ class _RecallCall:
                 read = map(with_media, self.archive.messages(self.key, first, last))
                 yield from enumerate(read, first)
 
-    def bounded(self, told: str) -> str:
+    def bounded(self, text: str) -> str:
         """Cut a text that is still too long: an echoed name, or a result that does not fit."""
-        if self._fits(told):
-            return told
-        low, high = 0, min(len(told), self.max_tokens * CHARS_PER_TOKEN * 4)
+        if self._fits(text):
+            return text
+        low, high = 0, min(len(text), self.max_tokens * CHARS_PER_TOKEN * 4)
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self._fits(told[:middle]) else (low, middle - 1)
-        return told[:low]
+            low, high = (middle, high) if self._fits(text[:middle]) else (low, middle - 1)
+        return text[:low]
 
-    def _fits(self, told: str) -> bool:
-        return self.count(told) <= self.max_tokens
+    def _fits(self, text: str) -> bool:
+        return self.count(text) <= self.max_tokens
 
 
 def _is_one(parts: Sequence[Span]) -> bool:

@@ -1,7 +1,7 @@
 """The media that one call of `recall` returns: those that the text of its result names.
 
-Two rules: what is returned fits its room; each one that is not returned is named, with how to read
-it.
+Two rules: the returned media fit their limits; each one that is not returned is named, with how to
+read it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +65,7 @@ class PlacedMedia:
 
     @property
     def label(self) -> str:
-        """Its position and what it is."""
+        """Its position and its label."""
         return f"#{self.position} {media_label(self.part)}"
 
 
@@ -85,7 +85,7 @@ def placed_media(
 def choose_media(
     shown: Sequence[PlacedMedia], room: MediaRoom, count: Counter
 ) -> tuple[list[PlacedMedia], list[PlacedMedia], list[PlacedMedia]]:
-    """Choose what is returned, in order: at least one, if the least that it may cost fits.
+    """Choose the media to return, in order: at least one, if the least that it may cost fits.
 
     Returns:
         Media to return, media for a later call, and media that no call can return.

@@ -14,7 +14,7 @@ from thalweg.engine.wires.media_blocks import unknown_media
 
 @dataclass(frozen=True, slots=True)
 class RecalledPiece:
-    """What was read of a reference."""
+    """The part of a reference that was read."""
 
     reading: Reading
     shown: Sequence[PlacedMedia] = ()

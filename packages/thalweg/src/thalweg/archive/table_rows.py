@@ -143,7 +143,7 @@ def resolve_handle(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Spa
     Raises:
         HandleError: It names nothing of this thread.
     """
-    handle, asked = parse_handle(text)
+    handle, requested = parse_handle(text)
     thread, _ = find_thread(db, key)
     row = db.row(
         "SELECT first, last FROM archive_handle WHERE thread = ? AND handle = ?", (thread, handle)
@@ -151,11 +151,11 @@ def resolve_handle(db: ArchiveRows, key: ThreadKey, text: str) -> tuple[int, Spa
     if thread is None or row is None:
         raise HandleError(text)
     span = Span(*row)
-    if asked is None:
+    if requested is None:
         return thread, span
-    if not span.first <= asked.first <= asked.last <= span.last:
+    if not span.first <= requested.first <= requested.last <= span.last:
         raise HandleError(text)
-    return thread, asked
+    return thread, requested
 
 
 def add_blob_references(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> None:
@@ -176,7 +176,7 @@ def add_blob_references(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> 
 
 
 def unindexed_span(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
-    """Return where the index of a thread ends, or `None` if it is complete."""
+    """Return the end of the index of a thread, or `None` if the index is complete."""
     row = db.row(
         "SELECT id, indexed, passages FROM archive_thread"
         " WHERE owner = ? AND thread = ? AND indexed < length",

@@ -229,8 +229,8 @@ class TableArchive(Archive):
         with self._database.writing(key.owner) as db:
             thread, length = lock_thread(db, key)
             if thread is None or not 0 <= span.first <= span.last < length:
-                asked = f"messages {span.first}-{span.last}"
-                raise RangeError(asked, f"the thread has {length} messages, counted from 0")
+                requested = f"messages {span.first}-{span.last}"
+                raise RangeError(requested, f"the thread has {length} messages, counted from 0")
             db.run(
                 "INSERT INTO archive_handle (thread, handle, first, last) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (thread, handle) DO UPDATE SET held = 1",
@@ -330,7 +330,7 @@ class TableArchive(Archive):
             )
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
-        """Index what was appended since the last search."""
+        """Index the messages appended since the last search."""
         for thread in self._unindexed_threads(owner, threads):
             self._catch_up(ThreadKey(owner, thread))
 

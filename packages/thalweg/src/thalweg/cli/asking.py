@@ -31,13 +31,13 @@ def agrees(question: str, purpose: str) -> bool:
 
 
 def confirm(question: str, purpose: str, *, yes: bool, refused: str) -> None:
-    """Ask for confirmation unless `--yes` is given; end the command where the answer is no.
+    """Ask for confirmation unless `--yes` is passed; end the command if the answer is no.
 
     Args:
         question: The question.
-        purpose: What `--yes` is for, in the error.
-        yes: Whether the answer is given.
-        refused: What to print where the answer is no.
+        purpose: The purpose of `--yes`, for the error.
+        yes: Whether `--yes` is passed.
+        refused: Text to print if the answer is no.
 
     Raises:
         ConfigError: There is no terminal.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.cli.plugins import TABLES, load_plugins, write_warning
-from thalweg.cli.printing import print_lines, tell
+from thalweg.cli.printing import print_lines, print_result
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -101,7 +101,7 @@ def status(options: Namespace) -> int:
         f"{len(walls) - len(bare)} of {len(walls)} tables of owners have row-level security",
         *(f"FAIL {problem}" for problem in problems),
     ]
-    tell(lines, plain, as_json=options.as_json)
+    print_result(lines, plain, as_json=options.as_json)
     return 2 if problems else 0
 
 
@@ -164,8 +164,8 @@ def _connected(named: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
     """
     url = named or os.environ.get(_VARIABLE, "")
     if not url:
-        mend = f"pass --url postgresql://…, or set {_VARIABLE}"
-        raise ConfigError("--url", "no database is named", mend)
+        fix = f"pass --url postgresql://…, or set {_VARIABLE}"
+        raise ConfigError("--url", "no database is named", fix)
     with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)
 
@@ -179,7 +179,7 @@ def _connected(named: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
 
 
 def _problems(version: str, newest: str, role: "Role", bare: Sequence[str]) -> list[str]:
-    """Return what is wrong with the tables or the role, and how to fix it."""
+    """Return the problems with the tables or the role, and how to fix them."""
     problems: list[str] = []
     if version < newest:
         problems.append(f"the tables are at version {version or 'none'}, not {newest}: db upgrade")

@@ -1,4 +1,4 @@
-"""Where the sessions of a machine's user lie."""
+"""The home folder of a machine's user, which holds the sessions."""
 
 from pathlib import Path
 

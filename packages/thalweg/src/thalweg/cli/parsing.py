@@ -47,7 +47,7 @@ AS_JSON = argument(
 def parse(
     parser: ArgumentParser, arguments: Sequence[str], known: Namespace | None = None
 ) -> Namespace:
-    """Parse arguments and options in any order, into values that are known already."""
+    """Parse arguments and options in any order, and add them to values parsed before."""
     if "--" in arguments:  # which the other method drops, and takes what follows for options
         return parser.parse_args(arguments, known)
     return parser.parse_intermixed_args(arguments, known)
@@ -57,10 +57,10 @@ class CommandParser(ArgumentParser):
     """A parser whose errors are `ConfigError`.
 
     Args:
-        prog_name: What was typed to call the command.
+        prog_name: The name that was typed to call the command.
         about: Paragraphs that the help begins with.
         commands: Groups of commands with one line each, at the end of the help; `None` for a
-            command that has none below it.
+            command without subcommands.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CommandParser(ArgumentParser):
         raise ConfigError(what, message, f"see {self.prog} --help")
 
     def print_missing(self) -> int:
-        """Print the help to stderr where no command is named; return the exit code."""
+        """Print the help to stderr if no command is named; return the exit code."""
         self.print_help(sys.stderr)
         return 2
 

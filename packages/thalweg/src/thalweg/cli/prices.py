@@ -124,9 +124,9 @@ def _sheet(tariff: Tariff) -> Iterator[str]:
     for field, value in tariff.model_dump(mode="json").items():
         if field == "tiers":
             for tier in tariff.tiers:
-                told = ", ".join(
+                figures = ", ".join(
                     f"{k} {v:g}" for k, v in tier.model_dump(exclude={"above"}).items()
                 )
-                yield f"above {tier.above:,}: {told}"
+                yield f"above {tier.above:,}: {figures}"
         elif value not in (None, ""):
             yield f"{field}: {value}"

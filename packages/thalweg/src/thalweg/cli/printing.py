@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def tell(lines: Iterable[str], plain: dict[str, Any], *, as_json: bool, nothing: str = "") -> None:
-    """Print one of two forms of the same.
+def print_result(
+    lines: Iterable[str], plain: dict[str, Any], *, as_json: bool, nothing: str = ""
+) -> None:
+    """Print a result in one of two forms.
 
     Args:
         lines: For people.
         plain: For programs.
         as_json: Whether it is for programs.
-        nothing: A sentence for people on stderr, where there are no lines.
+        nothing: A sentence for people on stderr, if there are no lines.
     """
     if as_json:
         print_json(plain)

@@ -10,13 +10,13 @@ Advance = Callable[[str], None]
 
 @contextmanager
 def progress_bar(doing: str, total: int) -> Iterator[Advance]:
-    """Show how far a command is while it lasts: a bar on a terminal, and nothing elsewhere.
+    """Show the progress of a command while it runs: a bar on a terminal, and nothing elsewhere.
 
-    Without rich, a line at the beginning takes the place of the bar.
+    Without rich, a line at the beginning replaces the bar.
 
     Args:
-        doing: What it does, in a word.
-        total: How many there are to do.
+        doing: The activity, in one word.
+        total: Number of units to process.
     """
     try:
         from rich import progress  # noqa: PLC0415 (optional)

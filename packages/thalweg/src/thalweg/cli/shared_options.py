@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from thalweg.cli import values
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.errors import ConfigError
 
 Config = Annotated[
@@ -60,7 +60,7 @@ def respond(
     ctx: typer.Context, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
 ) -> None:
     """Print the result of a command; see `tell`."""
-    tell(lines, plain, as_json=wants_json(ctx), nothing=nothing)
+    print_result(lines, plain, as_json=wants_json(ctx), nothing=nothing)
 
 
 class SharedOptions(TyperGroup):
@@ -95,7 +95,7 @@ class SharedOptions(TyperGroup):
 
 
 def _behind(option: Any) -> Any:  # noqa: ANN401  # typer's own click
-    """Return a copy of an option that replaces the group's value where it is set."""
+    """Return a copy of an option that replaces the group's value if it is set."""
     own = copy(option)
     own.expose_value = False
     own.callback = _replace

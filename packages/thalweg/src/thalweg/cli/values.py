@@ -46,10 +46,10 @@ def whole_number(name: str) -> Callable[[str], int]:
 
 
 def as_range(option: str, text: str) -> tuple[int, int] | None:
-    """Read `A-B`; nothing where nothing was typed.
+    """Parse `A-B`; return `None` for an empty text.
 
     Raises:
-        ConfigError: It is no such range.
+        ConfigError: The text is not a range.
 
     Example:
         >>> as_range("--lines", "3-7")
@@ -74,13 +74,13 @@ def listed(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def one_of(option: str, text: str, known: tuple[Name, ...], what: str = "") -> Name:
-    """Read one of some names.
+    """Parse one of several names.
 
     Args:
         option: The option, for the error.
-        text: What was typed.
+        text: The text as typed.
         known: The names.
-        what: What they are names of, for the error.
+        what: The kind of names, for the error.
 
     Raises:
         ConfigError: There is no such name.

@@ -17,11 +17,14 @@ AgentName = str | Callable[[RunnableConfig], str]
 """Which agent's memory, or how to read it from the config of a run; empty for the one that all
 agents share."""
 KeptState = Literal["whole", "run"] | int
-"""What the graph's state keeps of a thread: all messages, the newest run, or at least so many of
-the newest messages."""
+"""Messages of a thread that the graph's state keeps.
+
+All messages, the newest run, or at least so many of the newest messages."""
 NEWEST = 400
-"""Messages that the state keeps where nothing else is asked for: the whole of nearly every
-conversation, some hundred exchanges with tools, at a cost that does not grow with the thread."""
+"""Messages that the state keeps by default.
+
+They are the whole of nearly every conversation, some hundred exchanges with tools, at a cost that
+does not grow with the thread."""
 
 
 def as_policy(given: object) -> ContextPolicy:
@@ -35,8 +38,8 @@ def as_policy(given: object) -> ContextPolicy:
     if isinstance(given, Mapping):
         return ContextPolicy.from_mapping(given, where="policy")
     if not isinstance(given, ContextPolicy):
-        mend = "pass a ContextPolicy, or a mapping with its settings"
-        raise ConfigError("policy", f"it is {short_value(given)}", mend)
+        fix = "pass a ContextPolicy, or a mapping with its settings"
+        raise ConfigError("policy", f"it is {short_value(given)}", fix)
     return given
 
 
@@ -50,8 +53,8 @@ def as_owner(given: object) -> Owner:
         return given
     if callable(given):
         return cast("Owner", given)
-    mend = "pass a name, or a function that returns it from a run's config"
-    raise ConfigError("owner", f"it is {short_value(given)}", mend)
+    fix = "pass a name, or a function that returns it from a run's config"
+    raise ConfigError("owner", f"it is {short_value(given)}", fix)
 
 
 def owner_of(owner: Owner, config: RunnableConfig) -> str:
@@ -79,8 +82,8 @@ def as_kept(given: object) -> KeptState:
         return given
     if given in ("whole", "run"):
         return cast("KeptState", given)
-    mend = "pass a number of messages, at least 1, 'whole' or 'run'"
-    raise ConfigError("state", f"it is {given!r}", mend)
+    fix = "pass a number of messages, at least 1, 'whole' or 'run'"
+    raise ConfigError("state", f"it is {given!r}", fix)
 
 
 def as_counter(given: object) -> Counter:
@@ -91,15 +94,15 @@ def as_counter(given: object) -> Counter:
     """
     if given is None:
         return exact_counter()
-    where, mend = "token_counter", "give a function that takes a str and returns its tokens, an int"
+    where, fix = "token_counter", "give a function that takes a str and returns its tokens, an int"
     if not callable(given):
-        raise ConfigError(where, f"it is {short_value(given)}", mend)
+        raise ConfigError(where, f"it is {short_value(given)}", fix)
     try:
         counted: object = given("Which rivers meet here?")
     except Exception as error:
-        raise ConfigError(where, f"it raised {type(error).__name__}: {error}", mend) from error
+        raise ConfigError(where, f"it raised {type(error).__name__}: {error}", fix) from error
     if not isinstance(counted, int) or isinstance(counted, bool) or counted < 1:
-        raise ConfigError(where, f"it returned {counted!r} for a text of 23 characters", mend)
+        raise ConfigError(where, f"it returned {counted!r} for a text of 23 characters", fix)
     return cast("Counter", given)
 
 
@@ -145,14 +148,14 @@ def as_chat_model(named: object, what: str) -> BaseChatModel | None:
     if named is None or isinstance(named, BaseChatModel):
         return named
     if not isinstance(named, str):
-        mend = "pass a chat model, or its name for init_chat_model"
-        raise ConfigError(what, f"it is {short_value(named)}", mend)
+        fix = "pass a chat model, or its name for init_chat_model"
+        raise ConfigError(what, f"it is {short_value(named)}", fix)
     try:
         return init_chat_model(named)
     except (ValueError, ImportError) as error:
         problem = f"there is no model {named!r} ({str(error).partition(chr(10))[0]})"
-        mend = "name it as init_chat_model does, 'provider:model', and install its package"
-        raise ConfigError(what, problem, mend) from error
+        fix = "name it as init_chat_model does, 'provider:model', and install its package"
+        raise ConfigError(what, problem, fix) from error
 
 
 def short_value(given: object) -> str:

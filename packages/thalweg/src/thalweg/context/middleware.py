@@ -52,23 +52,24 @@ class ContextState(AgentState[Any]):
     thalweg_deferred: NotRequired[Annotated[list[str], PrivateStateAttr]]
     """The names of the tools that the last request withheld: what `find_tools` searches."""
     thalweg_tools: NotRequired[Annotated[dict[str, str], PrivateStateAttr, with_loaded]]
-    """The deferred tools that the thread uses, and the id of the search that found each; empty
-    where it was called or forced without one."""
+    """The deferred tools that the thread uses, and the id of the search that found each.
+
+    The id is empty if the tool was called or forced without a search."""
 
 
 class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     """Keep every request of an agent valid and inside its model's window, and lose nothing.
 
-    Every message is in the archive, durably, before it may leave the agent's state. A model gets a
+    Every message is in the archive, durably, before the agent's state may drop it. A model gets a
     view of the archive's log: messages whose tokens cost more than they are worth are compacted
     into a structured summary with a reference, and the agent gets the tool `recall` to read them
     back.
 
     The graph's state has precedence: a message that is removed, edited or replaced there is no
-    longer sent in its former form. What was removed from the state at the end of a run (see
-    `state`) is in the archive: read it with `thalweg.archive.threads.history(middleware.archive,
+    longer sent in its former form. Messages removed from the state at the end of a run (see
+    `state`) are in the archive: read them with `thalweg.archive.threads.history(middleware.archive,
     ThreadKey(owner, thread_id))` or `thalweg thread history`. Without a checkpointer all messages
-    stay in the state.
+    remain in the state.
 
     A `thread_id` must belong to one owner: the checkpointer has no owners and would return the
     state of one to another. The archive separates them.
@@ -119,7 +120,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         token_counter: Counter | None = None,
     ) -> None:
         super().__init__()
-        self._desk = SessionPool(
+        self._sessions = SessionPool(
             policy,
             archive=archive,
             owner=owner,
@@ -127,7 +128,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             state=state,
             token_counter=token_counter,
         )
-        self.tools = _tools(self._desk) if self._desk.policy.has_tools else []
+        self.tools = _tools(self._sessions) if self._sessions.policy.has_tools else []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a middleware of the same settings, with no thread open.
@@ -135,8 +136,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         An archive that was passed is shared.
         """
         made = memo[id(self)] = copy(self)
-        desk = self._desk.renewed()
-        vars(made).update(_desk=desk, tools=_tools(desk) if self.tools else [])
+        sessions = self._sessions.renewed()
+        vars(made).update(_sessions=sessions, tools=_tools(sessions) if self.tools else [])
         return made
 
     @property
@@ -146,7 +147,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         Raises:
             ConfigError: It cannot be opened.
         """
-        return self._desk.archive
+        return self._sessions.archive
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Wait for the summaries that are written in the background.
@@ -157,14 +158,14 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         Returns:
             Whether all of them are done.
         """
-        return self._desk.jobs.wait(timeout_s)
+        return self._sessions.jobs.wait(timeout_s)
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to the caller.
 
         Summaries in progress are discarded; see `flush`.
         """
-        self._desk.close()
+        self._sessions.close()
 
     def __enter__(self) -> Self:
         return self
@@ -186,7 +187,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             StorageError: The archive cannot be written; nothing was sent.
             DeletedThreadError: The thread was deleted since the last call of this run.
         """
-        return run(take_turn(self._desk, request, get_config(), self.tools), handler)
+        return run(take_turn(self._sessions, request, get_config(), self.tools), handler)
 
     async def awrap_model_call(
         self,
@@ -194,14 +195,14 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ExtendedModelResponse[Any]:
         """Fit the request into the window, and send it; see `wrap_model_call`."""
-        turn = take_turn(self._desk, request, get_config(), self.tools)
+        turn = take_turn(self._sessions, request, get_config(), self.tools)
         return await arun_in_thread(turn, handler)
 
     def _tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Call the tool; its result is stored only if the thread still exists then."""
         result: ToolResult = yield Send(request)
         config = request.runtime.config
-        yield off_loop(partial(self._desk.check_exists, request.state, config))
+        yield off_loop(partial(self._sessions.check_exists, request.state, config))
         return result
 
     def wrap_tool_call(
@@ -221,18 +222,18 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return await arun(self._tool_call(request), handler)
 
     def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
-        """Log the last messages of the run, and remove from the state what it need not keep."""
+        """Log the run's last messages, and remove from the state those that it need not keep."""
         del runtime
-        work = partial(end_run, self._desk, state, get_config())
+        work = partial(end_run, self._sessions, state, get_config())
         update: dict[str, Any] | None = yield off_loop(work)
         return update
 
     after_agent, aafter_agent = both(_end)
 
 
-def _tools(desk: SessionPool) -> list[BaseTool]:
-    policy, names = desk.policy, desk.policy.tool_names
-    tools = [recall_tool(desk), compact_tool(names)]
+def _tools(sessions: SessionPool) -> list[BaseTool]:
+    policy, names = sessions.policy, sessions.policy.tool_names
+    tools = [recall_tool(sessions), compact_tool(names)]
     if policy.defer_tools != "off":
         from thalweg.context.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
 

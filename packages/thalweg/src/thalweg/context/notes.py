@@ -7,20 +7,20 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 SOURCE = "lc_source"
 """Key in which LangChain's own middleware marks messages that are not the user's."""
-_OURS = "thalweg"
+_OWN_SOURCE = "thalweg"
 
 
 def note(text: str) -> HumanMessage:
     """Make a message of the harness to the model."""
-    return HumanMessage(text, id=str(uuid4()), additional_kwargs={SOURCE: _OURS})
+    return HumanMessage(text, id=str(uuid4()), additional_kwargs={SOURCE: _OWN_SOURCE})
 
 
 def last_words(text: str, ended: str) -> AIMessage:
-    """Make the answer with which the harness ends a run in the model's stead.
+    """Create the answer with which the harness ends a run in place of the model.
 
     Args:
-        text: What the caller reads.
-        ended: Why, in one word for programs: `response_metadata["thalweg_ended"]`.
+        text: Text for the caller.
+        ended: The reason, in one word for programs: `response_metadata["thalweg_ended"]`.
     """
     return AIMessage(text, id=str(uuid4()), response_metadata={"thalweg_ended": ended})
 

@@ -1,8 +1,9 @@
 """Tools whose schema is generated once per process, not once per agent.
 
 LangChain infers the schema of a function's arguments when a tool is created, derives another
-from it, without what the harness injects, when a model first sees the tool, and serializes that
-as JSON: milliseconds each, for every tool of every agent. Ours are the same every time.
+from it, without the arguments that the harness injects, when a model first sees the tool, and
+serializes that as JSON: milliseconds each, for every tool of every agent. Ours are the same every
+time.
 """
 
 import json
@@ -71,7 +72,7 @@ def _described(schema: type[BaseModel], name: str, description: str) -> type[Bas
 
 
 class SameTools:
-    """Tools compared by identity, as the key of a cache: what is built of them is built once."""
+    """Tools compared by identity, as the key of a cache: a value built from them is built once."""
 
     __slots__ = ("tools",)
 

@@ -1,4 +1,4 @@
-"""A database, whichever it is: transactions on tables, a secret and text in them, its driver."""
+"""A database of any kind: transactions on tables, a secret and text in them, its driver."""
 
 import secrets
 import weakref
@@ -11,8 +11,10 @@ from thalweg.database.migrations.schema import refuse_newer_format
 from thalweg.errors import ConfigError
 
 Value = int | str | bytes
-"""What goes into a table. A `str` is ASCII; any other text goes as `encode` writes it: PostgreSQL
-takes no NUL character."""
+"""The values of a table.
+
+A `str` is ASCII; any other text is stored as `encode` writes it: PostgreSQL accepts no NUL
+character."""
 
 OTHER_TABLES = "its tables do not match this process: another version migrated them"
 RESTART = "restart this process with the newest version that uses the database"
@@ -39,7 +41,7 @@ class Rows(Protocol):
 
         Args:
             statement: Ends in the column.
-            values: What the column may have, in any number.
+            values: Values that the column may have, in any number.
             given: The values of the `?` in the statement.
         """
         ...
@@ -92,19 +94,19 @@ class Database(ABC, Generic[R_co]):
     """
 
     place: str
-    """Where it is, in words for people: without a password."""
+    """Its address, in words for people: without a password."""
     begin_read: str
     begin_write: str
 
     def reading(self, owner: str | None) -> AbstractContextManager[R_co]:
         """Begin a transaction that sees one state of an owner's rows throughout.
 
-        Without an owner, only what is no owner's is to be seen, as the queue of jobs.
+        Without an owner, only rows of no owner are visible, such as the queue of jobs.
         """
         return self._transaction(self.begin_read, owner)
 
     def writing(self, owner: str | None) -> AbstractContextManager[R_co]:
-        """Begin a transaction that is durable when its block ends, or leaves no trace."""
+        """Begin a transaction that is durable when its block ends, or has no effect."""
         return self._transaction(self.begin_write, owner)
 
     @abstractmethod
@@ -116,12 +118,12 @@ class Database(ABC, Generic[R_co]):
         """Release connections. Closing twice is fine."""
 
     def close_with(self, holder: object) -> None:
-        """Close when an object that uses this database is garbage, at the latest at exit.
+        """Close when an object that uses this database is garbage-collected, at the latest at exit.
 
-        For what is opened on behalf of a caller who need not close it, such as a middleware.
+        For a database opened on behalf of a caller who need not close it, such as a middleware.
 
         Args:
-            holder: Nothing that this database refers to.
+            holder: An object that this database does not refer to.
         """
         weakref.finalize(holder, self.close)
 
@@ -133,11 +135,11 @@ def read_secret(
     *,
     version: int,
 ) -> bytes:
-    """Read the secret of a component's tables, which have one from when they are first opened.
+    """Read the secret of a component's tables, which is set when they are first opened.
 
     Args:
         database: Has the table `ROOM_meta`.
-        component: Whose tables.
+        component: The component of the tables.
         given: The secret that the caller expects; `None` for any. New tables get it, or a random
             one.
         version: The format of new tables, the newest that is read.

@@ -16,7 +16,7 @@ def place_of(url: str) -> str:
     """Name the database at an address, without its password.
 
     Raises:
-        ConfigError: The address cannot be read. It is not repeated: where it is
+        ConfigError: The address cannot be read. It is not repeated: if it is
             written wrongly, any part of it may be the password.
 
     Example:
@@ -32,10 +32,8 @@ def place_of(url: str) -> str:
     if not found or not is_port or any("@" in part for part in name.values()):
         kind = f"{urlsplit(url).scheme}://"
         problem = "the address cannot be parsed"
-        mend = (
-            "write it as postgresql://user:password@host:port/database, with : / @ as %3A %2F %40"
-        )
-        raise ConfigError(kind, problem, mend)
+        fix = "write it as postgresql://user:password@host:port/database, with : / @ as %3A %2F %40"
+        raise ConfigError(kind, problem, fix)
     user = f"{name['user']}@" if name["user"] else ""
     port = f":{name['port']}" if name["port"] else ""
     host = "" if name["host"].startswith("/") else name["host"]
@@ -68,8 +66,8 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         connection = psycopg.connect(url, **connection_options(timeout_s))
     except psycopg.Error as error:
         problem = f"the server cannot be reached, or refuses connections ({_first_line(error)})"
-        mend = "check the address, and that the server runs"
-        raise StorageError(place, problem, mend) from None
+        fix = "check the address, and that the server runs"
+        raise StorageError(place, problem, fix) from None
     # A pooler need not report a version, which then is 0.
     if 0 < connection.info.server_version < OLDEST * 10_000:
         found = server_name(connection)
@@ -80,16 +78,16 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
 
 
 def prepare(url: str, place: str, timeout_s: float) -> None:
-    """Make the tables where they are missing, and bring the others up to date.
+    """Create missing tables, and bring the others up to date.
 
     Args:
-        url: Of the database.
+        url: Address of the database.
         place: The same without its password.
         timeout_s: How long to wait for the server.
 
     Raises:
-        ConfigError: They were made by a newer version; or they are missing or older, and this
-            role may not make or change them; or the server is older than `OLDEST`.
+        ConfigError: They were created by a newer version; or they are missing or older, and this
+            role may not create or change them; or the server is older than `OLDEST`.
         StorageError: The server cannot be reached, or fails.
     """
     with connect(url, place, timeout_s) as connection:
@@ -117,15 +115,15 @@ _NO_FUNCTION = "42883"
 _OWN_FUNCTION = re.compile(r"\b(?:archive|memory|run|thalweg)_\w+\(")
 """A function that the migrations make. One that is missing and not ours, the server lacks."""
 _UNREACHABLE = ("08", "57P")
-"""How the codes of errors begin where a connection or a server ended."""
+"""Prefixes of the error codes of a connection or a server that ended."""
 
 
 def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
-    """Make of an error of PostgreSQL what it means to the caller."""
+    """Convert an error of PostgreSQL to the error that states its meaning for the caller."""
     code = error.sqlstate or ""
     if code in _MEANINGS:
-        problem, mend = _MEANINGS[code]
-        return StorageError(place, problem, mend)
+        problem, fix = _MEANINGS[code]
+        return StorageError(place, problem, fix)
     if code.startswith(_UNREACHABLE) or (not code and isinstance(error, _BROKEN)):
         return StorageError(place, f"the connection broke ({_first_line(error)})", "try again")
     is_own = code == _NO_FUNCTION and _OWN_FUNCTION.search(_first_line(error)) is not None

@@ -17,7 +17,7 @@ MEMORY = ":memory:"
 PAGE_BYTES = 512
 """Of a new file. A turn of 4 kB changes some 45 pages, of which SQLite writes the whole: 25 kB
 instead of 37 with pages of 1 kB (benchmarks/state.py). A search takes a tenth longer."""
-_OURS = ("archive_", "memory_", "app_", "run_events", "thalweg_")
+_TABLE_PREFIXES = ("archive_", "memory_", "app_", "run_events", "thalweg_")
 """How names of tables begin, one of which every file of ours has."""
 
 
@@ -28,21 +28,21 @@ def connect(
     *,
     page_bytes: int = PAGE_BYTES,
 ) -> sqlite3.Connection:
-    """Open a file with the tables of a component, which are made where they are missing.
+    """Open a file with the tables of a component, which are created if they are missing.
 
     A new file is for the user of this process alone. One that cannot be written is opened for
     reading: see `SqliteDatabase.is_read_only`.
 
     Args:
         path: The file, or `MEMORY`.
-        component: Whose tables; `None` for a file in which a library has tables of its own.
+        component: The component; `None` for a file in which a library has tables of its own.
         busy_timeout_s: How long to wait for other processes.
-        page_bytes: Of a page of a new file.
+        page_bytes: Size of a page of a new file.
 
     Raises:
         ConfigError: The file cannot be opened, is no database, holds tables of another program,
-            or was written by a newer version; then it is left as it was. Or it is read-only, and
-            has no tables of the component.
+            or was written by a newer version; then it is unchanged. Or it is read-only, and has
+            no tables of the component.
         StorageError: Another process holds it for longer than `busy_timeout_s`.
     """
     if path == MEMORY and component is not None:
@@ -134,9 +134,9 @@ def _connected_to_read(
 
 
 def holds(path: str, component: Literal["archive", "memory"]) -> bool:
-    """Return whether a file that is there has the tables of a component, without making any.
+    """Return whether an existing file has the tables of a component, without creating any.
 
-    What is no database has them, too: `connect` raises what is wrong with it.
+    A file that is no database counts as having them: `connect` raises its error.
     """
     try:
         with closing(sqlite3.connect(path)) as connection:
@@ -153,7 +153,7 @@ def _refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     """
     listed = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
     names = [name for (name,) in connection.execute(listed) if not name.startswith("sqlite_")]
-    if names and not any(name.startswith(_OURS) for name in names):
+    if names and not any(name.startswith(_TABLE_PREFIXES) for name in names):
         problem = f"it has tables of another program ({', '.join(names[:3])})"
         raise ConfigError(path, problem, "name another file")
 
@@ -194,12 +194,11 @@ def _unusable(path: str, error: sqlite3.Error) -> ConfigError | StorageError:
 
 
 _OTHER_TABLES = {"SQLITE_ERROR", "SQLITE_SCHEMA", "SQLITE_CONSTRAINT_NOTNULL"}
-"""Statements are constants: one that SQLite cannot run names a table or column that is gone, or
-lacks one that was added."""
+"""Statements are constants: a failed one names a missing table or column, or lacks a new one."""
 
 
 def as_storage_error(path: str, error: sqlite3.Error) -> StorageError:
-    """Make of an error of SQLite what it means to the caller."""
+    """Convert an error of SQLite to the error that states its meaning for the caller."""
     name = _name(error)
     if name.startswith("SQLITE_FULL"):
         return StorageError(path, "the disk is full", "free some space and try again")

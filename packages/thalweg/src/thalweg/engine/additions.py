@@ -49,7 +49,7 @@ class Surroundings:
     date: str = ""
     """The day, such as `2026-11-23 (Monday)`; empty to omit it."""
     place: str = ""
-    """Where the user is, on one line: a folder and its project; empty if unspecified."""
+    """The location of the user, on one line: a folder and its project; empty if unspecified."""
     uploads: Sequence[str] = ()
     """Files of the user, one line each, oldest first."""
     tasks: Sequence[str] = ()
@@ -88,8 +88,8 @@ def _reminder(
     part: str, lines: Sequence[str], live: Iterable[Addition], uid: str
 ) -> Addition | None:
     """Return a reminder with the lines that no live reminder has; `None` if there are none."""
-    told = {line for one in live if one.part == part for line in one.text.splitlines()}
-    new = [line for line in map(_item, lines) if line not in told]
+    known = {line for one in live if one.part == part for line in one.text.splitlines()}
+    new = [line for line in map(_item, lines) if line not in known]
     if not new:
         return None
     shown, over = new[-MOST_LINES:], max(0, len(new) - MOST_LINES)

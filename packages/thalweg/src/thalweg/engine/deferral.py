@@ -1,4 +1,4 @@
-"""Deferred tools: whose schemas leave a request, whether that pays, and how they are found.
+"""Deferred tools: which schemas a request omits, whether that pays, and how they are found.
 
 The decision depends on the tools, the system prompt and the prices alone, so it is the same for
 every call of a thread, and the beginning of its requests does not change.
@@ -65,11 +65,11 @@ def plan_deferral(
     rewrites: bool,
     window: int,
 ) -> tuple[str, ...]:
-    """Return the names of the tools to defer; none where that does not pay.
+    """Return the names of the tools to defer; none if that does not pay.
 
-    They are deferred in any case where they fill more than a quarter of the window.
+    They are deferred in any case if they fill more than a quarter of the window.
 
-    Tools stay that the system prompt names or a pattern of `keep` matches.
+    Tools that the system prompt names or a pattern of `keep` matches are not deferred.
 
     Args:
         cards: The tools that may be deferred.
@@ -128,8 +128,8 @@ def find_cards(cards: Sequence[ToolCard], query: str, most: int = FOUND) -> list
         >>> [card.name for card in find_cards(cards, "send_mail, create_issue")]
         ['create_issue', 'send_mail']
     """
-    asked = set(_WORD.findall(query))
-    if exact := [card for card in cards if card.name in asked]:
+    query_words = set(_WORD.findall(query))
+    if exact := [card for card in cards if card.name in query_words]:
         return exact
     named = [(card.name, card.text) for card in cards]
     return [cards[k] for k in rank_named(named, query, STOP_WORDS, fuzzy=True)[:most]]

@@ -35,7 +35,7 @@ class _Edit:
     turn: int
     """The model call it was made for, from 1."""
     tokens_before: int
-    """Tokens of what it replaces."""
+    """Tokens of the replaced content."""
     tokens_after: int
     """Tokens of the replacement."""
     forecast: Forecast | None = None
@@ -162,7 +162,7 @@ class Repair:
     """A message that was sent in another form, because its provider would have refused it.
 
     It depends only on the message and the provider's rules, and is computed again for each
-    request: the window does not change, and another model gets what it accepts.
+    request: the window does not change, and another model gets a form that it accepts.
     """
 
     reason: RepairReason
@@ -188,6 +188,6 @@ def forecast_of(edits: Sequence[Edit]) -> Forecast | None:
     Returns:
         `None` if none has one, or if one does not apply to all: there are several compactions.
     """
-    told = [edit.forecast for edit in edits if edit.forecast is not None]
+    forecasts = [edit.forecast for edit in edits if edit.forecast is not None]
     folds = sum(isinstance(edit, Fold) for edit in edits)
-    return told[0] if len(told) == 1 and folds <= 1 else None
+    return forecasts[0] if len(forecasts) == 1 and folds <= 1 else None

@@ -67,7 +67,7 @@ class Engine:
     window: Window = field(init=False)
     reader: Reader = field(init=False)
     _base: Counter = field(init=False)
-    """The counter that was given; `count` is that of the model's vocabulary."""
+    """The counter that was passed; `count` is that of the model's vocabulary."""
     _gate: Gate = field(default_factory=Gate)
     _checked: int = 0
     _epoch: int = 0
@@ -83,7 +83,7 @@ class Engine:
         self._base = self.count
         self.count = counter_for(self._base, self.model)
         self.window = Window(self.count, model=self.model)
-        self.window.set_beside("tools", sum(count_json(tool, self.count) for tool in self.tools))
+        self.window.set_overhead("tools", sum(count_json(tool, self.count) for tool in self.tools))
         self.reader = Reader(self.count, model=self.model, recall=self.recall)
 
     def speak_to(self, model: str) -> None:
@@ -129,14 +129,14 @@ class Engine:
         return self.window.items
 
     def steps(
-        self, *, cold: bool = False, asked: bool = False, repairs: Sequence[Edit] = ()
+        self, *, cold: bool = False, requested: bool = False, repairs: Sequence[Edit] = ()
     ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
         """Prepare step by step: each batch of edits is yielded before it is committed.
 
         Args:
             cold: As for `prepare`.
-            asked: Whether a compaction was requested, independent of its savings.
-            repairs: Edits of what the provider refused; they come first.
+            requested: Whether a compaction was requested, independent of its savings.
+            repairs: Edits of the content that the provider refused; they come first.
 
         Yields:
             Edits about to be committed. A value sent back is committed instead; `None` commits
@@ -146,14 +146,14 @@ class Engine:
             WindowExceededError: As for `prepare`.
         """
         self.window.settle()
-        is_news = self._is_new or asked or repairs
+        is_news = self._is_new or requested or repairs
         if not is_news and not excess(self.scene()) and not self._unbound():
             return
         self.turn += 1
         yield from self._committed([repairs])
         yield from self._committed(self._strips())
-        if asked:
-            yield from self._committed(self._asked())
+        if requested:
+            yield from self._committed(self._requested_compaction())
         yield from self._committed(self.policy.prepare(self.scene(), cold=cold))
         yield from self._committed(self._strips())
         self._is_new = False
@@ -188,7 +188,7 @@ class Engine:
                 better = yield edits
                 self._commit(edits if better is None else better)
 
-    def _asked(self) -> Iterator[Sequence[Edit]]:
+    def _requested_compaction(self) -> Iterator[Sequence[Edit]]:
         scene = self.scene()
         tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
         fold = plan_fold(scene, tail=tail, record=room, reason="asked for")

@@ -33,7 +33,7 @@ class Thinking:
 
     text: str
     signature: str = ""
-    """What the provider signed the text with, or the encrypted reasoning itself."""
+    """The provider's signature of the text, or the encrypted reasoning itself."""
     extra: str = ""
     """Other provider fields, as a JSON object or empty."""
 
@@ -47,7 +47,7 @@ class Media:
     """An image, a document, a sound or a film: by value, by address, or stored by a provider."""
 
     mime: str
-    """Its media type, or what is known of it (`image/*`); empty if nothing is."""
+    """Its media type, or the part of it that is certain (`image/*`); empty if none is."""
     data: str = ""
     """Base64, or empty when the content is elsewhere."""
     url: str = ""
@@ -80,8 +80,9 @@ class Opaque:
     """A part that a wire passed through without understanding it."""
 
     wire: str
-    """Name of the wire it came from; others send it as text where it is all of a message, and
-    else not at all."""
+    """Name of the wire it came from.
+
+    Others send it as text if it is all of a message, and else not at all."""
     json: str
 
 
@@ -90,7 +91,7 @@ Part = Text | Thinking | Media | ToolCall | Opaque
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a provider reported for one model call, in tokens."""
+    """The usage that a provider reported for one model call, in tokens."""
 
     input: int
     """All input tokens, cached ones included."""
@@ -285,7 +286,7 @@ class Entry:
     media_tokens: int = 0
     """The part of `tokens` that is media."""
     slack: int = 0
-    """How much less than `media_tokens` the provider may charge, where a price is not exact."""
+    """How much less than `media_tokens` the provider may charge, if a price is not exact."""
 
     @property
     def is_fetched(self) -> bool:

@@ -1,4 +1,4 @@
-"""The extras of the packages: which one installs a module, and the error where it is missing."""
+"""The extras of the packages: which one installs a module, and the error if it is missing."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs what an extra requires.
+    """Return the command that installs the requirements of an extra.
 
     The requirements are read from the metadata of the installed package. A package of this
     repository is named by its folder, because an installer would search an index for its name.

@@ -74,8 +74,8 @@ def _content(message: Message) -> tuple[str, str, tuple[Part, ...]]:
     return message.role, message.answers, message.parts
 
 
-def common(held: Sequence[Message], said: Sequence[Message]) -> int:
+def common(held: Sequence[Message], messages: Sequence[Message]) -> int:
     """Count the leading messages that both have in common."""
-    most = min(len(held), len(said))
-    odd = compress(count(), map(is_not, held, said))  # most are the same objects
-    return next((k for k in odd if not is_same(held[k], said[k])), most)
+    most = min(len(held), len(messages))
+    odd = compress(count(), map(is_not, held, messages))  # most are the same objects
+    return next((k for k in odd if not is_same(held[k], messages[k])), most)

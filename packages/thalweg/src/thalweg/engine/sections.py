@@ -30,8 +30,8 @@ class SettingsSection(BaseModel):
         if isinstance(given, Mapping):
             for key in given:
                 if key not in cls.model_fields:
-                    mend = nearest(str(key), tuple(cls.model_fields), cls._elsewhere(str(key)))
-                    refuse(f"there is no setting {key!r}", mend, key=str(key))
+                    fix = nearest(str(key), tuple(cls.model_fields), cls._elsewhere(str(key)))
+                    refuse(f"there is no setting {key!r}", fix, key=str(key))
         return given
 
     @classmethod
@@ -58,13 +58,13 @@ class SettingsSection(BaseModel):
 
 
 def refuse(
-    problem: str, mend: str, *, key: str | KeyPath = (), against: str | KeyPath = ()
+    problem: str, fix: str, *, key: str | KeyPath = (), against: str | KeyPath = ()
 ) -> NoReturn:
     """Raise the error of a setting, from a validator of its section.
 
     Args:
-        problem: What is wrong, with the value.
-        mend: What to write instead.
+        problem: The problem, with the value.
+        fix: The text to write instead.
         key: The setting below the one being validated, if available.
         against: Another setting below it that contradicts the first one, if any.
 
@@ -73,7 +73,7 @@ def refuse(
     """
     paths = {"key": _path(key), "against": _path(against)}
     raise PydanticCustomError(
-        "setting", "{problem}; {mend}", {"problem": problem, "mend": mend} | paths
+        "setting", "{problem}; {fix}", {"problem": problem, "fix": fix} | paths
     )
 
 
@@ -130,10 +130,10 @@ def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> Co
         error: One of `ValidationError.errors`.
         shown: What to quote in place of the value, such as for a secret.
     """
-    said = error.get("ctx", {})
-    path = dotted((*error["loc"], *said.get("key", ())), where)
+    context = error.get("ctx", {})
+    path = dotted((*error["loc"], *context.get("key", ())), where)
     if error["type"] == "setting":
-        return ConfigError(path, said["problem"], said["mend"])
+        return ConfigError(path, context["problem"], context["fix"])
     if error["type"] == "missing":
         return ConfigError(path, "it is missing", "add it")
     quoted = _quoted(error["input"]) if shown is None else shown
@@ -159,7 +159,7 @@ _SHAPES = {
     "string": "a text",
     "tuple": "a list; write [a, b], or a line that begins with `- ` for each item",
 }
-"""What a value should be, by the first word of pydantic's type of error."""
+"""The expected kind of a value, by the first word of pydantic's type of error."""
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
 
 

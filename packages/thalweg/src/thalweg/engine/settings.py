@@ -1,4 +1,4 @@
-"""User settings of the context: when a thread is compacted, what is kept, what is offloaded."""
+"""User settings of the context: when a thread is compacted, which content is kept or offloaded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ class ToolNames(SettingsSection):
     """Names of the tools of the context engine, if an agent has others of the same names."""
 
     recall: ToolName = "recall"
-    """Reads what a request no longer shows. References name it."""
+    """Reads content that a request no longer shows. References name it."""
     compact_conversation: ToolName = "compact_conversation"
     """Asks for a compaction."""
     find_tools: ToolName = "find_tools"
@@ -153,44 +153,51 @@ class ContextPolicy(SettingsSection):
     max_output: NonNegativeInt | None = None
     """Tokens reserved for the answer; by default the model's own."""
     prompt_caching: bool = True
-    """Whether requests get breakpoints for the provider's prompt cache, if it uses them
-    (Anthropic; your own are kept, and the provider's limit is respected), and OpenAI receives a
-    key that groups requests. A cached prefix lasts five minutes, or an hour if `pricing` names
-    such a tariff; at Anthropic's own service the system prompt and the tools last an hour where the
-    pauses of the thread so far make that cheaper."""
+    """Whether requests get breakpoints or a key for the provider's prompt cache.
+
+    Breakpoints are for a provider that uses them (Anthropic; your own are kept, and the provider's
+    limit is respected); OpenAI receives a key that groups requests. A cached prefix lasts five
+    minutes, or an hour if `pricing` names such a tariff; at Anthropic's own service the system
+    prompt and the tools last an hour if the pauses of the thread so far make that cheaper."""
     cost: Cost = "balanced"
-    """How much stays in a request. `frugal` keeps least and fetches most; `careful` keeps most;
-    `balanced` keeps what pays. Sizes that are set themselves (`offload`, `keep`) win."""
+    """How much is kept in a request.
+
+    `frugal` keeps least and fetches most; `careful` keeps most; `balanced` keeps what pays. Sizes
+    that are set themselves (`offload`, `keep`) take precedence."""
     clear_on_server: bool = False
     """Whether Anthropic's API clears old tool results (context editing, beta), for models that
     bind their reasoning to everything sent before it: no edit of ours keeps that reasoning valid.
     The archive has the results; `recall` finds them by words."""
     tools: ToolUse = "auto"
-    """When requests have the tools that read back what was removed (`recall`) and ask for a
-    compaction. `auto`: always if the agent has tools of its own, else from the first reference on;
-    never for a model that takes none by its class, its profile or a refusal. `on`: always, whatever
-    the profile says. `off`: never, and never with `enabled: false`. Without them, a request states
-    what was removed and that it is in the archive."""
+    """When requests have the tools that read removed content (`recall`) and ask for a compaction.
+
+    `auto`: always if the agent has tools of its own, else from the first reference on; never for a
+    model that takes none by its class, its profile or a refusal. `on`: always, regardless of the
+    profile. `off`: never, and never with `enabled: false`. Without them, a request states which
+    content was removed and that it is in the archive."""
     tool_names: ToolNames = Field(default_factory=ToolNames)
     defer_tools: Deferral = "off"
-    """Whether schemas of tools leave the request where that pays, until the agent finds them with
-    the tool `find_tools`. `auto`: with the provider's own loading on demand at Anthropic's and
-    OpenAI's own addresses, else by a longer list of tools. `provider`: also behind another address,
-    such as a gateway's. `own`: by a longer list everywhere."""
+    """Whether schemas of tools are removed from the request if that pays.
+
+    The agent finds them with the tool `find_tools`. `auto`: with the provider's own loading on
+    demand at Anthropic's and OpenAI's own addresses, else by a longer list of tools. `provider`:
+    also at another address, such as a gateway's. `own`: by a longer list everywhere."""
     keep_tools: tuple[str, ...] = ()
     """Names of tools that are never deferred, or patterns such as `github_*`. Tools that the system
     prompt names are not, either."""
     compaction: Compaction = "ours"
-    """Who compacts: `provider` has Anthropic's API (beta) or OpenAI's Responses compact a request
-    when that pays at the provider's price, and clears as `clear_on_server` does. What the
-    provider's block stands for is in the archive, and a structured summary of it is sent to every
-    other model. Requests that would not fit, and models without it, are compacted by us."""
+    """Who compacts.
+
+    `provider` has Anthropic's API (beta) or OpenAI's Responses compact a request when that pays at
+    the provider's price, and clears as `clear_on_server` does. The content that the provider's
+    block replaces is in the archive, and a structured summary of it is sent to every other model.
+    Requests that would not fit, and models without it, are compacted by us."""
     offload: Offload = Field(default_factory=Offload)
     pricing: Pricing = Field(default_factory=Pricing)
 
     @field_validator("summary_prompt")
     @classmethod
-    def _says_something(cls, words: str | None) -> str | None:
+    def _prompt_is_not_blank(cls, words: str | None) -> str | None:
         if words is not None and not words.strip():
             refuse("the prompt is blank", "write instructions, or null for ours")
         return words
@@ -201,8 +208,8 @@ class ContextPolicy(SettingsSection):
         for trigger in self.triggers:
             if trigger.type == keep.type and keep.value >= trigger.value:
                 problem = f"{keep.value:g} {keep.type} to keep is not less than the trigger's"
-                mend = f"keep less than {trigger.value:g}, or raise the trigger"
-                refuse(f"{problem} {trigger.value:g}", mend, key="keep", against="trigger")
+                fix = f"keep less than {trigger.value:g}, or raise the trigger"
+                refuse(f"{problem} {trigger.value:g}", fix, key="keep", against="trigger")
         return self
 
     @model_validator(mode="after")
@@ -217,8 +224,8 @@ class ContextPolicy(SettingsSection):
         left = (self.window or 0) - (self.max_output or 0)
         if self.window is not None and left < MIN_LIMIT:
             problem = f"{self.window} less {self.max_output or 0} for the answer leaves {left}"
-            mend = f"keep at least {MIN_LIMIT}"
-            refuse(f"{problem} tokens", mend, key="window", against="max_output")
+            fix = f"keep at least {MIN_LIMIT}"
+            refuse(f"{problem} tokens", fix, key="window", against="max_output")
         return self
 
     @classmethod

@@ -35,7 +35,7 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
 
     Returns:
         A counter that never treats text as a special token and accepts any `str`, lone
-        surrogates included; `byte_counter`, with a warning, where the compiled part of
+        surrogates included; `byte_counter`, with a warning, if the compiled part of
         `bpe-openai` cannot be loaded.
 
     Example:
@@ -80,8 +80,8 @@ def byte_counter(text: str) -> int:
 def _bindings() -> ModuleType:
     """Import the compiled part of `bpe_openai` alone.
 
-    Its wrapper class refuses texts over a million characters, where the binding is linear; and an
-    import of the package takes half a second, in which it builds every encoding.
+    Its wrapper class refuses texts over a million characters, although the binding is linear; and
+    an import of the package takes half a second, in which it builds every encoding.
     """
     name = "bpe_openai._bindings"
     if name not in sys.modules:
@@ -163,7 +163,7 @@ class Calibration:
     """How a provider's count relates to ours, learned from the usage it reports.
 
     The bound is one-sided: it follows an undercount at once and forgets it slowly, so that `upper`
-    stays above what the provider counts. A report far below our count is accepted once several
+    remains above the provider's count. A report far below our count is accepted once several
     requests agree: a proxy that omits cached tokens, or a provider that counts a part, would
     otherwise let a request exceed the window.
 
@@ -182,7 +182,7 @@ class Calibration:
     largest vocabularies in use; recorded providers report 1.0 to 1.6 of it."""
     doubted: int = 0
     """How many reports in a row were below `DOUBTFUL` and agreed."""
-    heard: float = 0.0
+    doubted_ratio: float = 0.0
     """The largest ratio of those."""
 
     DOUBTFUL = 0.9
@@ -200,9 +200,9 @@ class Calibration:
     def observe(self, *, estimated: int, reported: int, slack: int = 0) -> "Calibration":
         """Fold in one reported count.
 
-        Missing counts change nothing (I23), nor do those of requests so small that what a
-        provider adds to every request weighs more than how it counts, nor those too small to
-        be true. Nor do those of requests with media whose price is not exact, unless they are
+        Missing counts change nothing (I23), nor do those of requests so small that a
+        provider's additions to every request weigh more than how it counts, nor those too small
+        to be true. Nor do those of requests with media whose price is not exact, unless they are
         above the highest price: they show how media count, not how text does.
 
         Args:
@@ -216,11 +216,13 @@ class Calibration:
             return self
         ratio = min(8.0, reported / estimated)
         if ratio >= self.DOUBTFUL:
-            return replace(self._follow(ratio), doubted=0, heard=0.0)
-        agrees = abs(ratio - self.heard) <= self.SPREAD * self.heard
-        times, heard = (self.doubted + 1, max(ratio, self.heard)) if agrees else (1, ratio)
-        believed = self._follow(heard) if times >= self.AGREEING else self
-        return replace(believed, doubted=times, heard=heard)
+            return replace(self._follow(ratio), doubted=0, doubted_ratio=0.0)
+        agrees = abs(ratio - self.doubted_ratio) <= self.SPREAD * self.doubted_ratio
+        times, doubted_ratio = (
+            (self.doubted + 1, max(ratio, self.doubted_ratio)) if agrees else (1, ratio)
+        )
+        believed = self._follow(doubted_ratio) if times >= self.AGREEING else self
+        return replace(believed, doubted=times, doubted_ratio=doubted_ratio)
 
     def _follow(self, ratio: float) -> "Calibration":
         """Take in a ratio: a larger one at once, a smaller one slowly."""
@@ -295,7 +297,7 @@ class TokenCounts:
 
     @property
     def least(self) -> int:
-        """Tokens that the provider counts at least, as far as prices of media are known."""
+        """Minimum of the tokens that the provider counts, as far as prices of media are certain."""
         return self.total - self.slack
 
 

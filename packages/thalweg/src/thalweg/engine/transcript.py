@@ -121,11 +121,11 @@ def clip(text: str, chars: int) -> str:
 _ACTS = re.compile(
     r"\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
-"""What a terminal would act on instead of showing it: all but line feeds and tabs."""
+"""Characters that a terminal would act on instead of showing: all but line feeds and tabs."""
 
 
 def printable(text: str) -> str:
-    r"""Write what a terminal would act on as escapes, so that no message can.
+    r"""Escape the characters that a terminal would act on, so that no message can act on it.
 
     Example:
         >>> print(printable("red: \x1b[31m"))

@@ -1,6 +1,6 @@
 """Members of dependencies that their documentation does not promise, all in this file.
 
-A member is here only where no documented one serves; its docstring names what is missing.
+A member is here only if no documented one serves; its docstring names the missing feature.
 `core_tests/unit/test_undocumented.py` calls each one and names the versions that were checked.
 """
 
@@ -38,7 +38,7 @@ TASK_KEY: Final = CONFIG_KEY_TASK_ID
 RESUMING_KEY: Final = CONFIG_KEY_RESUMING
 """Whether the run resumes after an interrupt."""
 REPLAY_KEY: Final = CONFIG_KEY_REPLAY_STATE
-"""Set where the run starts from an older checkpoint."""
+"""Set if the run starts from an older checkpoint."""
 
 
 def loop_of(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph's `PregelLoop`)
@@ -55,7 +55,7 @@ def child_config(config: "RunnableConfig") -> Iterator[None]:
     """Let every runnable called inside inherit a config.
 
     `langchain_core.runnables.config.set_config_context` does so in a copy of the context only,
-    where what is called inside can set no context variable of the caller.
+    in which the called code can set no context variable of the caller.
     """
     from langchain_core.runnables.config import (  # noqa: PLC0415 (slow to import)
         var_child_runnable_config,
@@ -69,7 +69,7 @@ def child_config(config: "RunnableConfig") -> Iterator[None]:
 
 
 def trace_params(model: object) -> Mapping[str, object]:
-    """Return what a chat model's integration reports in traces; empty where it reports nothing.
+    """Return the trace parameters of a chat model's integration; empty if it reports none.
 
     `ls_provider` and `ls_model_name` are the only names that all integrations have in common.
     """

@@ -4,7 +4,7 @@ from thalweg.errors.base import ThalwegError
 
 
 class ArchiveError(ThalwegError):
-    """The archive cannot do what was asked; nothing was changed."""
+    """The archive cannot perform the request; nothing was changed."""
 
     code = "archive"
 
@@ -92,11 +92,11 @@ class StorageError(ArchiveError):
     """The medium under the archive failed; nothing was changed."""
 
     code = "archive.storage"
-    sentence = "{place}: {problem}; {mend}"
+    sentence = "{place}: {problem}; {fix}"
 
     place: str
     """The file's path as passed."""
     problem: str
     """The medium's error."""
-    mend: str
+    fix: str
     """What to do about it."""

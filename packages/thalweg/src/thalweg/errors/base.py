@@ -17,9 +17,9 @@ class ThalwegError(Exception):
     code = "thalweg"
     """Stable dotted name, for logs and the wire."""
     sentence = ""
-    """The text, with fields in braces; an error without fields has the text that it is given."""
+    """The text, with fields in braces; an error without fields has the text that is passed."""
     arguments: ClassVar[Signature] = Signature()
-    """What an error of this kind is made with; none where any text is taken."""
+    """The arguments of an error of this kind; none if any text is accepted."""
 
     def __init__(self, *given: object, **named: object) -> None:
         if self.arguments.parameters:
@@ -57,18 +57,18 @@ class ConfigError(ThalwegError):
     """An argument or a setting is invalid."""
 
     code = "config"
-    sentence = "{what}: {problem}; {mend}"
+    sentence = "{what}: {problem}; {fix}"
 
     what: str
     """The setting or argument."""
     problem: str
-    """What is wrong with it, with the numbers."""
-    mend: str
+    """The problem, with the numbers."""
+    fix: str
     """What to do about it."""
 
 
 class MissingExtraError(ConfigError, ImportError):
-    """A package that an extra installs is missing; `mend` is the command that installs it."""
+    """A package that an extra installs is missing; `fix` is the command that installs it."""
 
     code = "config.extra"
 
@@ -86,11 +86,11 @@ class SettingsError(ConfigError):
     code = "config.settings"
 
     def __init__(
-        self, file: str, line: int, key: str, problem: str, mend: str, *others: "SettingsError"
+        self, file: str, line: int, key: str, problem: str, fix: str, *others: "SettingsError"
     ) -> None:
         place = f"{file}:{line}" if file and line else file
-        super().__init__(": ".join(part for part in (place, key) if part), problem, mend)
-        self.args = (file, line, key, problem, mend, *others)
+        super().__init__(": ".join(part for part in (place, key) if part), problem, fix)
+        self.args = (file, line, key, problem, fix, *others)
         self.file = file
         self.line = line
         self.key = key
@@ -100,7 +100,7 @@ class SettingsError(ConfigError):
     def of(cls, errors: Iterable["SettingsError"]) -> "SettingsError":
         """Return the first of some errors, with the others in it."""
         first, *others = errors
-        return cls(first.file, first.line, first.key, first.problem, first.mend, *others)
+        return cls(first.file, first.line, first.key, first.problem, first.fix, *others)
 
     def __str__(self) -> str:
         """A sentence for everything that is wrong, a line each."""
@@ -117,13 +117,13 @@ class RecordingError(ThalwegError):
     """A file cannot be read as a recorded thread."""
 
     code = "recording"
-    sentence = "{path}: {problem}; {mend}"
+    sentence = "{path}: {problem}; {fix}"
 
     path: str
     """The file's path as passed."""
     problem: str
-    """What was found there."""
-    mend: str
+    """The problem that was found there."""
+    fix: str
     """What to do about it."""
 
 
@@ -135,14 +135,14 @@ class PathError(ThalwegError, ValueError):
     path: str
     """The path as passed."""
     problem: str
-    """What is wrong with it."""
-    mend: str = ""
+    """The problem with it."""
+    fix: str = ""
     """What to do about it; may be empty."""
 
     def __str__(self) -> str:
         shown = self.path if self.path.isprintable() else repr(self.path)
-        mend = f". {self.mend}" if self.mend else ""
-        return f"{self.problem}: {shown[:300]}{mend}"
+        fix = f". {self.fix}" if self.fix else ""
+        return f"{self.problem}: {shown[:300]}{fix}"
 
 
 class InvalidGlobPatternError(ThalwegError, ValueError):
@@ -183,11 +183,11 @@ class UploadRefusedError(FileError):
     """A file's type, size or content is not allowed."""
 
     code = "file.refused"
-    sentence = "{name}: {problem}; {mend}"
+    sentence = "{name}: {problem}; {fix}"
 
     name: str
     """The sender's name of the file."""
     problem: str
-    """What is wrong with it, with the numbers."""
-    mend: str
-    """What is allowed."""
+    """The problem, with the numbers."""
+    fix: str
+    """The alternative that is allowed."""

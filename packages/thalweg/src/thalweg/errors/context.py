@@ -32,7 +32,7 @@ class SummaryError(ContextError):
     code = "context.summary"
 
     problem: str
-    """What is wrong with it."""
+    """The problem with it."""
     text: str = ""
     """The beginning of the model's text."""
 
@@ -52,7 +52,7 @@ class WindowExceededError(ContextError):
     needed: int
     """Size of the smallest context that could be built."""
     window: int
-    """What the request may fill."""
+    """The limit of the request."""
     irreducible: tuple[str, ...]
     """What cannot be reduced, as `name: tokens`, largest first."""
     unit: str
@@ -73,10 +73,10 @@ class RefusedError(WindowExceededError):
     code = "context.refused"
 
     kind: str
-    """What was too much: `tokens`, `sum` (with the answer), `bytes` or `media`."""
+    """The exceeded limit: `tokens`, `sum` (with the answer), `bytes` or `media`."""
     model: str
     """The model that refused it, as `provider:name`."""
-    said: str
+    message: str
     """The provider's error text."""
 
     def __str__(self) -> str:
@@ -84,7 +84,8 @@ class RefusedError(WindowExceededError):
         parts = ", ".join(self.irreducible)
         return (
             f"{self.model} refused a request of {self.needed} tokens ({what}), and no "
-            f"smaller one is possible; its message: {self.said[:300]!r}; remaining parts: {parts}"
+            f"smaller one is possible; its message: {self.message[:300]!r}; "
+            f"remaining parts: {parts}"
         )
 
 
@@ -92,7 +93,7 @@ class RejectedRequestError(ContextError):
     """A provider refused a request's content, and its repair, too.
 
     The provider's own error is the `__cause__`. The thread remains usable: its next request omits
-    what was refused.
+    the refused content.
     """
 
     code = "context.rejected"
@@ -101,7 +102,7 @@ class RejectedRequestError(ContextError):
     """The model that refused it, as `provider:name`."""
     status: int
     """The HTTP status."""
-    said: str
+    message: str
     """The provider's error text."""
     tried: str
     """The changes before the retry; empty if there were none."""
@@ -114,7 +115,7 @@ class RejectedRequestError(ContextError):
         )
         return (
             f"{self.model or 'the model'} refused the request ({self.status}): "
-            f"{self.said[:300]!r}; {tried}; the next request omits what was refused; "
+            f"{self.message[:300]!r}; {tried}; the next request omits what was refused; "
             f"to see this request: thalweg thread show {self.thread} --context"
         )
 

@@ -4,7 +4,7 @@ from thalweg.errors.base import ThalwegError
 
 
 class MemoryStoreError(ThalwegError):
-    """A memory cannot do what was asked; nothing was changed."""
+    """A memory cannot perform the request; nothing was changed."""
 
     code = "memory"
 
@@ -42,7 +42,7 @@ class FactRefusedError(MemoryStoreError):
     content: str
     """The beginning of it."""
     problem: str
-    """What is wrong with it, and how to correct it."""
+    """The problem with it, and how to correct it."""
 
     def __init__(self, content: str, problem: str) -> None:
         super().__init__(content[:200], problem)
@@ -55,13 +55,13 @@ class DocumentError(MemoryStoreError):
     """A memory document is invalid; the memory did not change."""
 
     code = "memory.document"
-    sentence = "{where}: {problem}; {mend}"
+    sentence = "{where}: {problem}; {fix}"
 
     where: str
     """The file and the place in it (`memory.json: facts[3].confidence`)."""
     problem: str
-    """What is wrong there."""
-    mend: str
+    """The problem there."""
+    fix: str
     """What to write instead."""
 
 
@@ -72,16 +72,16 @@ class StaleWriteError(MemoryStoreError):
     sentence = "the memory changed in the meantime: {problem}; read it and try again"
 
     problem: str
-    """What was changed."""
+    """The part that was changed."""
 
 
 class MemoryOffError(MemoryStoreError):
     """Memory is off or read-only here."""
 
     code = "memory.off"
-    sentence = "memory rejects this: {where}; {mend}"
+    sentence = "memory rejects this: {where}; {fix}"
 
     where: str
-    """What is off: the setting or the thread."""
-    mend: str
+    """The setting or the thread that is off."""
+    fix: str
     """How to turn it on."""

@@ -25,11 +25,11 @@ class AnswerError(RunError):
     """A person's answer does not match the agent's pending questions; it was ignored."""
 
     code = "run.answer"
-    sentence = "the answer is invalid: {problem}; {mend}"
+    sentence = "the answer is invalid: {problem}; {fix}"
 
     problem: str
-    """What is wrong with it."""
-    mend: str
+    """The problem with it."""
+    fix: str
     """What to do."""
 
 
@@ -113,12 +113,12 @@ class NoSuchSkillError(ThalwegError):
 
 
 class ClientError(ThalwegError):
-    """A gateway refused what a client asked, or cannot be reached."""
+    """A gateway refused a client's request, or cannot be reached."""
 
     code = "client"
 
     status: int
-    """The HTTP status; 0 where no answer came."""
+    """The HTTP status; 0 if no answer was received."""
     problem_code: str
     """The gateway's own `code`: `run.busy`, `thread.not_found`."""
     detail: str

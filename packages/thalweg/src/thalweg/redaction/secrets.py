@@ -27,8 +27,9 @@ class Secret:
     check: _Check | None = None
     """Distinguishes secrets from other texts of the same form."""
     near: tuple[str, ...] = ()
-    """Every secret of this form holds one of these, in any case: a text without them is not
-    searched, which is what makes `redact` fast. Empty where nothing is common to all."""
+    """Every secret of this form holds one of these, in any case; empty if nothing is common to all.
+
+    A text without them is not searched, which is what makes `redact` fast."""
     is_number: bool = False
     """Every secret of this form has nine digits in a row, blanks and dashes aside, likewise."""
     core: re.Pattern[str] | None = None
@@ -115,7 +116,7 @@ _TABLE = read_table(__package__, "secrets.toml")
 _NO_PASSWORD = frozenset(_TABLE["no_password"])
 
 
-def _is_told(value: str) -> bool:
+def _is_password(value: str) -> bool:
     return value.lower().rstrip(".,;!?") not in _NO_PASSWORD and _is_value(value)
 
 
@@ -123,7 +124,7 @@ _CHECKS: Mapping[str, _Check] = {
     "card": _is_card,
     "chinese_id": _is_chinese_id,
     "random": _is_random,
-    "told": _is_told,
+    "told": _is_password,
     "value": _is_value,
 }
 

@@ -14,7 +14,7 @@ from thalweg.engine.tokens import count_json, exact_counter, measure
 from thalweg.engine.wires.registry import WIRES
 
 Script = Callable[[Sequence[BaseMessage]], AIMessage | str]
-"""What the model answers to the messages it is sent."""
+"""Returns the model's answer to the messages it is sent."""
 
 
 class OfflineModel(BaseChatModel):
@@ -60,8 +60,8 @@ class ScriptedModel(OfflineModel):
         **kwargs: Any,  # noqa: ANN401 (LangChain's signature)
     ) -> ChatResult:
         del stop, run_manager
-        said = self.script(messages)
-        answer = AIMessage(said) if isinstance(said, str) else said
+        reply = self.script(messages)
+        answer = AIMessage(reply) if isinstance(reply, str) else reply
         count = exact_counter()
         tools = count_json(kwargs["tools"], count) if kwargs.get("tools") else 0
         read, wrote = tools + _tokens(messages), _tokens([answer])

@@ -103,7 +103,7 @@ def answer(request: Request) -> Answer:
     sight = see(request)
     if is_menders(request):
         part = re.findall(r"Your part: (\w+)", sight.users)[0]
-        return mend(part, sight) or Answer(f"{part}: its tests pass now.")
+        return fix(part, sight) or Answer(f"{part}: its tests pass now.")
     return maintain(sight)
 
 
@@ -120,7 +120,7 @@ def maintain(sight: Sight) -> Answer:
     elif current == LAST:
         doing = conclude(sight)
     else:
-        doing = mend(current, sight)
+        doing = fix(current, sight)
     return doing or write_plan({**plan, current: "completed"})
 
 
@@ -164,7 +164,7 @@ def begin(sight: Sight) -> Answer:
     return write_plan(dict.fromkeys([*parts, LAST], "pending"))
 
 
-def mend(part: str, sight: Sight) -> Answer | None:
+def fix(part: str, sight: Sight) -> Answer | None:
     """Make the tests of a part pass; `None` once they are seen to."""
     path, page = f"/shop/{part}.py", f"/docs/{part}.md"
     edited = sight.last("edit_file", path, "Successfully")

@@ -21,7 +21,7 @@ from strict_llm import Answer, Request, Seen, StrictProvider
 from strict_llm_tests.chat_models import KEY, chat_model, run_async
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.checked_model import with_last_look
+from thalweg.context.request.checked_model import with_transform
 from thalweg.engine.settings import ContextPolicy
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -351,7 +351,7 @@ def test_openai_is_told_which_requests_belong_together(
 def test_the_double_of_a_model_is_the_model_to_all_who_ask() -> None:
     """Same class, same state, and still one when it is copied; the model itself stays as it is."""
     model = ChatOpenAI(model="gpt-5", api_key=KEY)
-    double = with_last_look(model, lambda body: {**body, "seen": True})
+    double = with_transform(model, lambda body: {**body, "seen": True})
     assert isinstance(double, ChatOpenAI)
     assert double.root_client is model.root_client
     assert double.lc_id() == model.lc_id()
@@ -359,4 +359,4 @@ def test_the_double_of_a_model_is_the_model_to_all_who_ask() -> None:
         assert one._get_request_payload("hi")["seen"]  # noqa: SLF001 (as above)
     assert "seen" not in model._get_request_payload("hi")  # noqa: SLF001 (as above)
     bound = model.bind(stop=["x"])
-    assert with_last_look(bound, dict).bound is not model  # type: ignore[arg-type,attr-defined]
+    assert with_transform(bound, dict).bound is not model  # type: ignore[arg-type,attr-defined]

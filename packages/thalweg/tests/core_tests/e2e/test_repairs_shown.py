@@ -11,7 +11,7 @@ from strict_llm import Answer, Request, StrictProvider
 from strict_llm_tests.chat_models import chat_model
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import history, turns
-from thalweg.cli.thread.text import tell_turns
+from thalweg.cli.thread.text import render_turns
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.context.turn.events import REPAIRED
 
@@ -60,4 +60,4 @@ def test_a_repair_is_recorded_once_and_shown_and_the_original_stays(tmp_path: Pa
     (event,) = [event for event in events if event["type"] == REPAIRED]
     assert [one["position"] for one in event["repairs"]] == [repair.position]
     line = f"repair #{repair.position}: {repair.reason} (functions.look)"
-    assert sum(line in shown for shown in tell_turns(taken)) == 1
+    assert sum(line in shown for shown in render_turns(taken)) == 1

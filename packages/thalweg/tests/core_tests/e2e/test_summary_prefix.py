@@ -183,7 +183,7 @@ def test_the_model_that_the_policy_names_writes_the_summaries(
             agent.invoke({"messages": [("user", words)]}, CONFIG)
             if folds(archive):
                 break
-        named = middleware._desk.summarizer  # noqa: SLF001 (to close its connections)
+        named = middleware._sessions.summarizer  # noqa: SLF001 (to close its connections)
         assert isinstance(named, ChatOpenAI)
         named.root_client.close()
         openai_clients._cached_sync_httpx_client.cache_clear()  # noqa: SLF001 (as in chat_models)

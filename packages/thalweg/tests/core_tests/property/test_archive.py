@@ -12,7 +12,7 @@ from thalweg.archive.reading import read_piece
 from thalweg.archive.search.excerpts import best_window, segments, widen
 from thalweg.archive.search.passages import MAX_CHARS, MAX_LINE_CHARS, cut
 from thalweg.archive.search.question import ask
-from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
+from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.words import find_tokens, stem, token_words, words
 
@@ -168,7 +168,7 @@ def test_any_text_can_be_asked(text: str) -> None:
     question = ask(text)
 
     assert len(set(question.words)) == len(question.words) <= 48
-    assert all(looks_like(text, shape) in {True, False} for shape in question.shapes)
+    assert all(has_shape(text, shape) in {True, False} for shape in question.shapes)
     assert question.sought[: len(question.words)] == question.words
     assert set(question.sought[len(question.words) :]) <= set(SHAPE_WORDS.values())
 

@@ -17,7 +17,7 @@ from thalweg.engine.edits import Elide, Evict, Fold, Supersede
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import Calibration, exact_counter, measure
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.window import Beside
+from thalweg.engine.window.window import OverheadSection
 from thalweg.engine.wires.registry import WIRES
 
 SHRINKING = (Elide, Evict, Fold, Supersede)
@@ -45,16 +45,16 @@ def test_i17_counts_what_goes_beside_the_messages(scenario: Scenario, data: st.D
     beside: list[int] = []
 
     def change(_: Drive) -> None:
-        section = data.draw(st.sampled_from(get_args(Beside)))
-        window.set_beside(section, data.draw(st.integers(0, limit // 8)))
-        beside.append(sum(window.beside.values()))
+        section = data.draw(st.sampled_from(get_args(OverheadSection)))
+        window.set_overhead(section, data.draw(st.integers(0, limit // 8)))
+        beside.append(sum(window.overhead.values()))
 
     driven.run(change)
     witness(driven)
     for request, tokens in zip(driven.requests, beside, strict=False):
         assert request.tokens + tokens <= limit
     assert window.tokens == window.ledger.total
-    assert window.tokens == sum(i.tokens for i in window.items) + sum(window.beside.values())
+    assert window.tokens == sum(i.tokens for i in window.items) + sum(window.overhead.values())
 
 
 @given(scenarios(most=8))

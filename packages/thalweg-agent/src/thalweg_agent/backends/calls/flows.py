@@ -20,14 +20,14 @@ Errors = tuple[type[Exception], ...]
 
 
 def go(
-    flow: Generator[Step, Any, Result], perform: Callable[[Step], object], told: Errors = ()
+    flow: Generator[Step, Any, Result], perform: Callable[[Step], object], errors: Errors = ()
 ) -> Result:
     """Run a flow with blocking calls.
 
     Args:
         flow: The flow.
         perform: Performs a step.
-        told: Errors of a step that are raised in the flow; others end it.
+        errors: Errors of a step that are raised in the flow; others end it.
 
     Example:
         >>> def twice():
@@ -41,7 +41,7 @@ def go(
         while True:
             try:
                 came = perform(step)
-            except told as error:
+            except errors as error:
                 step = flow.throw(error)
             else:
                 step = flow.send(came)
@@ -53,7 +53,7 @@ def go(
 async def ago(
     flow: Generator[Step, Any, Result],
     perform: Callable[[Step], Awaitable[object]],
-    told: Errors = (),
+    errors: Errors = (),
 ) -> Result:
     """See `go`; each step is awaited."""
     try:
@@ -61,7 +61,7 @@ async def ago(
         while True:
             try:
                 came = await perform(step)
-            except told as error:
+            except errors as error:
                 step = flow.throw(error)
             else:
                 step = flow.send(came)
@@ -86,9 +86,9 @@ def ask(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Flow[A
 class FlowBackend(OperationBackend):
     """A backend whose operations are flows.
 
-    A subclass writes each of them once, as `_METHOD` with the operation's fields; what it lacks is
-    not implemented. Their steps are `BackendStep`, unless it performs others. A path or a glob that
-    a flow refuses is the error of its result.
+    A subclass writes each of them once, as `_METHOD` with the operation's fields; an operation
+    without a method is not implemented. The steps are `BackendStep`, unless the subclass performs
+    others. If a flow refuses a path or a glob, this is the error of its result.
     """
 
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
@@ -99,11 +99,11 @@ class FlowBackend(OperationBackend):
 
     def _now(self, flow: Flow[Result]) -> Result:
         """Go through a flow by blocking calls."""
-        return go(flow, _answer, _TOLD)
+        return go(flow, _answer, _FLOW_ERRORS)
 
     async def _later(self, flow: Flow[Result]) -> Result:
         """Go through a flow by awaited calls."""
-        return await ago(flow, _aanswer, _TOLD)
+        return await ago(flow, _aanswer, _FLOW_ERRORS)
 
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         """Return the flow that performs an operation."""
@@ -117,7 +117,7 @@ class FlowBackend(OperationBackend):
             return cast("Answer", operation.result(error=f"{failed} '{path}': {refused}"))
 
 
-_TOLD: Final = (NotImplementedError,)
+_FLOW_ERRORS: Final = (NotImplementedError,)
 """Errors of a step that are raised inside the flow; others end it."""
 _FAILED: Final = {
     "ls": "Cannot list",

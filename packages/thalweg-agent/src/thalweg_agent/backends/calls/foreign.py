@@ -20,7 +20,7 @@ from thalweg_agent.backends.calls.operations import (
 from thalweg_agent.backends.protocol import BackendProtocol
 
 FILE_METHODS: Final = ("ls", "read", "write", "edit", "glob", "grep")
-"""What an object must have to be taken as a backend; each has an awaited twin."""
+"""Methods that an object must have to be accepted as a backend; each has an awaited twin."""
 
 
 class BackendKindError(ConfigError, TypeError):
@@ -108,7 +108,7 @@ class ForeignSandbox(ForeignBackend, OperationSandbox):
 
 
 def _converted(operation: BackendOperation[Answer], result: object) -> Answer:
-    """Return what an operation results in as this package has it."""
+    """Convert the result of an operation to this package's types."""
     kind = operation.result
     if operation.method in {UploadFiles.method, DownloadFiles.method}:
         return cast("Answer", [_as(kind, item) for item in cast("list[object]", result)])

@@ -80,7 +80,7 @@ class BackendOperation(Generic[Answer]):
         return method(*values, **named)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return what is passed by position, and by name what has a default."""
+        """Return the positional arguments, and by name those that have a default."""
         values = [(each, getattr(self, each.name)) for each in fields(self)]
         return (
             [value for each, value in values if each.default is MISSING],
@@ -201,12 +201,12 @@ class Execute(BackendOperation[ExecuteResponse]):
 
 
 def perform(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Answer:
-    """Return what the blocking method of a backend returns."""
+    """Call the blocking method of a backend and return its result."""
     return cast("Answer", operation.call(backend))
 
 
 async def aperform(backend: BackendProtocol, operation: BackendOperation[Answer]) -> Answer:
-    """Return what the awaited method of a backend returns."""
+    """Call the awaited method of a backend and return its result."""
     return cast("Answer", await operation.call(backend, "a"))
 
 

@@ -47,8 +47,8 @@ class RunningSubagent:
         self._at = at
         self._member: AgentFiles | None = None
         self._left: list[str] = []
-        if at is not None and at.mine is not None:
-            live, parent = at.mine.live, at.mine.author
+        if at is not None and at.agent_files is not None:
+            live, parent = at.agent_files.live, at.agent_files.author
             known(at, parent, live.ledger)
             label = prompt("files_subagent").render(name=name, call=call_id)
             before = live.awaited.pop(call_id, None)
@@ -118,7 +118,7 @@ class RunningSubagent:
 
     def notices(self) -> str:
         """Return notices of attempted changes over the subagent's own that it has not received."""
-        return "".join(f"\n\n{told}" for told in self._left)
+        return "".join(f"\n\n{notice}" for notice in self._left)
 
     def _take(
         self,
@@ -136,13 +136,13 @@ class RunningSubagent:
             live.put(author, path, data)
             live.ledger.changed(author, AgentCall(), path)
             return
-        told = prompt("files_set_aside").render(who=author.label, path=path)
-        self._left.append(told)
+        notice = prompt("files_set_aside").render(who=author.label, path=path)
+        self._left.append(notice)
         for other in live.authors(path):
-            live.ledger.tell(other, told, by=author)
+            live.ledger.notify(other, notice, by=author)
 
     def _unseen(self) -> dict[str, str]:
-        """Name, by path, who changed what the parent has not seen."""
+        """Return, by path, the author of each change that the parent has not seen."""
         at, member = self._at, self._member
         parent = None if member is None else member.author.of
         if at is None or member is None or parent is None or at.read(UNSEEN) is None:
@@ -182,22 +182,22 @@ def with_notices(result: ToolMessage | Command[Any]) -> ToolMessage | Command[An
     Without any, and outside of an agent, it is the result itself.
     """
     at = here()
-    mine = None if at is None else at.mine
-    if mine is None or not mine.author.unheard:
+    agent_files = None if at is None else at.agent_files
+    if agent_files is None or not agent_files.author.unheard:
         return result
     if isinstance(result, ToolMessage):
-        return _noting(result, mine.live.ledger.heard(mine.author))
+        return _noting(result, agent_files.live.ledger.take_notices(agent_files.author))
     update = result.update
     match update:
         case {"messages": [*before, ToolMessage() as last], **others}:
-            noted = _noting(last, mine.live.ledger.heard(mine.author))
+            noted = _noting(last, agent_files.live.ledger.take_notices(agent_files.author))
             return replace(result, update={**others, "messages": [*before, noted]})
         case _:
             return result
 
 
-def _noting(message: ToolMessage, told: list[str]) -> ToolMessage:
-    notes = "".join(f"\n\n{note}" for note in told)
+def _noting(message: ToolMessage, notices: list[str]) -> ToolMessage:
+    notes = "".join(f"\n\n{note}" for note in notices)
     if isinstance(message.content, str):
         return message.model_copy(update={"content": message.content + notes})
     block = {"type": "text", "text": notes.strip()}

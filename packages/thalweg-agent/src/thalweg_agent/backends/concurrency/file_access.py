@@ -1,4 +1,4 @@
-"""What an agent does to a file, checked against what it has seen of it."""
+"""File operations of an agent, checked against the versions that it has seen."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -33,16 +33,16 @@ def known(at: RunContext, author: FileClient, ledger: FileVersions) -> None:
 class _Access:
     """An operation of an agent on a path of shared files."""
 
-    def __init__(self, at: RunContext, mine: AgentFiles, path: str) -> None:
+    def __init__(self, at: RunContext, agent_files: AgentFiles, path: str) -> None:
         self._at = at
-        self._author = mine.author
-        self._live = mine.live
-        self._ledger = mine.live.ledger
+        self._author = agent_files.author
+        self._live = agent_files.live
+        self._ledger = agent_files.live.ledger
         self._path = path
         known(at, self._author, self._ledger)
 
     def _forget_unseen(self, paths: Iterable[str]) -> None:
-        """Take out of the state what the agent has now seen."""
+        """Remove the changes that the agent has now seen from the state."""
         if noted := self._at.read(UNSEEN):
             seen = {path: None for path in paths if path in noted}
             if seen:
@@ -52,12 +52,12 @@ class _Access:
 class ReadAccess(_Access):
     """An agent reads a file: begun before it is read, done after."""
 
-    def __init__(self, at: RunContext, mine: AgentFiles, path: str) -> None:
-        super().__init__(at, mine, path)
+    def __init__(self, at: RunContext, agent_files: AgentFiles, path: str) -> None:
+        super().__init__(at, agent_files, path)
         self._up_to = self._ledger.now
 
     def done(self, error: str | None) -> None:
-        """Note what was seen: the file, or that a file which was deleted is not there."""
+        """Record that the file was seen, or that a deleted file was found missing."""
         change = self._ledger.unseen(self._author, self._path)
         if change is not None and (error is None or change.digest == GONE):
             self._ledger.saw(self._author, self._path, up_to=self._up_to)
@@ -68,8 +68,8 @@ class WriteAccess(_Access):
     """Write access of an agent to a path, exclusive until its end.
 
     Args:
-        at: Where the agent runs.
-        mine: Its part in the files.
+        at: The step of the graph in which the agent runs.
+        agent_files: Its part in the files.
         path: The path; with everything below it if it is a folder.
         verb: The intended operation in the past tense, as in "was not written".
         digest: Digest of the whole new content, `GONE` if none; empty for an edit of parts, which
@@ -77,9 +77,9 @@ class WriteAccess(_Access):
     """
 
     def __init__(
-        self, at: RunContext, mine: AgentFiles, path: str, verb: str, digest: str = ""
+        self, at: RunContext, agent_files: AgentFiles, path: str, verb: str, digest: str = ""
     ) -> None:
-        super().__init__(at, mine, path.rstrip("/"))
+        super().__init__(at, agent_files, path.rstrip("/"))
         self._verb = verb
         self._digest = digest
 
@@ -96,7 +96,7 @@ class WriteAccess(_Access):
         for path in sorted(self._paths()):
             change = self._ledger.unseen(self._author, path)
             if change is not None and change.digest != self._digest:
-                self._tell(change, path)
+                self._notify(change, path)
                 return self._conflict(change, path)
             rival = self._ledger.rival(self._author, self._at.call, path)
             if rival is not None and rival.digest not in {GONE, self._digest}:
@@ -123,7 +123,7 @@ class WriteAccess(_Access):
             return error
         change = self._ledger.unseen(self._author, self._path)
         if change is not None:
-            self._tell(change, self._path)
+            self._notify(change, self._path)
             who = change.author.label
         elif self._ledger.rival(self._author, self._at.call, self._path) is not None:
             who = prompt("files_other_call").render()
@@ -131,9 +131,9 @@ class WriteAccess(_Access):
             return error
         return prompt("files_no_match").render(error=error, path=self._path, who=who)
 
-    def _tell(self, change: PathChange, path: str) -> None:
-        told = prompt("files_notice").render(who=self._author.label, verb=self._verb, path=path)
-        self._ledger.tell(change.author, told, by=self._author)
+    def _notify(self, change: PathChange, path: str) -> None:
+        notice = prompt("files_notice").render(who=self._author.label, verb=self._verb, path=path)
+        self._ledger.notify(change.author, notice, by=self._author)
 
     def _conflict(self, change: PathChange, path: str) -> str:
         again = "files_gone" if change.digest == GONE else "files_read_again"

@@ -16,7 +16,7 @@ class AgentCall:
     """One call of one agent."""
 
     turn: Hashable = None
-    """What the calls have in common that a model asked for at once."""
+    """Identity shared by all calls that a model requested at once."""
     uid: str = ""
 
 
@@ -41,7 +41,7 @@ class FileClient:
     is_known: bool = False
     """Whether what its state remembers was read."""
     is_taken_up: bool = False
-    """Whether what it had written before it was interrupted was put back."""
+    """Whether its writes from before an interruption were restored."""
 
     def under(self, other: "FileClient") -> bool:
         """Whether it is another, or works for it, be it through others."""
@@ -72,7 +72,7 @@ class FileVersions:
 
     @property
     def now(self) -> int:
-        """The number of the last change; what was read after is no older."""
+        """Return the number of the last change; anything read afterwards is no older."""
         return self._n
 
     def acts(self, author: FileClient, call: AgentCall) -> None:
@@ -142,7 +142,7 @@ class FileVersions:
             return [p for p in self._changes if p == path or p.startswith(folder)]
 
     def by(self, author: FileClient) -> Iterator[tuple[str, PathChange]]:
-        """List what an author, or one who works for it, was the last to change."""
+        """Yield the paths last changed by an author, or by one that works for it."""
         with self._lock:
             pairs = list(self._changes.items())
         for path, (last, other) in pairs:
@@ -151,7 +151,7 @@ class FileVersions:
                     yield path, change
                     break
 
-    def tell(self, author: FileClient, told: str, *, by: FileClient) -> None:
+    def notify(self, author: FileClient, notice: str, *, by: FileClient) -> None:
         """Add a notice for an author, or for its parent if it has ended.
 
         The agent that the notice is about gets none: it has the error.
@@ -160,20 +160,20 @@ class FileVersions:
             to: FileClient | None = author
             while to is not None and to.ended:
                 to = to.of
-            if to is not None and to is not by and told not in to.unheard:
-                to.unheard.append(told)
+            if to is not None and to is not by and notice not in to.unheard:
+                to.unheard.append(notice)
 
-    def heard(self, author: FileClient) -> list[str]:
+    def take_notices(self, author: FileClient) -> list[str]:
         """Return and remove the pending notices of an author."""
         with self._lock:
-            told, author.unheard = author.unheard, []
-        return told
+            notices, author.unheard = author.unheard, []
+        return notices
 
     def ends(self, author: FileClient) -> list[str]:
         """Record the end of an author; return and remove its pending notices."""
         with self._lock:
             author.ended = True
-        return self.heard(author)
+        return self.take_notices(author)
 
     def _by_another(self, author: FileClient, path: str) -> PathChange | None:
         last, other = self._changes.get(path, (None, None))

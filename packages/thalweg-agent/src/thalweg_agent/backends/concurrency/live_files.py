@@ -24,10 +24,10 @@ class Version:
 
 
 class LiveFiles:
-    """The files of a run: those of its last step, and over them what the running step changed.
+    """The files of a run: those of its last step, overlaid with the running step's changes.
 
-    One of them serves an agent and all its subagents. Hold `lock` from a look at a file to the
-    change that is made of it.
+    One of them serves an agent and all its subagents. Hold `lock` from reading a file to
+    the change that is based on it.
     """
 
     def __init__(self) -> None:
@@ -36,9 +36,9 @@ class LiveFiles:
         self.turnstile = PathLockQueue()
         self.main = FileClient(MAIN)
         self.awaited: dict[str, FileClient] = {}
-        """Subagents that were interrupted, and what they had done; they may go on."""
+        """Interrupted subagents with their earlier changes; they may resume."""
         self.is_taken_up = False
-        """Whether what an interrupted step had changed was put back."""
+        """Whether the changes of an interrupted step were restored."""
         self._base: Mapping[str, FileData] = {}
         self._changed: dict[str, Version] = {}
         self._stretch = ""
@@ -108,7 +108,7 @@ class LiveFiles:
             return True
 
     def changes(self, by: FileClient) -> dict[str, Version]:
-        """Find what the running step changed where an author, or one under it, had a part."""
+        """Return the running step's changes that an author, or one under it, took part in."""
         with self.lock:
             changed = list(self._changed.items())
         return {p: v for p, v in changed if any(author.under(by) for author in v.authors)}

@@ -24,7 +24,7 @@ class PathLockQueue:
             self._let_through()
 
     def leave(self, done: "PathLock") -> None:
-        """Leave the queue, and let the next ones acquire."""
+        """Remove a lock from the queue, and let the next ones acquire."""
         with self._lock:
             self._queue.remove(done)
             self._let_through()
@@ -44,7 +44,7 @@ class PathLock:
         self.let_through: Future[None] = Future()
         self._turnstile = turnstile
         self.path = path.rstrip("/") + "/"
-        """What is changed, with a `/` at its end."""
+        """The path to change, with a `/` at its end."""
 
     def meets(self, other: "PathLock") -> bool:
         """Whether two paths are the same or one lies in the other."""

@@ -28,7 +28,7 @@ def is_resumed(configurable: Mapping[str, Any]) -> bool:
 
 
 def take_up(live: LiveFiles, configurable: Mapping[str, Any], call: AgentCall) -> None:
-    """Put back what a step had changed before it was interrupted."""
+    """Restore the changes that a step had made before it was interrupted."""
     loop = loop_of(configurable)
     if loop is None:
         return
@@ -46,7 +46,7 @@ def leave_note(
     configurable: Mapping[str, Any],
     delta: Any,  # noqa: ANN401 (as it goes to a channel)
 ) -> None:
-    """Keep what a subagent changed, since it is interrupted and its parent's step not done."""
+    """Store a subagent's changes, since it is interrupted and its parent's step is not done."""
     loop = loop_of(configurable)
     note = {
         "uid": author.uid,
@@ -74,7 +74,7 @@ def contribute(live: LiveFiles, author: FileClient, files: Files) -> list[str]:
 
 
 def _ended(loop: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (see loop_of)
-    """List what the tasks of the step that had ended wrote, of what concerns files."""
+    """Yield the file-related writes of the tasks that had ended in the step."""
     for task in list(loop.tasks.values()):
         written: dict[str, Any] = {}
         for channel, value in list(task.writes):
@@ -106,4 +106,4 @@ def _read_note(live: LiveFiles, note: Mapping[str, Any]) -> None:
         live.adopt(author, path, clean(delta[path]), stamp)
     for path in note["changed"]:
         live.ledger.changed(author, AgentCall(), path)
-    author.unheard += [told for told in note["unheard"] if told not in author.unheard]
+    author.unheard += [notice for notice in note["unheard"] if notice not in author.unheard]

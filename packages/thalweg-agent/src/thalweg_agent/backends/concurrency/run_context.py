@@ -16,7 +16,7 @@ from thalweg_agent.backends.protocol import FileData
 from thalweg_agent.prompts import prompt
 
 MEMBER = "__thalweg_files"
-"""Key of the configuration under which a subagent finds what it shares with its parent."""
+"""Key of the configuration under which a subagent finds the objects shared with its parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class RunContext:
     configurable: Mapping[str, Any]
     channel: Mapping[str, FileData] | None
     """The files in the graph's own channel as of its last step; `None` if it has none."""
-    mine: AgentFiles | None
+    agent_files: AgentFiles | None
     """`None` in a graph whose channel is not ours: its files are those of its channel alone."""
 
     @property
@@ -65,21 +65,25 @@ class RunContext:
 
     def files(self) -> Mapping[str, FileData]:
         """Return the files as they are now."""
-        return self.channel or {} if self.mine is None else self.mine.live.files()
+        return self.channel or {} if self.agent_files is None else self.agent_files.live.files()
 
     def get_file(self, path: str) -> FileData | None:
         """Look at one file."""
-        return (self.channel or {}).get(path) if self.mine is None else self.mine.live.get(path)
+        return (
+            (self.channel or {}).get(path)
+            if self.agent_files is None
+            else self.agent_files.live.get(path)
+        )
 
     def held(self) -> AbstractContextManager[object]:
         """Keep others from changing files, from a look at one to the change that is made of it."""
-        return nullcontext() if self.mine is None else self.mine.live.lock
+        return nullcontext() if self.agent_files is None else self.agent_files.live.lock
 
     def put_file(self, path: str, data: FileData | None) -> None:
         """Change one file, or delete it with `None`."""
         change: dict[str, Any] = {path: data}
-        if self.mine is not None:
-            stamp = self.mine.live.put(self.mine.author, path, data)
+        if self.agent_files is not None:
+            stamp = self.agent_files.live.put(self.agent_files.author, path, data)
             if isinstance(self.channel, Files):
                 change = stamped(path, data, stamp)
         if self.channel is not None:
@@ -125,10 +129,10 @@ def _go_on(member: AgentFiles, channel: Files) -> None:
             return
         author.is_taken_up = True
         for path in contribute(member.live, author, channel):
-            told = prompt("files_set_aside").render(who=author.label, path=path)
-            author.unheard.append(told)
+            notice = prompt("files_set_aside").render(who=author.label, path=path)
+            author.unheard.append(notice)
             for other in member.live.authors(path):
-                member.live.ledger.tell(other, told, by=author)
+                member.live.ledger.notify(other, notice, by=author)
 
 
 def _read(configurable: Mapping[str, Any], channel: str) -> Any:  # noqa: ANN401 (any channel)

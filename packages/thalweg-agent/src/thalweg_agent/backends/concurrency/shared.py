@@ -99,35 +99,35 @@ _Tracked = ReadOperation | WriteOperation | EditOperation | Delete | DownloadFil
 def _access(operation: BackendOperation[Any]) -> WriteAccess | Sequence[ReadAccess]:
     """Return the access of the agent that performs an operation; empty of none."""
     at = here() if isinstance(operation, _Tracked) else None
-    if at is None or at.mine is None:
+    if at is None or at.agent_files is None:
         return ()
     match operation:
         case WriteOperation(path, content):
-            return WriteAccess(at, at.mine, path, "written", digest=digest(content))
+            return WriteAccess(at, at.agent_files, path, "written", digest=digest(content))
         case EditOperation(path):
-            return WriteAccess(at, at.mine, path, "edited")
+            return WriteAccess(at, at.agent_files, path, "edited")
         case Delete(path):
-            return WriteAccess(at, at.mine, path, "deleted", digest=GONE)
+            return WriteAccess(at, at.agent_files, path, "deleted", digest=GONE)
         case ReadOperation(path):
             paths = [path]
         case DownloadFiles(paths):
             pass
         case _:
             paths = []
-    return [ReadAccess(at, at.mine, path) for path in paths]
+    return [ReadAccess(at, at.agent_files, path) for path in paths]
 
 
 def _noted(act: WriteAccess, result: Answer) -> Answer:
-    """Note a change, and return its result with the whole reason where it failed."""
+    """Record a change, and return its result with the complete reason if it failed."""
     changed: Any = result
     changed.error = act.done(changed.error)
     return result
 
 
-def _seen(looks: Sequence[ReadAccess], result: Answer) -> Answer:
-    """Note what was seen, and return the result."""
-    if looks:
+def _seen(accesses: Sequence[ReadAccess], result: Answer) -> Answer:
+    """Record the files that were read, and return the result."""
+    if accesses:
         results: list[Any] = result if isinstance(result, list) else [result]
-        for look, each in zip(looks, results, strict=True):
-            look.done(each.error)
+        for access, each in zip(accesses, results, strict=True):
+            access.done(each.error)
     return result

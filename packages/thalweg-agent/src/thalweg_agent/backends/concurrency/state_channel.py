@@ -28,7 +28,7 @@ Delta = Mapping[str, FileData | None]
 
 
 class Files(dict[str, FileData]):
-    """The files of a state as of its last step, and what the running step makes of them.
+    """The files of a state as of its last step, and the changes that the running step makes.
 
     A copy of any kind is a plain `dict`: only the channel's own value leads to the live files.
     """

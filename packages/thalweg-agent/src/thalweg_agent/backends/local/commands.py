@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-LOOK_S: Final = 0.05
-"""How often limits are compared with what a command uses."""
+POLL_S: Final = 0.05
+"""Seconds between two checks of a command's usage against its limits."""
 _GRACE_S: Final = 1.0
 """Seconds to wait for writers to the output after a command has ended: a process in the background
 keeps the streams open, and a server may never end."""
@@ -41,7 +41,7 @@ def finished(work: Coroutine[Any, Any, _Result]) -> _Result:
 
 @dataclass(slots=True)
 class Stream:
-    """The beginning of what a process prints to one stream."""
+    """The beginning of a process's output to one stream."""
 
     room: int
     """Bytes kept at most."""
@@ -92,7 +92,7 @@ class Shell:
     setup: str = ""
     """Shell commands that run before it, in the same shell."""
     exceeded: Callable[[int], str] | None = None
-    """Asked every `LOOK_S` seconds with the process id: the limit it exceeds, or an empty text."""
+    """Asked every `POLL_S` seconds with the process id: the limit it exceeds, or an empty text."""
     cleanup: tuple[str, ...] = ()
     """Program and arguments that remove the remains of a killed `prefix`: a container."""
     surround: Callable[[], AbstractContextManager[tuple[str, ...]]] = lambda: nullcontext(())
@@ -157,7 +157,7 @@ class Shell:
         """Wait until the process has ended, or exceeds a limit."""
         while not listener.exited.is_set():
             with suppress(TimeoutError):
-                patience = None if self.exceeded is None else LOOK_S
+                patience = None if self.exceeded is None else POLL_S
                 await asyncio.wait_for(listener.exited.wait(), patience)
                 return
             if self.exceeded is not None:

@@ -1,8 +1,8 @@
 """Control groups of Linux: the kernel refuses the process that is one more than a command may have.
 
-Needed where a limit of the shell (`ulimit -u`) bounds nothing: the kernel never enforces it for
-root. A group is made for each command, the command's first process enters it before anything of
-the model's is run, and all its descendants are in it.
+Needed for root, because the kernel never enforces the shell's limit (`ulimit -u`) for it. A group
+is created for each command, the command's first process enters it before any code of the model
+runs, and all its descendants are in it.
 """
 
 import itertools
@@ -101,7 +101,7 @@ class ProcessGroups:
 
 @cache
 def find_process_groups() -> ProcessGroups | None:
-    """Look once where this process may make groups; `None` where it may not."""
+    """Find, once, the folder in which this process may create groups; `None` if there is none."""
     with suppress(OSError):
         membership = Path("/proc/self/cgroup").read_text()
         mounts = Path("/proc/self/mountinfo").read_text()
@@ -142,7 +142,7 @@ def places(membership: str, mounts: str) -> tuple[Path, ...]:
 
 
 def _below(at: str, root: str, path: str) -> Path:
-    """Return the folder of a group: its path begins with what is mounted, its root."""
+    """Return the folder of a group; its path begins with the root of the mount."""
     inner = path.removeprefix(_plain(root)) if _plain(root) != "/" else path
     return Path(_plain(at), inner.lstrip("/"))
 

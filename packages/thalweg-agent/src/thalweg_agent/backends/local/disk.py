@@ -57,10 +57,10 @@ class FolderEntry:
 
 @contextmanager
 def turn(place: FolderPath) -> Iterator[None]:
-    """Wait for the turn to change what is at a place, within this process.
+    """Wait for exclusive access, within this process, to change the entry at a place.
 
     Raises:
-        OSError: The folder is not there.
+        OSError: The folder does not exist.
     """
     folder, name = os.path.split(place.name)
     status = Path(folder).stat() if place.folder is None else os.fstat(place.folder)
@@ -69,22 +69,22 @@ def turn(place: FolderPath) -> Iterator[None]:
         yield
 
 
-def look(place: FolderPath) -> FolderEntry:
-    """Look at what is at a place: at a link itself, if it is one.
+def entry_at(place: FolderPath) -> FolderEntry:
+    """Return the entry at a place: the link itself, if it is one.
 
     Raises:
-        OSError: Nothing is there.
+        OSError: There is no entry.
     """
     return FolderEntry(place, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
 
 
 def target(place: FolderPath) -> FolderEntry:
-    """Look at what is at a place to which links have led.
+    """Return the entry at a place to which links have led.
 
     Raises:
-        OSError: Nothing is there, or yet another link: they go in a circle.
+        OSError: There is no entry, or another link: the links form a cycle.
     """
-    entry = look(place)
+    entry = entry_at(place)
     if entry.is_link:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return entry
@@ -115,15 +115,15 @@ def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
 
 
 def write_bytes(place: FolderPath, content: bytes) -> None:
-    """Put a file at a place, over the one that is there, with the rights that one had.
+    """Write a file at a place; an existing file is replaced and its permissions are kept.
 
     Raises:
-        OSError: It cannot be written; what was there is unchanged.
+        OSError: It cannot be written; the existing file is unchanged.
     """
     mode = _mode(place)
-    beside = FolderPath(place.folder, _beside(place.name), place.shown)
+    temporary = FolderPath(place.folder, _temporary_name(place.name), place.shown)
     try:
-        made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
+        made = os.open(temporary.name, _NEW, place.file_mode, dir_fd=place.folder)
     except PermissionError:
         # A file may be open to us in a folder that is not.
         if mode is None:
@@ -135,10 +135,10 @@ def write_bytes(place: FolderPath, content: bytes) -> None:
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(made, mode)
             file.write(content)
-        os.replace(beside.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+        os.replace(temporary.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except BaseException:
         with suppress(OSError):
-            os.unlink(beside.name, dir_fd=place.folder)
+            os.unlink(temporary.name, dir_fd=place.folder)
         raise
 
 
@@ -150,24 +150,24 @@ def create_bytes(place: FolderPath, content: bytes) -> bool:
     Raises:
         OSError: It cannot be written.
     """
-    beside = FolderPath(place.folder, _beside(place.name), place.shown)
+    temporary = FolderPath(place.folder, _temporary_name(place.name), place.shown)
     folders = {"src_dir_fd": place.folder, "dst_dir_fd": place.folder}
     try:
-        made = os.open(beside.name, _NEW, place.file_mode, dir_fd=place.folder)
+        made = os.open(temporary.name, _NEW, place.file_mode, dir_fd=place.folder)
         with os.fdopen(made, "wb") as file:
             file.write(content)
-        os.link(beside.name, place.name, **folders, follow_symlinks=False)
+        os.link(temporary.name, place.name, **folders, follow_symlinks=False)
     except FileExistsError:
         return False
     finally:
         with suppress(OSError):
-            os.unlink(beside.name, dir_fd=place.folder)
+            os.unlink(temporary.name, dir_fd=place.folder)
     return True
 
 
 def _mode(place: FolderPath) -> int | None:
     try:
-        entry = look(place)
+        entry = entry_at(place)
     except FileNotFoundError:
         return None
     if entry.is_folder:
@@ -177,7 +177,7 @@ def _mode(place: FolderPath) -> int | None:
     return stat.S_IMODE(entry.status.st_mode)
 
 
-def _beside(name: str) -> str:
+def _temporary_name(name: str) -> str:
     return os.path.join(os.path.dirname(name), f"{_UNFINISHED}{os.urandom(8).hex()}")  # noqa: PTH118, PTH120  # relative to a descriptor
 
 
@@ -192,7 +192,7 @@ def remove(place: FolderPath) -> None:
     Raises:
         OSError: It does not exist, or cannot be deleted; part of a folder may then be deleted.
     """
-    if not look(place).is_folder:
+    if not entry_at(place).is_folder:
         os.unlink(place.name, dir_fd=place.folder)
     elif CAN_WALK:
         _empty(os.open(place.name, _LIST, dir_fd=place.folder))
@@ -235,7 +235,7 @@ def _identity(folder: int) -> tuple[int, int]:
 
 
 def _files_unlinked(folder: int) -> list[str]:
-    """Delete what is no folder; name the folders."""
+    """Delete all entries that are not folders; return the names of the folders."""
     with os.scandir(folder) as found:
         inside = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
     for name, is_folder in inside:
@@ -269,7 +269,7 @@ def _looked_at(place: FolderPath, folder: int | None, names: list[str]) -> Itera
         # Missing by now counts as never existing.
         with suppress(FileNotFoundError):
             shown = f"{place.shown.rstrip('/')}/{name}"
-            yield look(FolderPath(folder, inside, shown, place.is_private))
+            yield entry_at(FolderPath(folder, inside, shown, place.is_private))
 
 
 def walk(

@@ -1,9 +1,9 @@
-"""Where a path leads on a disk, and never out of a folder.
+"""Resolution of paths on a disk, confined to a folder.
 
-`beneath` walks a path one name at a time, each from the open folder before it and none through
-a link of the system's choosing: links are read and walked the same way. So nothing that
-happens to the disk meanwhile, a folder swapped for a link above all, can lead out. Where a
-platform cannot open relative to a folder, `resolved` looks first and acts then.
+`beneath` walks a path one name at a time, each from the open folder above it; the system follows
+no link: links are read and walked the same way. So no concurrent change of the disk, such as a
+folder replaced by a link, can lead out. If a platform cannot open relative to a folder, `resolved`
+checks the path first and then acts.
 """
 
 import errno
@@ -47,7 +47,7 @@ class FolderPath:
 
     @property
     def file_mode(self) -> int:
-        """Rights of a new file here, less what the umask takes away."""
+        """Permissions of a new file here, before the umask is applied."""
         return FILE_MODE if self.is_private else 0o644
 
 

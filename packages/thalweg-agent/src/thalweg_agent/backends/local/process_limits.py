@@ -1,8 +1,8 @@
-"""What a command and its children may use, measured from outside while they run.
+"""Limits of a command and its children, measured from outside while they run.
 
 The process tree is read from `/proc`, and the caller kills a tree that is over a limit. Between
-two looks a tree can grow: the limits are of what it keeps using, not of its highest moment. What
-the kernel enforces besides (`ulimit`, control groups) is the business of each sandbox.
+two checks a tree can grow: the limits apply to its sustained use, not to its peak. Limits that the
+kernel enforces in addition (`ulimit`, control groups) are the responsibility of each sandbox.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessUsage:
-    """What a process tree uses."""
+    """Resources that a process tree uses."""
 
     processes: int
     memory_bytes: int

@@ -1,4 +1,4 @@
-"""A command whose output is stored where it runs: in a file there, with a preview for the model."""
+"""A command whose output is stored in a file on its own machine, with a preview for the model."""
 
 import shlex
 from typing import Final
@@ -19,11 +19,11 @@ _BYTES: Final = 2000
 def capturing(
     command: str, path: str, *, max_inline_bytes: int, max_capture_bytes: int | None
 ) -> str:
-    """Write a script that runs a command and keeps what it prints in a file.
+    """Return a script that runs a command and stores its output in a file.
 
-    The pipe is read to its end however little is kept, so that the command is not killed for
-    printing; its exit code and whether something was lost come by a descriptor of their own.
-    If the file cannot be made, the command runs as if nothing were.
+    The pipe is read to its end even if little is kept, so that the command is not killed for
+    printing; its exit code and whether output was lost are sent on a separate descriptor.
+    If the file cannot be created, the command runs without the capture.
     """
     keep = MAX_CAPTURE_BYTES if max_capture_bytes is None else max_capture_bytes
     # `printf` takes its words as a format, in which they have no `%` of their own.
@@ -69,7 +69,7 @@ exit 0
 
 
 def captured(response: ExecuteResponse) -> ExecuteOffloadResult:
-    r"""Read what the script of `capturing` printed; anything else is the command's output.
+    r"""Parse the output of the script of `capturing`; any other text is the command's output.
 
     Example:
         >>> captured(ExecuteResponse(f"{_SIGN} 3 0 0 0\nhello\n", 0)).response

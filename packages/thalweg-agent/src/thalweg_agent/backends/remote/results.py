@@ -1,8 +1,8 @@
-"""What a sandbox answers to an errand, as results.
+"""Answers of a sandbox to the file commands, parsed into results.
 
-Two rules: an answer that cannot be read is an error that shows its beginning, never an empty
-result, from which a model would conclude that there is nothing; a path in it is made absolute
-and named as everybody names it.
+Two rules: an answer that cannot be parsed is an error that shows its beginning, never an empty
+result, from which a model would conclude that there are no files; a path in it is made absolute
+and converted to its name outside the sandbox.
 """
 
 import json
@@ -34,7 +34,7 @@ TRUNCATION_MSG: Final = (
 _SHOWN: Final = 200
 
 Outside = Callable[[str], str]
-"""What a path over there is to everybody else."""
+"""Converts a path in the sandbox to the path that callers use."""
 
 
 def as_ls(response: ExecuteResponse, path: str, outside: Outside) -> LsResult:
@@ -87,7 +87,7 @@ def as_read(response: ExecuteResponse, path: str) -> ReadResult:
 
 
 def as_edit(response: ExecuteResponse, path: str, old: str) -> EditResult:
-    """Read what an edit did."""
+    """Parse the result of an edit."""
     record = _record(response)
     match record:
         case {"error": error}:
@@ -204,7 +204,7 @@ def _printed_match(record: object, outside: Outside) -> GrepMatch | None:
 
 
 def _refusal(code: str, path: str, old: str, count: object) -> str:
-    told = {
+    messages = {
         "file_not_found": f"Error: File '{path}' not found",
         "permission_denied": f"Error: Permission denied editing file '{path}'",
         "not_a_file": f"Error: '{path}' is not a regular file",
@@ -219,4 +219,4 @@ def _refusal(code: str, path: str, old: str, count: object) -> str:
             "Retry without the newline at the end of old_string, and of new_string if it has one."
         ),
     }
-    return told.get(code, f"Error editing file '{path}': {code}")
+    return messages.get(code, f"Error editing file '{path}': {code}")

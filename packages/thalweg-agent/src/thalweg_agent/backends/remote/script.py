@@ -29,7 +29,7 @@ NOT_BELOW_THE_ROOT = ("proc", "sys", "dev")
 
 
 def main(arguments: list[str]) -> None:
-    """Do what is asked: the name of a task and what it needs, each after a dot as base64."""
+    """Run a task: its name, then its arguments, each after a dot as base64."""
     name, *coded = arguments
     given = [base64.b64decode(each[1:]).decode("utf-8", "surrogateescape") for each in coded]
     tasks: dict[str, Callable[..., None]] = {
@@ -44,17 +44,17 @@ def main(arguments: list[str]) -> None:
         tasks[name](*given)
     except (FileNotFoundError, NotADirectoryError) as error:
         if name not in {"ls", "glob"}:
-            tell(error="file_not_found")
+            emit(error="file_not_found")
         else:
             is_there = isinstance(error, NotADirectoryError) and os.path.exists(given[0])
-            tell(error="not_a_directory" if is_there else "path_not_found")
+            emit(error="not_a_directory" if is_there else "path_not_found")
     except PermissionError:
-        tell(error="permission_denied")
+        emit(error="permission_denied")
     except OSError as error:
-        tell(error=f"{type(error).__name__}: {error.strerror}")
+        emit(error=f"{type(error).__name__}: {error.strerror}")
 
 
-def tell(**record: object) -> int:
+def emit(**record: object) -> int:
     """Print a record, and return its length."""
     return sys.stdout.write(json.dumps(record) + "\n")
 
@@ -64,12 +64,12 @@ def list_folder(path: str) -> None:
     count = 0
     for count, name in enumerate(sorted(os.listdir(path)), 1):
         if count > MAX_ENTRIES:
-            tell(warning="truncated")
+            emit(warning="truncated")
             return
-        tell_entry(os.path.join(path, name))
+        emit_entry(os.path.join(path, name))
 
 
-def tell_entry(path: str) -> int:
+def emit_entry(path: str) -> int:
     """Print a file or a folder; nothing if it was deleted meanwhile."""
     try:
         found = os.stat(path)
@@ -79,33 +79,33 @@ def tell_entry(path: str) -> int:
     is_dir = stat.S_ISDIR(found.st_mode)
     size = 0 if is_dir else found.st_size
     end = "/" if is_dir else ""
-    return tell(path=path + end, is_dir=is_dir, size=size, modified_at=changed)
+    return emit(path=path + end, is_dir=is_dir, size=size, modified_at=changed)
 
 
 def read_file(path: str, kind: str, offset: str, limit: str, room: str) -> None:
     """Print a window of a text, or the bytes of any other file."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
-        tell(error="not_a_file")
+        emit(error="not_a_file")
     elif kind != "text":
-        tell_bytes(path, found.st_size, int(room))
+        emit_bytes(path, found.st_size, int(room))
     else:
         try:
-            tell_window(path, found.st_size, int(offset), int(limit), int(room))
+            emit_window(path, found.st_size, int(offset), int(limit), int(room))
         except UnicodeDecodeError:
-            tell_bytes(path, found.st_size, int(room))
+            emit_bytes(path, found.st_size, int(room))
 
 
-def tell_bytes(path: str, size: int, room: int) -> None:
+def emit_bytes(path: str, size: int, room: int) -> None:
     """Print a whole file as base64, if it fits."""
     if size > room:
-        tell(error=f"Binary file exceeds maximum preview size of {room} bytes")
+        emit(error=f"Binary file exceeds maximum preview size of {room} bytes")
         return
     with open(path, "rb") as file:
-        tell(encoding="base64", content=base64.b64encode(file.read()).decode())
+        emit(encoding="base64", content=base64.b64encode(file.read()).decode())
 
 
-def tell_window(path: str, size: int, offset: int, limit: int, room: int) -> None:
+def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> None:
     """Print some lines, their position, and the number of lines if it is cheap to count."""
     window: list[str] = []
     number = 0
@@ -122,18 +122,18 @@ def tell_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
                 is_counted = False
                 break
     if is_blank and is_counted:
-        tell(encoding="utf-8", content=whole(path) if size <= COUNTED_BYTES else "")
+        emit(encoding="utf-8", content=whole(path) if size <= COUNTED_BYTES else "")
     elif limit <= 0:
-        tell(encoding="utf-8", content="", no_lines_requested=True)
+        emit(encoding="utf-8", content="", no_lines_requested=True)
     elif not window:
-        tell(error=f"Line offset {offset} exceeds file length ({number} lines)")
+        emit(error=f"Line offset {offset} exceeds file length ({number} lines)")
     else:
         content = "".join(window)
         is_cut = room < 0 and len(window) == 1
         if is_cut:
             content = content.encode()[:room].decode("utf-8", "ignore")
         end = offset + len(window)
-        tell(
+        emit(
             encoding="utf-8",
             content=content.replace("\r\n", "\n").replace("\r", "\n"),
             is_cut=is_cut,
@@ -155,9 +155,9 @@ def edit_with_files(path: str, old_path: str, new_path: str, everywhere: str) ->
     try:
         old, new = whole(old_path), whole(new_path)
     finally:
-        for brought in (old_path, new_path):
+        for uploaded in (old_path, new_path):
             with contextlib.suppress(OSError):
-                os.remove(brought)
+                os.remove(uploaded)
         folder = os.path.dirname(old_path)
         if os.path.basename(folder) == ".thalweg":
             with contextlib.suppress(OSError):
@@ -169,19 +169,19 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
     """Replace a text in a file under a lock."""
     path = os.path.realpath(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
-        tell(error="not_a_file")
+        emit(error="not_a_file")
         return
     with alone():
         try:
             edited, count = edit(whole(path), old, new, everywhere=everywhere == "all")
         except UnicodeDecodeError:
-            tell(error="not_a_text_file")
+            emit(error="not_a_text_file")
             return
         if edited is None:
-            tell(error=refusal(path, old, count), count=count)
+            emit(error=refusal(path, old, count), count=count)
             return
         put(path, edited)
-    tell(count=count)
+    emit(count=count)
 
 
 def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
@@ -223,7 +223,7 @@ def alone() -> Iterator[None]:
 def put(path: str, text: str) -> None:
     """Write a file atomically, so that no reader sees half of it."""
     try:
-        descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".thalweg-")
+        descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".thalweg-")
     except OSError:
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
@@ -231,10 +231,10 @@ def put(path: str, text: str) -> None:
     try:
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        shutil.copymode(path, beside)
-        os.replace(beside, path)
+        shutil.copymode(path, temporary)
+        os.replace(temporary, path)
     except BaseException:
-        os.remove(beside)
+        os.remove(temporary)
         raise
 
 
@@ -251,8 +251,8 @@ def find_files(path: str, included: str) -> None:
             break
         found.append(file)
     for file in sorted(found):
-        tell_entry(file)
-    search.tell_warnings()
+        emit_entry(file)
+    search.emit_warnings()
 
 
 def find_lines(
@@ -268,10 +268,10 @@ def find_lines(
                 search.is_cut = True
                 break
             left -= 1
-            free -= tell(path=file, line=number, text=line[:free])
+            free -= emit(path=file, line=number, text=line[:free])
         if search.is_cut:
             break
-    search.tell_warnings()
+    search.emit_warnings()
 
 
 def lines_with(path: str, pattern: str) -> Iterator[tuple[int, str]]:
@@ -299,9 +299,9 @@ class FolderWalk:
         self.deadline = time.monotonic() + seconds
         self.is_cut = False
         self.unreadable: list[str] = []
-        asked = json.loads(included or '[false, ".*"]')
-        self.names: bool = asked[0]
-        self.regexes = [re.compile(regex, re.DOTALL) for regex in asked[1:]]
+        filters = json.loads(included or '[false, ".*"]')
+        self.names: bool = filters[0]
+        self.regexes = [re.compile(regex, re.DOTALL) for regex in filters[1:]]
 
     def files(self) -> Iterator[str]:
         """Yield the regular files that are meant; links lead no further than the folder."""
@@ -336,9 +336,9 @@ class FolderWalk:
         """Remember a folder that cannot be read."""
         self.unreadable.append(str(error.filename))
 
-    def tell_warnings(self) -> None:
+    def emit_warnings(self) -> None:
         """Print why the result may be incomplete."""
         if self.unreadable:
-            tell(warning="walk_errors", count=len(self.unreadable), sample=self.unreadable[:5])
+            emit(warning="walk_errors", count=len(self.unreadable), sample=self.unreadable[:5])
         if self.is_cut:
-            tell(warning="truncated")
+            emit(warning="truncated")

@@ -1,4 +1,4 @@
-"""A search through folders on disk: what it may cost, and what went wrong on its way."""
+"""A search through folders on disk, with its limits and the problems that occurred."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from thalweg.errors import PathError
-from thalweg_agent.backends.local.disk import Find, FolderEntry, look, read_bytes, walk
+from thalweg_agent.backends.local.disk import Find, FolderEntry, entry_at, read_bytes, walk
 from thalweg_agent.backends.paths import relative_to
 from thalweg_agent.backends.protocol import GrepMatch
 from thalweg_agent.backends.searches.globs import Matcher
@@ -16,7 +16,7 @@ from thalweg_agent.backends.searches.ripgrep import files_with
 
 @dataclass(slots=True, kw_only=True)
 class FolderSearch:
-    """One search; it remembers what it could not do."""
+    """One search; it records the files that it could not search."""
 
     find: Find
     """Opens the place of a path from a walk."""
@@ -68,7 +68,7 @@ class FolderSearch:
             try:
                 raw = read_bytes(entry.place)
             except (OSError, PathError) as problem:
-                self.problems.append(f"- {shown}: {type(problem).__name__}: {said(problem)}")
+                self.problems.append(f"- {shown}: {type(problem).__name__}: {error_text(problem)}")
                 continue
             if needle in raw and b"\0" not in raw:
                 yield from matching_lines(shown, raw.decode(errors="replace"), text, context_lines)
@@ -88,7 +88,7 @@ class FolderSearch:
             if self._is_out_of_time():
                 return
             with suppress(OSError, PathError), self.find(f"{shown}/{name}") as place:
-                yield look(place)
+                yield entry_at(place)
 
     def _walked(self, path: str) -> Iterator[FolderEntry]:
         return walk(self.find, path, unread=self._unread, stop=self._is_out_of_time)
@@ -101,12 +101,12 @@ class FolderSearch:
         self.problems.append(f"- {path}: folder could not be read")
 
 
-def said(problem: Exception) -> str:
+def error_text(problem: Exception) -> str:
     """Return an error's text, without this machine's paths that the system adds."""
     match problem:
         case OSError():
             return problem.strerror or type(problem).__name__
         case PathError():
-            return f"{problem.problem}. {problem.mend}" if problem.mend else problem.problem
+            return f"{problem.problem}. {problem.fix}" if problem.fix else problem.problem
         case _:
             return str(problem)

@@ -1,4 +1,4 @@
-"""What a glob matches: the one meaning, for `glob` and for the files that `grep` looks at."""
+"""Glob matching, the same for `glob` and for the files that `grep` searches."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Searches: over files by path, and what was found in words."""
+"""Searches over files by path, and descriptions of their results."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ def file_info(path: str, file_data: FileData) -> FileInfo:
 
 
 def entries_of(files: Mapping[str, FileData], folder: str) -> list[FileInfo]:
-    """List what is in a folder; `folder` ends in `/`, and so do the folders in it."""
+    """List the entries of a folder; `folder` ends in `/`, and so do the folders in it."""
     entries: dict[str, FileInfo] = {}
     for name, file_data in files.items():
         if name.startswith(folder):
@@ -137,13 +137,13 @@ def matching_lines(
         match = GrepMatch(path=path, line=number, text=line)
         if context_lines:
             first = max(0, number - 1 - context_lines)
-            match["context_before"] = _beside(lines, range(first, number - 1), pattern)
+            match["context_before"] = _context_lines(lines, range(first, number - 1), pattern)
             last = min(len(lines), number + context_lines)
-            match["context_after"] = _beside(lines, range(number, last), pattern)
+            match["context_after"] = _context_lines(lines, range(number, last), pattern)
         yield match
 
 
-def _beside(lines: Sequence[str], positions: range, pattern: str) -> list[ContextLine]:
+def _context_lines(lines: Sequence[str], positions: range, pattern: str) -> list[ContextLine]:
     return [
         ContextLine(line=position + 1, text=lines[position])
         for position in positions
@@ -202,8 +202,8 @@ def _rows(matches: Sequence[GrepMatch]) -> list[str]:
         return [f"  {match['line']}: {match['text']}" for match in matches]
     marks: dict[int, tuple[str, str]] = {}
     for match in matches:
-        for beside in (*match.get("context_before", []), *match.get("context_after", [])):
-            marks.setdefault(beside["line"], ("-", beside["text"]))
+        for context in (*match.get("context_before", []), *match.get("context_after", [])):
+            marks.setdefault(context["line"], ("-", context["text"]))
         marks[match["line"]] = (":", match["text"])
     rows: list[str] = []
     for _, stretch in groupby(enumerate(sorted(marks)), key=lambda pair: pair[1] - pair[0]):

@@ -16,7 +16,7 @@ FOUND_TOKENS = 1_500
 """Most tokens of an answer of `find_skills`."""
 
 
-def wanted_first(skills: Sequence[SkillMetadata], messages: Sequence[AnyMessage]) -> list[str]:
+def relevant_names(skills: Sequence[SkillMetadata], messages: Sequence[AnyMessage]) -> list[str]:
     """Name the skills that the latest request is about, best first."""
     from thalweg_agent.skills.ranking import (  # noqa: PLC0415 (who has few never asks)
         relevant_skills,

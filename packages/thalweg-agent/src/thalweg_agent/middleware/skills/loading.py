@@ -1,4 +1,4 @@
-"""What skills there are: read from a backend once, and again only where they changed."""
+"""Discovery of skills: read from a backend once, and again only if they changed."""
 
 import logging
 from collections.abc import Container, Iterable, Mapping, Sequence

@@ -38,7 +38,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.backend_calls import of_backend
-from thalweg_agent.middleware.skills.finding import FIND_SKILLS, wanted_first
+from thalweg_agent.middleware.skills.finding import FIND_SKILLS, relevant_names
 from thalweg_agent.middleware.skills.loading import LoadedSkills, find_skills_in
 from thalweg_agent.middleware.skills.pins import pin_skills
 from thalweg_agent.middleware.skills.tools import (
@@ -101,7 +101,7 @@ def _appended(left: list[str] | None, right: list[str] | None) -> list[str]:
 
 
 class SkillsState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The middleware's part of an agent's state."""
 
     pinned_skills: NotRequired[Annotated[list[str], OmitFromOutput, _appended]]
     """Names of skills whose text is inserted in the conversation before the next model call;
@@ -133,9 +133,9 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
     The list is part of the system prompt, in a fixed order. If not all skills fit, it describes
     those that share words with the first request of the thread; the others are named or counted,
     and the tool `find_skills` finds them. The selection is made once: a new one for every request
-    would rewrite the prompt, and invalidate what a provider has cached. It is repeated when the
+    would rewrite the prompt, and invalidate the provider's cache. It is repeated when the
     skills themselves change, for the current request, and keeps other described skills as far as
-    there is room.
+    the budget allows.
 
     Changes are detected when a run begins, never during one: files whose size or date changed are
     read again, if the backend reports these. If it does not, a thread keeps its first version. Set
@@ -189,13 +189,13 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
     ) -> Flow[dict[str, Any] | None]:
         """Load the skills when a thread begins, and what changed of them when a run does."""
         del runtime, config
-        if (steps := self._look(state)) is None:
+        if (steps := self._find_skills(state)) is None:
             return None
         return self._update(state, (yield of_backend(steps, self._backend)))
 
     before_agent, abefore_agent = both(_load)
 
-    def _look(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
+    def _find_skills(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
         is_followed = hasattr(self._backend, "glob") or hasattr(self._backend, "aglob")
         if known is None:
@@ -213,8 +213,8 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         before = state.get("_skills_described") or ()
         listing = self._listing(found.skills, before)
         if not listing.is_complete:
-            wanted = wanted_first(found.skills, state.get("messages") or ())
-            listing = self._listing(found.skills, [*wanted, *before])
+            relevant = relevant_names(found.skills, state.get("messages") or ())
+            listing = self._listing(found.skills, [*relevant, *before])
         if before or not listing.is_complete:
             update["_skills_described"] = list(listing.described)
         return update
@@ -300,7 +300,7 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
 
     def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Run a tool that a skill revealed; any other unknown one is an error."""
-        if (name := _brought_by(request)) is not None:
+        if (name := _revealed_by(request)) is not None:
             (tools,) = yield self._resolving([name], get_runtime())
             request = _running(request, name, tools)
         result: ToolResult = yield Send(request)
@@ -339,7 +339,7 @@ def _with_update(response: ModelResponse[Any], update: dict[str, Any]) -> Respon
     return ExtendedModelResponse(response, Command(update=update)) if update else response
 
 
-def _brought_by(request: ToolCallRequest) -> str | None:
+def _revealed_by(request: ToolCallRequest) -> str | None:
     """Return the name under which a skill revealed the called tool, or `None`."""
     if request.tool is not None:
         return None

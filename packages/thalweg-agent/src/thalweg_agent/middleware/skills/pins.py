@@ -43,10 +43,10 @@ def _message(skill: SkillMetadata, answer: FileDownloadResponse) -> HumanMessage
         return None
     name, path = (html.escape(text, quote=True) for text in (skill["name"], skill["path"]))
     text = re.sub(r"\A\s*\n", "", body).rstrip()
-    told = {"name": skill["name"], "path": skill["path"], "description": skill["description"]}
+    pinned = {"name": skill["name"], "path": skill["path"], "description": skill["description"]}
     return HumanMessage(
         f'<skill name="{name}" path="{path}">\n{_fenced(text)}\n</skill>',
-        additional_kwargs={"lc_source": PINNED, "skill": told},
+        additional_kwargs={"lc_source": PINNED, "skill": pinned},
     )
 
 

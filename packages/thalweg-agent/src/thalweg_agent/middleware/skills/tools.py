@@ -1,7 +1,7 @@
 """Tools that become visible once the agent has read a skill that names them.
 
 The builder of the agent supplies the tools; a skill selects among them by `metadata.include_tools`.
-So a skill never extends what an agent may call: it reveals granted tools.
+So a skill never extends the tools that an agent may call: it reveals granted ones.
 """
 
 import inspect
@@ -126,7 +126,7 @@ def skills_read(
     Args:
         messages: Those of the state, which may lack older ones.
         skills: All skills.
-        before: The result of the last call: a thread keeps what it has read.
+        before: The result of the last call: a thread keeps the skills that it has read.
     """
     paths = {_normal(skill["path"]): skill["path"] for skill in skills if include_names(skill)}
     read = dict.fromkeys(path for path in before if path in paths.values())
@@ -142,9 +142,9 @@ def skills_read(
         elif isinstance(message, ToolMessage) and message.status != "error":
             path = called.get(message.tool_call_id)
         elif isinstance(message, HumanMessage):
-            told = message.additional_kwargs.get("skill")
+            pinned = message.additional_kwargs.get("skill")
             is_pinned = message.additional_kwargs.get("lc_source") == PINNED
-            path = told.get("path") if is_pinned and isinstance(told, dict) else None
+            path = pinned.get("path") if is_pinned and isinstance(pinned, dict) else None
         if isinstance(path, str) and (known := paths.get(_normal(path))):
             read[known] = None
     return list(read)
@@ -172,7 +172,7 @@ def names_to_resolve(read: Sequence[SkillMetadata], tools: Sequence[Tool]) -> li
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What the skills that were read bring into view."""
+    """The tools that become visible by the skills that were read."""
 
     gated: dict[str, BaseTool] = field(default_factory=dict[str, BaseTool])
     """Tools that may be called only through this."""

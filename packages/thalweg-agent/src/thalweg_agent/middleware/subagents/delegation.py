@@ -26,13 +26,13 @@ from thalweg_agent.backends.concurrency.state_channel import GONE
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.child_writes import ChildWrites, Writes, shows_writes
-from thalweg_agent.subagents.events import Kind, tell
+from thalweg_agent.subagents.events import Kind, emit
 from thalweg_agent.subagents.joining import (
     by_key,
     fork_task,
     forked,
-    handed_down,
     is_shared,
+    isolated,
     new_artifacts,
 )
 from thalweg_agent.subagents.ledger import Status, Task, brief, iso
@@ -61,7 +61,7 @@ _NO_MESSAGES = (
 
 
 class TaskOwner(Protocol):
-    """What the tool has to know of the middleware that it belongs to."""
+    """Attributes and methods of the owning middleware that the tool needs."""
 
     specs: dict[str, Spec]
     private_state_keys: frozenset[str]
@@ -69,7 +69,7 @@ class TaskOwner(Protocol):
 
     @property
     def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept."""
+        """The backend that can store a long report."""
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Return the runnable of a subagent."""
@@ -80,7 +80,7 @@ class TaskOwner(Protocol):
 
 @dataclass(slots=True)
 class Delegation:
-    """One call of the tool: the child's run and what is made of it."""
+    """One call of the tool: the child's run and its report."""
 
     house: TaskOwner
     spec: Spec
@@ -94,25 +94,25 @@ class Delegation:
     files: RunningSubagent = field(init=False)
     """Its part in the files of its parent's run."""
     changes: dict[str, Any] = field(init=False)
-    """What the parent's state has to learn of them."""
+    """Update of the parent's state with its changes of files."""
     step: ParentStep = field(init=False)
     writes: ChildWrites = field(init=False)
     written: dict[str, Any] = field(default_factory=dict)
     """Its changes of other keys of the parent's state."""
     failure: Exception | None = None
     """The child's own failure, if it failed."""
-    _began: float = field(default_factory=time.monotonic)
-    _began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _started: float = field(default_factory=time.monotonic)
+    _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
         state, private = self.runtime.state, self.house.private_state_keys
         task = self.instructions or self.description
         if not self.spec.is_fork:
-            self.inputs = handed_down(state, task, private)
+            self.inputs = isolated(state, task, private)
         else:
             sent = self.house.sent_before(self.call_id)
-            is_ours = self.spec.runnable is None
-            self.inputs = forked(state, sent, task, None if is_ours else private)
+            is_own = self.spec.runnable is None
+            self.inputs = forked(state, sent, task, None if is_own else private)
         self.progress.knows(self.inputs["messages"])
         self.thread = child_name(self.runtime.config or {})
         self.files = child_of(name=self.spec.name, call_id=self.call_id)
@@ -143,17 +143,17 @@ class Delegation:
         """Return the run of the child with its part of the files."""
         config = files.config(CONFIG)
         return SubagentRun(
-            self.child, self.inputs, config, self.progress, self.writes, self.tell_turn
+            self.child, self.inputs, config, self.progress, self.writes, self.emit_turn
         )
 
     def begin(self) -> None:
         """Emit that it begins; after a crash or an interrupt, that it resumes."""
         given = (self.runtime.config or {}).get("configurable", {})
-        self._tell("task_started", resumed=bool(given.get("__pregel_resuming")))
+        self._emit("task_started", resumed=bool(given.get("__pregel_resuming")))
 
-    def tell_turn(self) -> None:
+    def emit_turn(self) -> None:
         """Emit that the child has completed a turn."""
-        self._tell("task_running", tool=self.progress.last_tool, **self._figures())
+        self._emit("task_running", tool=self.progress.last_tool, **self._figures())
 
     def _figures(self) -> dict[str, Any]:
         return {
@@ -163,11 +163,11 @@ class Delegation:
         }
 
     def _seconds(self) -> float:
-        return round(time.monotonic() - self._began, 3)
+        return round(time.monotonic() - self._started, 3)
 
-    def _tell(self, kind: Kind, **more: Any) -> None:  # noqa: ANN401 (plain values)
+    def _emit(self, kind: Kind, **more: Any) -> None:  # noqa: ANN401 (plain values)
         write = self.runtime.stream_writer
-        tell(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
+        emit(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
 
     def write(self) -> None:
         """Make the child's changes of the parent's state: those of the steps that it completed."""
@@ -178,7 +178,7 @@ class Delegation:
         self.step.leave()
 
     def others_ended(self) -> Flow[None]:
-        """Wait for tasks that run beside this one, if they could write a key that this one wrote.
+        """Wait for concurrent tasks that could write a key that this one wrote.
 
         The step does not end before them, and each report can name the value that is kept.
         """
@@ -203,8 +203,8 @@ class Delegation:
         if limit is not None:
             status = "timed_out" if limit == "seconds" else "partial"
             body = account(self.progress, files)
-            told = {"subagent": self.spec.name, "limit": self._limit(limit), "body": body}
-            answer = prompt("task_partial").render(**told)
+            variables = {"subagent": self.spec.name, "limit": self._limit(limit), "body": body}
+            answer = prompt("task_partial").render(**variables)
         else:
             answer, is_json = answer_of(values, self.task)
             if not answer:
@@ -248,14 +248,14 @@ class Delegation:
         """Return the outcome for the ledger; for a stopped run, its position and the cause."""
         if report.limit is None:
             return report.answer
-        said = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
-        return f"stopped at {self._limit(report.limit)}: {said}"
+        position = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
+        return f"stopped at {self._limit(report.limit)}: {position}"
 
     def _files(self, files: object) -> tuple[str, ...]:
-        """Take over what it changed in the files, and name them: its tools may know of more.
+        """Take over its changes of files, and return the paths, with those that its tools reported.
 
         Args:
-            files: Those of its last state, where it came to one.
+            files: Those of its last state, if it reached one.
         """
         given = self.inputs.get("files")
         after = files if isinstance(files, Mapping) else None
@@ -265,19 +265,21 @@ class Delegation:
         return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
 
     def shortened(self, report: SubagentReport) -> Flow[SubagentReport]:
-        """Return a report whose answer is the beginning of a long one, which is kept in a file.
+        """Return a report whose answer is the beginning of a long one, which is stored in a file.
 
         A parent with a context engine gets the full answer: the engine shows an excerpt with a
-        reference. It is also returned in full where the file cannot be written.
+        reference. It is also returned in full if the file cannot be written.
         """
         backend = self.house.writable
         has_engine = self.runtime.state.get("thalweg_turn") is not None
         if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
             return report
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
-        path = f"{FOLDER}/{name}-{self._began_at:%Y%m%dT%H%M%S%f}.md"
-        asked = path, report.answer
-        written = yield Either(partial(backend.write, *asked), partial(backend.awrite, *asked))
+        path = f"{FOLDER}/{name}-{self._started_at:%Y%m%dT%H%M%S%f}.md"
+        arguments = path, report.answer
+        written = yield Either(
+            partial(backend.write, *arguments), partial(backend.awrite, *arguments)
+        )
         if written.error is not None:
             return report
         where = prompt("task_cut").render(path=path)
@@ -289,7 +291,7 @@ class Delegation:
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
         figures = self._figures() | ({"denied": [*report.denied]} if report.denied else {})
-        self._tell(_FINISHED[report.status], status=report.status, **figures)
+        self._emit(_FINISHED[report.status], status=report.status, **figures)
         message = ToolMessage(
             report.answer,
             tool_call_id=self.call_id,
@@ -302,7 +304,7 @@ class Delegation:
             "status": report.status,
             "subagent": self.spec.name,
             "description": brief(self.description or self.instructions),
-            "started_at": iso(self._began_at),
+            "started_at": iso(self._started_at),
             "ended_at": iso(datetime.now(UTC)),
             "report": brief(self._gist(report)),
             "report_id": str(message.id),
@@ -313,10 +315,10 @@ class Delegation:
         return Command(update={**update, "messages": [message], "tasks": tasks})
 
     def failed(self, error: BaseException) -> None:
-        """Record what a child raised, if it is the child's own failure.
+        """Record the exception of a child, if it is the child's own failure.
 
         Raises:
-            BaseException: It is LangGraph's way out of a step, or the run's cancellation.
+            BaseException: It is LangGraph's exit from a step, or the run's cancellation.
         """
         if isinstance(error, GraphRecursionError):
             self.progress.stopped = "steps (recursion_limit)"
@@ -326,7 +328,7 @@ class Delegation:
                 self.step.leave_note(self.writes.applied, self.progress.values or {})
             else:
                 with suppress(RuntimeError):  # the loop that streams may be closed
-                    self._tell("task_cancelled", **self._figures())
+                    self._emit("task_cancelled", **self._figures())
             raise error
         _log.warning("subagent %s, task %s failed", self.spec.name, self.call_id, exc_info=error)
         self.failure = error

@@ -40,7 +40,13 @@ from thalweg_agent.middleware.subagents.task_tool import (
 )
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.joining import merge_artifacts
-from thalweg_agent.subagents.ledger import Task, abandoned_tasks, asked_tasks, merge_tasks, plain
+from thalweg_agent.subagents.ledger import (
+    Task,
+    abandoned_tasks,
+    delegated_tasks,
+    merge_tasks,
+    plain,
+)
 from thalweg_agent.subagents.limits import SubagentLimits
 from thalweg_agent.subagents.parent_step import LaterValue
 from thalweg_agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
@@ -65,7 +71,7 @@ TASK_TOOL_DESCRIPTION = prompt("task_tool").text
 DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
 """Instructions of a subagent that works for another agent."""
 DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
-"""What the general-purpose subagent is good for."""
+"""The tasks that the general-purpose subagent suits, as its description."""
 GENERAL_PURPOSE_SUBAGENT: SubAgent = {
     "name": "general-purpose",
     "description": DEFAULT_GENERAL_PURPOSE_DESCRIPTION,
@@ -78,14 +84,14 @@ Create = Callable[[SubAgent], Runnable[Any, Any]]
 
 
 class SubAgentState(AgentState[Any]):
-    """What the middleware keeps in an agent's state."""
+    """The middleware's part of an agent's state."""
 
     tasks: NotRequired[Annotated[dict[str, Task], merge_tasks]]
     """The ledger: every task by the id of the call that handed it out."""
     artifacts: NotRequired[Annotated[list[str], merge_artifacts]]
-    """Paths of what was made for the user, the children's too."""
+    """Paths of the files made for the user, the children's too."""
     thalweg_delegations: NotRequired[Annotated[int, PrivateStateAttr]]
-    """Delegations of the run under way, where they are limited."""
+    """Number of delegations in the running run, if they are limited."""
 
 
 def create_sub_agent(
@@ -129,7 +135,7 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
     child that is stopped (by a limit or an error) also returns a report; the status of each task is
     in the ledger, the state's `tasks`.
 
-    What a child writes to a shared key is written to its parent's state, through its reducer. Of a
+    A child's writes to a shared key are written to its parent's state, through its reducer. Of a
     key without a reducer that several children write in one step, the first to end keeps its value,
     or the later call if the key is annotated with `LaterValue`; each report names the key.
 
@@ -212,7 +218,7 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
 
     @property
     def writable(self) -> BackendProtocol | None:
-        """Where a long report can be kept."""
+        """The backend that can store a long report."""
         return None if callable(self._backend) else self._backend
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
@@ -275,15 +281,15 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         now, state = datetime.now(UTC), request.state
         known = plain(state.get("tasks"))
         tasks = abandoned_tasks(known, state["messages"], now) if known else {}
-        asked = asked_tasks(cast("list[AnyMessage]", response.result), TASK, now)
+        delegated = delegated_tasks(cast("list[AnyMessage]", response.result), TASK, now)
         if overheard is not None and overheard.messages is not None:
             self._remember(response, overheard.messages)
-        tasks |= asked
+        tasks |= delegated
         update: dict[str, Any] = {"tasks": tasks} if tasks else {}
-        if asked and self.max_delegations is not None:
+        if delegated and self.max_delegations is not None:
             before = cast("int", state.get(DELEGATIONS, 0))
             begun = 0 if begins_run(state["messages"]) else before
-            update[DELEGATIONS] = begun + len(asked)
+            update[DELEGATIONS] = begun + len(delegated)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
 
     def _remember(self, response: ModelResponse[Any], sent: list[AnyMessage]) -> None:
@@ -300,7 +306,7 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
 
 
 class _LastRequest(BaseCallbackHandler):
-    """What a chat model was last sent, without the system prompt."""
+    """The newest request to a chat model, without the system prompt."""
 
     run_inline = True
 
@@ -315,10 +321,10 @@ class _LastRequest(BaseCallbackHandler):
         run_id: UUID,  # noqa: ARG002
         **kwargs: Any,  # noqa: ANN401, ARG002
     ) -> None:
-        """Keep it. What is asked on the way, for a summary, comes before the call itself."""
+        """Store the messages; a request for a summary precedes that of the call itself."""
         if messages:
-            told = cast("list[AnyMessage]", messages[0])
-            self.messages = [message for message in told if message.type != "system"]
+            sent = cast("list[AnyMessage]", messages[0])
+            self.messages = [message for message in sent if message.type != "system"]
 
 
 def _validated(most: object) -> int | None:

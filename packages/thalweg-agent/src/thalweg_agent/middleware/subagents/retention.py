@@ -58,7 +58,7 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
     def _prune(
         self, state: SubAgentState, runtime: Runtime[Any], config: RunnableConfig | None = None
     ) -> Flow[dict[str, Any] | None]:
-        """Delete what is over, and note it in the ledger; where nothing is, it takes no thread."""
+        """Delete expired threads and record it in the ledger; if none expired, start no thread."""
         del runtime
         over, name = self._over(state), thread_name(config or {}, state)
         if not over or name is None:

@@ -36,7 +36,7 @@ class SubagentStatusTransformer(StreamTransformer):
 
 
 def _failures(result: object) -> list[str]:
-    """Return what the tasks that failed reported, of what a tool call wrote to the state."""
+    """Return the reports of failed tasks from a tool call's update of the state."""
     tasks = result.get("tasks") if isinstance(result, dict) else None
     if not isinstance(tasks, dict):
         return []

@@ -19,21 +19,21 @@ from thalweg_agent.subagents.progress import ACTIVE, Progress
 from thalweg_agent.subagents.running import arun_child, run_child
 
 DELEGATIONS = "thalweg_delegations"
-"""Key of the state that counts the delegations of a run, where they are limited."""
+"""Key of the state that counts the delegations of a run, if they are limited."""
 SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY = "__deepagents_subagent_response_format"
 """Key of a config's `configurable` that asks for an answer in a form of its own."""
-_ASKS = {
+_DESCRIPTIONS = {
     name: prompt(f"task_{name}").render() for name in ("description", "prompt", "type", "turns")
 }
 
 
 class TaskToolSchema(BaseModel):
-    """What a model may say when it hands out a task."""
+    """The arguments with which a model delegates a task."""
 
-    description: str = Field(description=_ASKS["description"])
-    prompt: str = Field(default="", description=_ASKS["prompt"])
-    subagent_type: str = Field(default="general-purpose", description=_ASKS["type"])
-    max_turns: int = Field(default=0, ge=0, description=_ASKS["turns"])
+    description: str = Field(description=_DESCRIPTIONS["description"])
+    prompt: str = Field(default="", description=_DESCRIPTIONS["prompt"])
+    subagent_type: str = Field(default="general-purpose", description=_DESCRIPTIONS["type"])
+    max_turns: int = Field(default=0, ge=0, description=_DESCRIPTIONS["turns"])
 
     @model_validator(mode="before")
     @classmethod
@@ -53,10 +53,10 @@ class TaskToolSchema(BaseModel):
 
 
 def task_tool(house: TaskOwner, description: str) -> BaseTool:
-    """Make the tool, sync and async, in both shapes of the call.
+    """Create the tool, sync and async, for both forms of the call.
 
     A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
-    max_turns)`, where the description only names the task.
+    max_turns)`, in which the description only names the task.
     """
 
     def delegate(
@@ -98,7 +98,7 @@ def _prepare(
     runtime: ToolRuntime[Any, Any],
     description: str,
     instructions: str,
-    wanted: str,
+    subagent_type: str,
     max_turns: int,
 ) -> "Delegation | ToolMessage":
     """Return a child that is ready to run, or the result that explains why there is none.
@@ -111,10 +111,10 @@ def _prepare(
     refuse = partial(_refusal, runtime.tool_call_id)
     if outer is not None and outer.is_fork:
         return refuse(prompt("task_fork_refused").render())
-    spec = house.specs.get(wanted)
+    spec = house.specs.get(subagent_type)
     if spec is None:
         names = ", ".join(f"`{name}`" for name in house.specs)
-        return refuse(prompt("task_unknown_type").render(wanted=wanted, names=names))
+        return refuse(prompt("task_unknown_type").render(wanted=subagent_type, names=names))
     if not (description.strip() or instructions.strip()):
         return refuse(prompt("task_bare").render(name="description"))
     if not runtime.tool_call_id:

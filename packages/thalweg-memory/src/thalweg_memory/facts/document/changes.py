@@ -36,13 +36,13 @@ def import_(
     known = {fact.id: fact for fact in facts}
     contents = _contents(known.values())
     changes: list[Change] = []
-    for told in document.facts or ():
-        old = known.get(told.id) if told.id else None
-        if old is None and _folded(told.content) not in contents:
-            changes.append(PutFact(_new(told, now, new_id), "imported"))
-            contents.add(_folded(told.content))
-        elif old and old.status in {"active", "expired"} and _differs(old, told):
-            changes.append(PutFact(_edited(old, told, now, by_hand=False), "imported"))
+    for incoming in document.facts or ():
+        old = known.get(incoming.id) if incoming.id else None
+        if old is None and _folded(incoming.content) not in contents:
+            changes.append(PutFact(_new(incoming, now, new_id), "imported"))
+            contents.add(_folded(incoming.content))
+        elif old and old.status in {"active", "expired"} and _differs(old, incoming):
+            changes.append(PutFact(_edited(old, incoming, now, by_hand=False), "imported"))
     changes += [
         WriteSection(replace(section, updated_at=section.updated_at or now), "imported")
         for section in document.sections
@@ -59,44 +59,44 @@ def _folded(content: str) -> str:
     return " ".join(content.split()).casefold()
 
 
-def _new(told: Fact, now: str, new_id: Callable[[], FactId], *, by_hand: bool = False) -> Fact:
-    at = told.created_at or now
+def _new(incoming: Fact, now: str, new_id: Callable[[], FactId], *, by_hand: bool = False) -> Fact:
+    at = incoming.created_at or now
     fact = replace(
-        told,
-        id=told.id or new_id(),
+        incoming,
+        id=incoming.id or new_id(),
         created_at=at,
         observed_at=at,
         valid_from=at,
-        source=told.source or ("manual" if by_hand else "import"),
+        source=incoming.source or ("manual" if by_hand else "import"),
     )
     return replace(fact, trust=Trust.USER, written_by="user") if by_hand else fact
 
 
-def _differs(old: Fact, told: Fact) -> bool:
-    return told != replace(
-        told,
+def _differs(old: Fact, incoming: Fact) -> bool:
+    return incoming != replace(
+        incoming,
         content=old.content,
         category=old.category,
         confidence=old.confidence,
         extra=old.extra,
-        created_at=old.created_at if told.created_at else "",
-        source=old.source if told.source else "",
+        created_at=old.created_at if incoming.created_at else "",
+        source=old.source if incoming.source else "",
     )
 
 
-def _edited(old: Fact, told: Fact, now: str, *, by_hand: bool) -> Fact:
+def _edited(old: Fact, incoming: Fact, now: str, *, by_hand: bool) -> Fact:
     """Edit a fact as a document has it. A new wording has nothing of the evidence of the old."""
     fact = replace(
         old,
-        content=told.content,
-        category=told.category,
-        confidence=told.confidence,
-        created_at=told.created_at or old.created_at,
-        source=told.source or old.source,
-        extra=told.extra,
+        content=incoming.content,
+        category=incoming.category,
+        confidence=incoming.confidence,
+        created_at=incoming.created_at or old.created_at,
+        source=incoming.source or old.source,
+        extra=incoming.extra,
         status="active",
     )
-    if told.content == old.content:
+    if incoming.content == old.content:
         return fact
     return replace(
         fact,
@@ -169,16 +169,16 @@ def picked_up(
     contents = _contents(known.values())
     stands = marks(document)
     changes: list[Change] = []
-    for told in document.facts or ():
-        old = known.get(told.id)
-        if told.id and before.facts.get(told.id) == stands.facts[told.id]:
+    for incoming in document.facts or ():
+        old = known.get(incoming.id)
+        if incoming.id and before.facts.get(incoming.id) == stands.facts[incoming.id]:
             continue
-        if not told.id and _folded(told.content) in contents:
+        if not incoming.id and _folded(incoming.content) in contents:
             continue  # it was taken in, and its id was not written yet
         if old is None:
-            changes.append(PutFact(_new(told, now, new_id, by_hand=True), "written by hand"))
-        elif _differs(old, told) or old.status != "active":
-            changes.append(PutFact(_edited(old, told, now, by_hand=True), "edited by hand"))
+            changes.append(PutFact(_new(incoming, now, new_id, by_hand=True), "written by hand"))
+        elif _differs(old, incoming) or old.status != "active":
+            changes.append(PutFact(_edited(old, incoming, now, by_hand=True), "edited by hand"))
     removed = _taken_out(document, before, known)
     return (*changes, *removed, *_rewritten(document, before, profile, now))
 

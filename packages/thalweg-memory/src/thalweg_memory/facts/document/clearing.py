@@ -14,11 +14,11 @@ def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]
         NoSuchFactError: One of them does not exist.
     """
     known = {fact.id for fact in facts}
-    wanted = [FactId(name) for name in dict.fromkeys(ids)]
-    for name in wanted:
+    fact_ids = [FactId(name) for name in dict.fromkeys(ids)]
+    for name in fact_ids:
         if name not in known:
             raise NoSuchFactError(name)
-    return tuple(RemoveFact(name, "deleted by hand") for name in wanted)
+    return tuple(RemoveFact(name, "deleted by hand") for name in fact_ids)
 
 
 def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:

@@ -26,14 +26,14 @@ class UnusableError(ValueError):
     """A value that is invalid in its place.
 
     Attributes:
-        problem: What is wrong with it.
-        mend: The nearest valid value.
+        problem: The error, with the value.
+        fix: The nearest valid value.
     """
 
-    def __init__(self, value: object, problem: str, mend: str) -> None:
-        super().__init__(value, problem, mend)
+    def __init__(self, value: object, problem: str, fix: str) -> None:
+        super().__init__(value, problem, fix)
         self.problem = f"{shown(value)} {problem}"
-        self.mend = mend
+        self.fix = fix
 
 
 def shown(value: object) -> str:

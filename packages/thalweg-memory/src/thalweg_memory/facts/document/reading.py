@@ -78,15 +78,15 @@ def _parsed(text: str, where: str) -> object:
     except json.JSONDecodeError as found:
         error = _trailing_comma(text, found.pos) or found
         at = f"{where}: line {error.lineno} column {error.colno}"
-        raise DocumentError(at, _lower(error.msg), _mend(text, error)) from None
+        raise DocumentError(at, _lower(error.msg), _fix(text, error)) from None
     except UnusableError as error:
-        raise DocumentError(where, error.problem, error.mend) from None
+        raise DocumentError(where, error.problem, error.fix) from None
     except (ValueError, RecursionError) as error:
         raise DocumentError(where, _lower(str(error)), "write a plainer document") from None
 
 
-def _lower(said: str) -> str:
-    return said[:1].lower() + said[1:]
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 _CLOSING = ("}", "]")
@@ -95,7 +95,7 @@ _CLOSING = ("}", "]")
 def _trailing_comma(text: str, at: int) -> json.JSONDecodeError | None:
     """Return the error of a comma before a closing bracket, at the comma.
 
-    Python's parser names the comma from 3.13 on, and the bracket behind it before.
+    Python's parser reports the comma from 3.13 on, and the bracket after it before.
     """
     before, here = text[:at].rstrip(), text[at:]
     if here.startswith(",") and here[1:].lstrip().startswith(_CLOSING):
@@ -105,7 +105,7 @@ def _trailing_comma(text: str, at: int) -> json.JSONDecodeError | None:
     return None
 
 
-def _mend(text: str, error: json.JSONDecodeError) -> str:
+def _fix(text: str, error: json.JSONDecodeError) -> str:
     """Return how to correct common typing errors."""
     here = text[error.pos :]
     slips = {
@@ -118,7 +118,7 @@ def _mend(text: str, error: json.JSONDecodeError) -> str:
         "put a comma between the two": error.msg.startswith("Expecting ','"),
     }
     otherwise = "fix it there, or undo the last edit"
-    return next((mend for mend, is_it in slips.items() if is_it), otherwise)
+    return next((fix for fix, is_it in slips.items() if is_it), otherwise)
 
 
 def _pairs(pairs: Sequence[tuple[str, object]]) -> Body:
@@ -146,8 +146,8 @@ def _refuse_misspelt(body: Mapping[str, object], known: Sequence[str], where: st
             raise _at(where, f": {key}", "unknown key", f"did you mean {close[0]!r}?")
 
 
-def _at(where: str, place: str, problem: str, mend: str) -> DocumentError:
-    return DocumentError(where + place, problem, mend)
+def _at(where: str, place: str, problem: str, fix: str) -> DocumentError:
+    return DocumentError(where + place, problem, fix)
 
 
 def _sections(
@@ -157,15 +157,15 @@ def _sections(
     if body.get(container) is None:
         return
     place = f"{where}: {container}"
-    told = _object(body[container], place)
-    _refuse_misspelt(told, names, place)
+    sections = _object(body[container], place)
+    _refuse_misspelt(sections, names, place)
     for name in names:
-        at, value = f"{place}.{name}", told.get(name)
+        at, value = f"{place}.{name}", sections.get(name)
         date = value.get("updatedAt") if isinstance(value, dict) else None
         try:
             yield ProfileSection(name, section_text(value), time_of(date))
         except UnusableError as error:
-            raise DocumentError(at, error.problem, error.mend) from None
+            raise DocumentError(at, error.problem, error.fix) from None
 
 
 def _facts(listed: object, where: str) -> Iterable[Fact]:
@@ -191,7 +191,7 @@ def _fact(raw: Body, place: str) -> Fact:
         try:
             read(raw.get(name))
         except UnusableError as error:
-            raise _at(place, f".{name}", error.problem, error.mend) from None
+            raise _at(place, f".{name}", error.problem, error.fix) from None
     content = text_of(raw.get("content"))
     if not content.strip():
         raise _at(place, ".content", "it is missing or empty", f"write a fact: {_EXAMPLE}")
@@ -209,7 +209,7 @@ def _fact(raw: Body, place: str) -> Fact:
 
 
 def _extra(raw: Body) -> str:
-    """Keep what has no place in a fact, and the form of what would be written otherwise."""
+    """Keep values that have no field in a fact, and those that would be written differently."""
     kept = {
         key: value
         for key, value in raw.items()

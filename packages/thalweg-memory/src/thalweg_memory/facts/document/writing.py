@@ -77,12 +77,12 @@ def export(
     Args:
         facts: The facts, in this order.
         profile: The profile before them.
-        shape: The shape, if `like` is not given.
+        shape: The shape, if `like` is not passed.
         now: Time of the writing, for the `deerflow` shape.
         like: A document whose form, order and further keys are kept. If it already has all of this,
             it is returned unchanged.
     """
-    told = tuple(facts)
+    exported = tuple(facts)
     like = like or _empty(shape, now)
     shape, body = like.shape, json.loads(like.text.removeprefix("\ufeff"))
     was = json.dumps(body)
@@ -90,8 +90,8 @@ def export(
         written = _container(body.get(container), names, profile, shape)
         if written or container in body:
             body[container] = written
-    if told or body.get("facts") is not None:
-        body["facts"] = _facts(body.get("facts"), told)
+    if exported or body.get("facts") is not None:
+        body["facts"] = _facts(body.get("facts"), exported)
     sections = tuple(
         section
         for names in CONTAINERS[shape].values()
@@ -99,10 +99,10 @@ def export(
         for section in (_section(profile, name),)
     )
     if json.dumps(body) == was:
-        return replace(like, facts=told, sections=sections)
+        return replace(like, facts=exported, sections=sections)
     if "lastUpdated" in body and now:
         body["lastUpdated"] = now
-    return Document(shape, told, sections, _written(body, like.text))
+    return Document(shape, exported, sections, _written(body, like.text))
 
 
 def _written(body: Body, before: str) -> str:
@@ -149,8 +149,8 @@ def _container(
             continue
         if isinstance(old, dict) or (shape == "deerflow" and not isinstance(old, str)):
             rest = old if isinstance(old, dict) else {}
-            told = {"summary": section.text, "updatedAt": section.updated_at}
-            body[name] = {**rest, **told}
+            fields = {"summary": section.text, "updatedAt": section.updated_at}
+            body[name] = {**rest, **fields}
         else:
             body[name] = section.text
     return body
@@ -164,15 +164,15 @@ def section_text(value: object) -> str:
 def _facts(before: object, facts: Sequence[Fact]) -> list[object]:
     """Return facts in the place and order of others, with new ones at the end."""
     listed: list[Body] = before if isinstance(before, list) else []
-    wanted = {fact.id: fact for fact in facts}
+    pending = {fact.id: fact for fact in facts}
     named = {str(old["id"]) for old in listed if old.get("id")}
     fresh = {fact.content: fact.id for fact in facts if fact.id not in named}
     written: list[object] = []
     for old in listed:
         id_ = FactId(text_of(old.get("id"))) or fresh.get(text_of(old.get("content")), NO_FACT)
-        if fact := wanted.pop(id_, None):
+        if fact := pending.pop(id_, None):
             written.append(_kept(old, fact))
-    return [*written, *map(_plain, wanted.values())]
+    return [*written, *map(_plain, pending.values())]
 
 
 def _plain(fact: Fact) -> Body:
@@ -186,7 +186,7 @@ def _plain(fact: Fact) -> Body:
         "source": fact.source,
     }
     for key, value in json.loads(fact.extra or "{}").items():
-        if key not in plain or _says(key, value, plain[key]):
+        if key not in plain or _means(key, value, plain[key]):
             plain[key] = value
     return plain
 
@@ -201,15 +201,15 @@ def _kept(old: Body, fact: Fact) -> Body:
         "source": fact.source,
     }
     body = {
-        key: value if _says(key, value, meant.get(key, plain[key])) else plain[key]
+        key: value if _means(key, value, meant.get(key, plain[key])) else plain[key]
         for key, value in old.items()
         if key in plain
     }
-    missing = (key for key in plain if key not in body and not _says(key, None, plain[key]))
+    missing = (key for key in plain if key not in body and not _means(key, None, plain[key]))
     return body | {key: plain[key] for key in missing}
 
 
-def _says(key: str, value: object, meant: object) -> bool:
+def _means(key: str, value: object, meant: object) -> bool:
     """Return whether the value of a field has this meaning."""
     read = FIELDS.get(key)
     if read is None:
@@ -220,33 +220,33 @@ def _says(key: str, value: object, meant: object) -> bool:
         return False
 
 
-def without(document: Document, says: Callable[[str], bool]) -> Document:
+def without(document: Document, matches: Callable[[str], bool]) -> Document:
     """Remove content outside of the memory's own fields from a document, if it is to be forgotten.
 
     Args:
         document: The exported document.
-        says: Returns whether a text contains what is to be forgotten.
+        matches: Returns whether a text contains the content to be forgotten.
     """
     body: Body = json.loads(document.text.removeprefix("\ufeff"))
     was = json.dumps(body)
     known = {"facts", *CONTAINERS[document.shape]}
-    body = {key: value for key, value in body.items() if key in known or not _tells(value, says)}
+    body = {key: value for key, value in body.items() if key in known or not _tells(value, matches)}
     for container, names in CONTAINERS[document.shape].items():
         if container in body:
             body[container] = {
                 key: value
                 for key, value in body[container].items()
-                if key in names or not _tells(value, says)
+                if key in names or not _tells(value, matches)
             }
     if json.dumps(body) == was:
         return document
     return replace(document, text=_written(body, document.text))
 
 
-def _tells(value: object, says: Callable[[str], bool]) -> bool:
+def _tells(value: object, matches: Callable[[str], bool]) -> bool:
     """Return whether any text within a value contains it."""
     if isinstance(value, dict):
-        return any(_tells(part, says) for pair in value.items() for part in pair)
+        return any(_tells(part, matches) for pair in value.items() for part in pair)
     if isinstance(value, list):
-        return any(_tells(part, says) for part in value)
-    return isinstance(value, str) and says(value)
+        return any(_tells(part, matches) for part in value)
+    return isinstance(value, str) and matches(value)

@@ -8,7 +8,7 @@ from thalweg_memory.facts.patterns import read_patterns
 
 
 def find_blocks(text: str) -> list[QuotedSpan]:
-    r"""Find what is marked off as not the speaker's own by its form.
+    r"""Find text whose form marks it as not the speaker's own.
 
     Example:
         >>> find_blocks("see\n```\nx\n```")
@@ -66,7 +66,7 @@ _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)")
 
 
 def _tags(text: str) -> Iterator[QuotedSpan]:
-    """Take elements with what is in them; from a turn's delimiter on take everything."""
+    """Yield elements with their content; from a turn's delimiter on yield everything."""
     for found in _DELIMITER.finditer(text):
         if _CAPITALS.match(found[0]) and found[0] != found[0].upper():
             continue

@@ -41,13 +41,13 @@ def clauses(text: str) -> tuple[Clause, ...]:
     found: list[Clause] = []
     played = False
     for number, (start, end) in enumerate(sentences(text)):
-        said = text[start:end]
-        if moods.PLAYED_OUT.search(said):
+        sentence = text[start:end]
+        if moods.PLAYED_OUT.search(sentence):
             played = False
-        parts = _with_moods(said, [*_parts(text, start, end, number)])
-        played = played or moods.PLAYED.search(said) is not None
+        parts = _with_moods(sentence, [*_parts(text, start, end, number)])
+        played = played or moods.PLAYED.search(sentence) is not None
         found += _unsound(parts, "is part of a role or an example") if played else parts
-        if moods.JOKED.search(said):
+        if moods.JOKED.search(sentence):
             found = [*found[:-12], *_unsound(found[-12:], "is a joke")]
     return tuple(found)
 
@@ -62,7 +62,7 @@ _STOP = re.compile(
     rf"|[:：]\s*(?:{MARKER.pattern})|[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?(?=\s)"
 )
 MAX_SENTENCE_CHARS = 1_000
-"""A longer sentence is read in pieces: what is looked for in a clause takes its time by length."""
+"""A longer sentence is read in pieces: the time to search a clause grows with its length."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -110,7 +110,7 @@ def _parts(text: str, start: int, end: int, number: int) -> Iterator[Clause]:
         done = max(done, right)
 
 
-def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
+def _with_moods(sentence: str, parts: list[Clause]) -> list[Clause]:
     """Return the clauses of a sentence with their moods."""
     if not parts:
         return []
@@ -118,19 +118,19 @@ def _with_moods(said: str, parts: list[Clause]) -> list[Clause]:
         replace(part, first_person=moods.FIRST_PERSON.search(part.text) is not None)
         for part in parts
     ]
-    found = _with_interposed(said, found, _questions(said, found))
-    if _is_supposed(said, found):
+    found = _with_interposed(sentence, found, _questions(sentence, found))
+    if _is_supposed(sentence, found):
         found = [replace(clause, problem="is only supposed") for clause in found]
-    if _is_taken_up(said, found):
+    if _is_taken_up(sentence, found):
         return found
     return [
         replace(clause, problem=dangerous_order(clause.text) or clause.problem) for clause in found
     ]
 
 
-def _is_taken_up(said: str, found: list[Clause]) -> bool:
+def _is_taken_up(sentence: str, found: list[Clause]) -> bool:
     """Return whether what looks like an order is the speaker's own rule: `…: that's how I live`."""
-    behind = [said[colon.end() :] for colon in _COLON.finditer(said)]
+    behind = [sentence[colon.end() :] for colon in _COLON.finditer(sentence)]
     return any(moods.POINTS_BACK.match(text) for text in behind) and found[-1].first_person
 
 
@@ -138,30 +138,30 @@ _COLON = re.compile(r"\s*[:：]\s*")
 _TWICE = 2
 
 
-def _is_supposed(said: str, found: list[Clause]) -> bool:
+def _is_supposed(sentence: str, found: list[Clause]) -> bool:
     """Return whether a sentence is only a supposition.
 
     The condition of a statement describes a habit: another clause is the statement, or the clause
     itself mentions the speaker twice.
     """
-    if moods.SUPPOSED.search(said):
+    if moods.SUPPOSED.search(sentence):
         return True
     stated = [clause for clause in found if not clause.problem] or found
     conditional = [clause for clause in stated if moods.CONDITIONAL.search(clause.text)]
     if not conditional:
         return False
-    if moods.IRREAL.search(said):
+    if moods.IRREAL.search(sentence):
         return True
-    asks = any(clause.problem for clause in found)
-    is_stated = not asks and len(conditional) < len(found)
+    has_problem = any(clause.problem for clause in found)
+    is_stated = not has_problem and len(conditional) < len(found)
     persons = len(moods.FIRST_PERSON.findall(conditional[0].text))
     return not is_stated and persons < _TWICE
 
 
-def _questions(said: str, found: list[Clause]) -> list[Clause]:
+def _questions(sentence: str, found: list[Clause]) -> list[Clause]:
     """Mark questions. A statement before a question in the same sentence remains a statement."""
-    marked = re.search(r"[?？][\"'”’)\]」』\s]*$", said) is not None
-    asking = [moods.ASKS.search(clause.text) is not None for clause in found]
+    marked = re.search(r"[?？][\"'”’)\]」』\s]*$", sentence) is not None
+    asking = [moods.QUESTION.search(clause.text) is not None for clause in found]
     if not marked:
         return found
     if len(found) == 1 or asking[0]:
@@ -169,8 +169,10 @@ def _questions(said: str, found: list[Clause]) -> list[Clause]:
     if moods.TRUTH_TAG.search(found[-1].text):  # It asks about the clause before it.
         return [*found[:-2], *_unsound(found[-2:], "is a question")]
     # What comes before the clause that asks is stated; where none shows that it does, the last.
-    asks = [at for at, is_asked in enumerate(asking) if is_asked]
-    first = next((at for at in asks if not _continues(found[at])), (asks or [len(found) - 1])[0])
+    questions = [at for at, is_question in enumerate(asking) if is_question]
+    first = next(
+        (at for at in questions if not _continues(found[at])), (questions or [len(found) - 1])[0]
+    )
     return [*found[:first], *_unsound(found[first:], "is a question")]
 
 
@@ -188,25 +190,25 @@ def _continues(clause: Clause) -> bool:
 _INTERPOSED = re.compile(r"\s[-–]\s+([^-–—]+?)\s+[-–]\s|—\s*([^—]+?)\s*—|[(（]([^()（）]+)[)）]")
 
 
-def _with_interposed(said: str, before: list[Clause], asked: list[Clause]) -> list[Clause]:
-    """Keep statements between dashes or brackets in a question, if the speaker begins them.
+def _with_interposed(sentence: str, before: list[Clause], marked: list[Clause]) -> list[Clause]:
+    """Keep statements between dashes or brackets in a question, if they begin in the first person.
 
     Args:
-        said: The sentence.
+        sentence: The sentence.
         before: Its clauses, before questions were marked.
-        asked: The same clauses, marked.
+        marked: The same clauses, marked.
     """
-    shift = before[0].start - said.find(before[0].text)
-    found = list(asked)
-    for inner in _INTERPOSED.finditer(said):
+    shift = before[0].start - sentence.find(before[0].text)
+    found = list(marked)
+    for inner in _INTERPOSED.finditer(sentence):
         start, end = inner.start() + shift, inner.end() + shift
-        inside = [at for at, clause in enumerate(asked) if start <= clause.start < end]
-        is_asked = any(moods.ASKS.search(before[at].text) for at in inside)
-        if inside and before[inside[0]].first_person and not is_asked:
+        inside = [at for at, clause in enumerate(marked) if start <= clause.start < end]
+        is_question = any(moods.QUESTION.search(before[at].text) for at in inside)
+        if inside and before[inside[0]].first_person and not is_question:
             found[inside[0] : inside[-1] + 1] = before[inside[0] : inside[-1] + 1]
     return found
 
 
 def _unsound(found: Iterable[Clause], problem: str) -> list[Clause]:
-    """Give clauses a problem; those that have one keep it."""
+    """Set a problem on clauses that have none."""
     return [replace(clause, problem=clause.problem or problem) for clause in found]

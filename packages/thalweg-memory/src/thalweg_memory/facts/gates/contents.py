@@ -7,7 +7,7 @@ from thalweg.redaction.secrets import REDACTION, redact
 from thalweg_memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg_memory.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
 from thalweg_memory.facts.gates.own_words import MARKER
-from thalweg_memory.facts.gates.support import telling_words
+from thalweg_memory.facts.gates.support import significant_words
 
 MAX_FACT_CHARS = 400
 """Longest content of a fact."""
@@ -41,12 +41,12 @@ def clean_content(content: str, *, by_hand: bool = False) -> str:
     if not _tells(REDACTION.sub(" ", content)):
         refuse("tells nothing")
     if not by_hand:
-        _check_said(folded(content))
+        _check_harmless(folded(content))
     return content
 
 
-def _check_said(plain: str) -> None:
-    """Refuse what would do something where it is read."""
+def _check_harmless(plain: str) -> None:
+    """Raise an error for text that would act on its reader."""
     if MARKER.search(plain) or MARKUP.search(plain):
         refuse("has the marks of a message's frame in it")
     if PIPED.search(plain):
@@ -74,7 +74,7 @@ def _tells(content: str) -> bool:
     """Return whether a content has more than its frame and words for secrets."""
     words = [
         word
-        for word in telling_words(content)
+        for word in significant_words(content)
         if not WIDE.search(word) and not _SECRET_WORD.fullmatch(word)
     ]
     wide = re.sub("用户|使用者|的|密码|口令|密钥|令牌|是", "", content)

@@ -20,19 +20,19 @@ class CitedTurn:
 
     turn: Statement
     own: str
-    said: tuple[Clause, ...]
+    clauses: tuple[Clause, ...]
     """All clauses of the turn."""
     quoted: tuple[Clause, ...]
     """The clauses of the sentences that contain the quote."""
     inside: tuple[Clause, ...]
     """The clauses that contain the quote."""
     quote: str
-    """As it stands in the speaker's own words."""
+    """The quote as it is in the speaker's own words."""
 
     @property
     def sound(self) -> tuple[Clause, ...]:
         """Clauses that a fact may rest on."""
-        return tuple(clause for clause in self.said if not clause.problem)
+        return tuple(clause for clause in self.clauses if not clause.problem)
 
     @property
     def sound_quoted(self) -> tuple[Clause, ...]:
@@ -48,7 +48,7 @@ class NotOwnError(ValidationRefusedError):
         self.turn = turn
 
 
-def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
+def locate_quote(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
     """Find the turn and the quote in it, or refuse: it is not there, or it is not his own."""
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None:
@@ -57,7 +57,7 @@ def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
     if hiding(proposal.quote):
         refuse("quotes hidden characters")
     quote = redact(visible(proposal.quote))
-    said = clauses(own)
+    all_clauses = clauses(own)
     places = [*find_quote(quote, own)]
     if not places:
         is_pasted = any(find_quote(quote, visible(turn.text)))
@@ -65,16 +65,20 @@ def hear(proposal: Proposal, turns: Sequence[Statement]) -> CitedTurn:
             "quotes quoted or pasted text" if is_pasted else "quotes words that are in no message"
         )
         raise NotOwnError(problem, turn)
-    heard = [_at(place, turn, own, said) for place in places]
-    return next((one for one in heard if one.sound_quoted), heard[0])
+    found = [_at(place, turn, own, all_clauses) for place in places]
+    return next((one for one in found if one.sound_quoted), found[0])
 
 
-def _at(place: tuple[int, int], turn: Statement, own: str, said: tuple[Clause, ...]) -> CitedTurn:
+def _at(
+    place: tuple[int, int], turn: Statement, own: str, all_clauses: tuple[Clause, ...]
+) -> CitedTurn:
     start, end = place
-    inside = [clause for clause in said if clause.start < end and start < clause.end]
+    inside = [clause for clause in all_clauses if clause.start < end and start < clause.end]
     numbers = {clause.sentence for clause in inside}
-    quoted = tuple(clause for clause in said if clause.sentence in numbers)
-    return CitedTurn(turn, own, said, quoted, tuple(inside), _sound_part(own, start, end, inside))
+    quoted = tuple(clause for clause in all_clauses if clause.sentence in numbers)
+    return CitedTurn(
+        turn, own, all_clauses, quoted, tuple(inside), _sound_part(own, start, end, inside)
+    )
 
 
 def _sound_part(own: str, start: int, end: int, inside: Sequence[Clause]) -> str:

@@ -21,7 +21,7 @@ from thalweg_memory.facts.gates.contents import (
     refuse,
 )
 from thalweg_memory.facts.gates.days import first_day, last_day
-from thalweg_memory.facts.gates.hearing import CitedTurn, NotOwnError, hear, shown
+from thalweg_memory.facts.gates.hearing import CitedTurn, NotOwnError, locate_quote, shown
 from thalweg_memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg_memory.facts.gates.orders import (
     ADDRESS,
@@ -30,7 +30,7 @@ from thalweg_memory.facts.gates.orders import (
     is_standing,
 )
 from thalweg_memory.facts.gates.own_words import MARKER, without_markers
-from thalweg_memory.facts.gates.support import brings, is_said, shares, telling_words
+from thalweg_memory.facts.gates.support import brings, is_mentioned, shares, significant_words
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Category, Evidence, Statement, Trust
@@ -49,8 +49,10 @@ class Verdict:
     why: str
     """The reason, for `review` and `explain`: a phrase that continues "it"."""
     proposal: Proposal
-    """As it may be stored: redacted, fields that cannot be stored emptied. As it came where it is
-    dropped."""
+    """The proposal in storable form: redacted, fields that cannot be stored emptied.
+
+    Unchanged if it is dropped.
+    """
     evidence: tuple[Evidence, ...] = ()
     trust: Trust = Trust.WEB
     """Of the fact; never above that of its evidence."""
@@ -89,8 +91,8 @@ def judge(
     try:
         _check_confidence(proposal.confidence, settings)
         cleaned = replace(proposal, content=clean_content(proposal.content))
-        heard = hear(cleaned, turns)
-        return _judged(cleaned, heard, turns, updates)
+        cited = locate_quote(cleaned, turns)
+        return _judged(cleaned, cited, turns, updates)
     except NotOwnError as refused:
         return _not_own(cleaned, refused)
     except ValidationRefusedError as refused:
@@ -114,30 +116,30 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 
 # -- the two together --------------------------------------------------------------------------
 def _judged(
-    proposal: Proposal, heard: CitedTurn, turns: Sequence[Statement], updates: str
+    proposal: Proposal, cited: CitedTurn, turns: Sequence[Statement], updates: str
 ) -> Verdict:
-    trust = _trust(heard.turn)
+    trust = _trust(cited.turn)
     if trust < Trust.IMPORT:
         why = f"was learned from {_FROM[trust]}, not from the user"
-        return _verdict("quarantine", why, proposal, heard, trust)
-    if not heard.sound_quoted:
-        refuse(heard.quoted[0].problem if heard.quoted else "quotes nothing")
-    around = _around(heard, turns, updates)
+        return _verdict("quarantine", why, proposal, cited, trust)
+    if not cited.sound_quoted:
+        refuse(cited.quoted[0].problem if cited.quoted else "quotes nothing")
+    around = _around(cited, turns, updates)
     content = folded(proposal.content)
-    if problem := _unstated(content, heard, around):
+    if problem := _unstated(content, cited, around):
         refuse(problem)
-    doubt = next(_doubts(content, heard, turns, around), "")
+    doubt = next(_doubts(content, cited, turns, around), "")
     decision: Decision = "quarantine" if doubt else "keep"
-    return _verdict(decision, doubt or "is the user's own statement", proposal, heard, trust)
+    return _verdict(decision, doubt or "is the user's own statement", proposal, cited, trust)
 
 
-def _around(heard: CitedTurn, turns: Sequence[Statement], updates: str) -> str:
+def _around(cited: CitedTurn, turns: Sequence[Statement], updates: str) -> str:
     """Return the further texts that a fact may take words from, in addition to its own turn.
 
     These are the user's other turns, questions and lists of options in an answer, and the fact that
     is updated. An answer's statement about the user is only the model's claim.
     """
-    others = [turn for turn in turns if turn.uid != heard.turn.uid]
+    others = [turn for turn in turns if turn.uid != cited.turn.uid]
     own = (shown(turn.text) for turn in others if turn.trust == Trust.USER)
     offered = (_offered(turn.text) for turn in others if _trust(turn) == Trust.ASSISTANT)
     return without_markers(" ".join((*own, *offered, updates)))
@@ -147,33 +149,33 @@ _OFFER = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]")
 
 
 def _offered(answer: str) -> str:
-    """Join the questions and the list items of an answer: what a user may answer with `yes`."""
+    """Join the questions and the list items of an answer: a user may answer these with `yes`."""
     text = shown(answer)
     found = (text[start:end] for start, end in sentences(text))
     return " ".join(one for one in found if one.rstrip()[-1:] in "?？" or _OFFER.match(one))
 
 
-def _is_borrowed(content: str, heard: CitedTurn, turns: Sequence[Statement], around: str) -> bool:
+def _is_borrowed(content: str, cited: CitedTurn, turns: Sequence[Statement], around: str) -> bool:
     """Return whether more words of a fact come from elsewhere than from the user's own.
 
-    Elsewhere is what an answer states and, where text was withheld from the turn, all that the
-    user's own words do not hold.
+    Elsewhere means the statements of an answer and, if text was withheld from the turn, any word
+    that the user's own words do not contain.
     """
-    text = f"{without_markers(heard.own)} {around}"
-    own, letters = telling_words(text), set(WIDE.findall(text))
+    text = f"{without_markers(cited.own)} {around}"
+    own, letters = significant_words(text), set(WIDE.findall(text))
     words = _weighty(content)
     missing = {
         word
         for word in words
-        if not is_said(word, own) and not (WIDE.search(word) and letters.issuperset(word))
+        if not is_mentioned(word, own) and not (WIDE.search(word) and letters.issuperset(word))
     }
-    if MARKER.search(heard.turn.text) or MARKER.search(heard.own):
+    if MARKER.search(cited.turn.text) or MARKER.search(cited.own):
         return 2 * len(missing) > len(words)
     if any(_holds_others_words(turn) for turn in turns):
         return 3 * len(missing) >= 2 * len(words)
     answers = " ".join(shown(turn.text) for turn in turns if turn.role == "assistant")
-    stated = telling_words(answers)
-    borrowed = {word for word in missing if is_said(word, stated)}
+    stated = significant_words(answers)
+    borrowed = {word for word in missing if is_mentioned(word, stated)}
     return bool(borrowed) and len(borrowed) >= len(words - missing)
 
 
@@ -185,23 +187,23 @@ def _holds_others_words(turn: Statement) -> bool:
     return _trust(turn) < Trust.ASSISTANT or MARKER.search(turn.text) is not None
 
 
-def _unstated(content: str, heard: CitedTurn, around: str) -> str:
+def _unstated(content: str, cited: CitedTurn, around: str) -> str:
     """Return why a fact's evidence is a question, supposition, role play or order; else empty.
 
-    It does if more words of its content, or a name, are only in such clauses of the turn than in
-    statements. A question in the two sentences before the quote may name what the quote is about.
+    It is one if such clauses of the turn alone contain a name, or more words of its content than
+    statements do. A question in the two sentences before the quote may name the quote's subject.
     """
     words = _weighty(content)
-    sound = " ".join(clause.text for clause in heard.sound)
-    stated = words & telling_words(sound)
-    before = {clause.sentence - far for clause in heard.quoted for far in (1, 2)}
-    unsound = [clause for clause in heard.said if clause.problem]
-    asked = [c for c in unsound if c.problem == "is a question" and c.sentence in before]
-    others = [clause for clause in unsound if clause not in asked]
-    only_there = (words & telling_words(" ".join(clause.text for clause in others))) - stated
+    sound = " ".join(clause.text for clause in cited.sound)
+    stated = words & significant_words(sound)
+    before = {clause.sentence - far for clause in cited.quoted for far in (1, 2)}
+    unsound = [clause for clause in cited.clauses if clause.problem]
+    questions = [c for c in unsound if c.problem == "is a question" and c.sentence in before]
+    others = [clause for clause in unsound if clause not in questions]
+    only_there = (words & significant_words(" ".join(clause.text for clause in others))) - stated
     if len(only_there) > len(stated):
         return others[0].problem
-    name = brings(content, f"{sound} {around}", heard.turn.said_at)
+    name = brings(content, f"{sound} {around}", cited.turn.said_at)
     if name and name.casefold() in " ".join(clause.text for clause in others).casefold():
         return others[0].problem
     return ""
@@ -216,7 +218,7 @@ def _weighty(text: str) -> set[str]:
     """Return the words of a text that define its subject: numbers, and no short Latin words."""
     return {
         word
-        for word in telling_words(_USER.sub(" ", text))
+        for word in significant_words(_USER.sub(" ", text))
         if len(word) > _SHORT or word.isdigit() or WIDE.search(word)
     }
 
@@ -233,28 +235,28 @@ _FROM = {
 
 
 def _doubts(
-    content: str, heard: CitedTurn, turns: Sequence[Statement], around: str
+    content: str, cited: CitedTurn, turns: Sequence[Statement], around: str
 ) -> Iterator[str]:
     """Yield why a fact should wait for the user's review."""
-    if new := brings(content, f"{heard.own} {around}", heard.turn.said_at):
+    if new := brings(content, f"{cited.own} {around}", cited.turn.said_at):
         yield f"has {new!r}, which is in no message"
-    about_answers = any(is_about_answers(clause.text) for clause in heard.sound_quoted)
-    if not about_answers and not shares(content, f"{heard.own} {around}"):
+    about_answers = any(is_about_answers(clause.text) for clause in cited.sound_quoted)
+    if not about_answers and not shares(content, f"{cited.own} {around}"):
         yield "has nothing in common with the messages"
-    upto = max((clause.start for clause in heard.inside), default=0)
-    if any(moods.CLAIMED.search(one.text) for one in heard.quoted if one.start <= upto):
+    upto = max((clause.start for clause in cited.inside), default=0)
+    if any(moods.CLAIMED.search(one.text) for one in cited.quoted if one.start <= upto):
         yield "is another person's claim, which the user does not confirm"
-    if _is_borrowed(content, heard, turns, around):
+    if _is_borrowed(content, cited, turns, around):
         yield "takes its words from text that is not the user's"
-    if any(_is_introduced(heard.own, clause) for clause in heard.inside):
+    if any(_is_introduced(cited.own, clause) for clause in cited.inside):
         yield "follows a colon that may introduce another speaker"
-    yield from _doubts_of_thread(heard, turns)
-    if _rests_on_order(content, heard):
+    yield from _doubts_of_thread(cited, turns)
+    if _rests_on_order(content, cited):
         yield "may be a permanent order to the agent"
-    if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in heard.said):
+    if any(_is_for_later(clause) and ADDRESS.search(clause.text) for clause in cited.clauses):
         yield "comes with a permanent order that names an address"
-    if not any(clause.first_person for clause in heard.quoted):
-        yield from _doubts_of_subject(content, heard, about_answers=about_answers)
+    if not any(clause.first_person for clause in cited.quoted):
+        yield from _doubts_of_subject(content, cited, about_answers=about_answers)
 
 
 _INTRODUCED = re.compile(
@@ -288,25 +290,25 @@ _BEGINNING = 16
 """Letters in which a text in the first person mostly has its first pronoun."""
 
 
-def _doubts_of_subject(content: str, heard: CitedTurn, *, about_answers: bool) -> Iterator[str]:
+def _doubts_of_subject(content: str, cited: CitedTurn, *, about_answers: bool) -> Iterator[str]:
     """Yield why a quote, in which the speaker is not mentioned, may not be about the user."""
     if ADDRESS.search(content):
         yield "has an address that no message attributes to the user"
     if about_answers:
         return
-    if any(_is_for_later(clause) for clause in heard.said):
+    if any(_is_for_later(clause) for clause in cited.clauses):
         yield "comes with an order to the agent, and is not about the user"
 
 
-def _rests_on_order(content: str, heard: CitedTurn) -> bool:
-    """Return whether a fact has more words of a standing order than of the statement before it."""
-    said = heard.sound_quoted
-    standing = (at for at, c in enumerate(said) if _is_for_later(c) and not c.first_person)
+def _rests_on_order(content: str, cited: CitedTurn) -> bool:
+    """Return whether a fact has more words of a permanent order than of the statement before it."""
+    quoted = cited.sound_quoted
+    standing = (at for at, c in enumerate(quoted) if _is_for_later(c) and not c.first_person)
     if (first := next(standing, None)) is None:
         return False
     words = _weighty(content)
-    before = words & telling_words(" ".join(clause.text for clause in said[:first]))
-    ordered = words & telling_words(" ".join(clause.text for clause in said[first:]))
+    before = words & significant_words(" ".join(clause.text for clause in quoted[:first]))
+    ordered = words & significant_words(" ".join(clause.text for clause in quoted[first:]))
     return len(ordered - before) >= len(before)
 
 
@@ -314,18 +316,18 @@ def _is_for_later(clause: Clause) -> bool:
     return is_standing(clause.text) and not is_about_answers(clause.text)
 
 
-def _doubts_of_thread(heard: CitedTurn, turns: Sequence[Statement]) -> Iterator[str]:
+def _doubts_of_thread(cited: CitedTurn, turns: Sequence[Statement]) -> Iterator[str]:
     """Look at the turns around: a role taken on before, a joke that is owned up to after."""
-    users = [turn for turn in turns if turn.role == "user" and turn.thread == heard.turn.thread]
+    users = [turn for turn in turns if turn.role == "user" and turn.thread == cited.turn.thread]
     played = False
     for turn in users:
-        if turn.seq >= heard.turn.seq:
+        if turn.seq >= cited.turn.seq:
             break
         text = shown(turn.text)
         played = (played or bool(moods.PLAYED.search(text))) and not moods.PLAYED_OUT.search(text)
-    if played and not moods.PLAYED_OUT.search(heard.own):
+    if played and not moods.PLAYED_OUT.search(cited.own):
         yield "follows a role play in this thread"
-    after = next((turn for turn in users if turn.seq > heard.turn.seq), None)
+    after = next((turn for turn in users if turn.seq > cited.turn.seq), None)
     if after and moods.JOKED.search(shown(after.text)[:120]):
         yield "was called a joke right after"
 
@@ -345,15 +347,15 @@ def _field(text: str) -> str:
 
 
 def _verdict(
-    decision: Decision, why: str, proposal: Proposal, heard: CitedTurn, trust: Trust
+    decision: Decision, why: str, proposal: Proposal, cited: CitedTurn, trust: Trust
 ) -> Verdict:
-    turn = heard.turn
-    evidence = Evidence(turn.thread, turn.uid, heard.quote, turn.said_at, trust, turn.position)
-    return Verdict(decision, why, _storable(proposal, heard.quote), (evidence,), trust)
+    turn = cited.turn
+    evidence = Evidence(turn.thread, turn.uid, cited.quote, turn.said_at, trust, turn.position)
+    return Verdict(decision, why, _storable(proposal, cited.quote), (evidence,), trust)
 
 
 def _storable(proposal: Proposal, quote: str) -> Proposal:
-    """Empty the fields that cannot be stored: hidden letters, orders, and what is no date."""
+    """Empty the fields that cannot be stored: hidden letters, orders, and invalid dates."""
     language = proposal.language if re.fullmatch(r"[a-z]{2,3}", proposal.language) else ""
     return replace(
         proposal,
@@ -369,7 +371,7 @@ def _storable(proposal: Proposal, quote: str) -> Proposal:
 
 
 # -- what is told directly ---------------------------------------------------------------------
-def judge_told(
+def judge_statement(
     content: str,
     turns: Sequence[Statement] = (),
     *,
@@ -402,7 +404,7 @@ def judge_told(
     if least < Trust.ASSISTANT:
         why = "was written by the agent after it had read what is not the user's"
         return Verdict("quarantine", why, proposal, (), least)
-    return _said_by_user(proposal, turns) or Verdict(
+    return _user_support(proposal, turns) or Verdict(
         "quarantine",
         "was written by the agent, without support in the user's own words",
         proposal,
@@ -411,7 +413,7 @@ def judge_told(
     )
 
 
-def _said_by_user(proposal: Proposal, turns: Sequence[Statement]) -> Verdict | None:
+def _user_support(proposal: Proposal, turns: Sequence[Statement]) -> Verdict | None:
     """Find the statement of the user's that a fact rests on, the newest first."""
     for turn in reversed(turns):
         if turn.role != "user" or turn.trust < Trust.USER:

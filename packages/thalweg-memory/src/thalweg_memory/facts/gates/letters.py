@@ -1,7 +1,7 @@
-"""Letters that are not what they seem: hidden ones, and those of another alphabet.
+"""Deceptive letters: hidden ones, and those of another alphabet.
 
-What a person cannot see is nobody's own words. It is taken out before anything is judged, kept
-or shown, and a word that mixes look-alikes is called by its name.
+Text that a person cannot see is no one's own words. It is removed before anything is judged,
+stored or shown, and a word that mixes look-alikes is reported by its name.
 """
 
 import re

@@ -20,12 +20,12 @@ POINTS_BACK = re.compile(_WORDS["points_back"], re.IGNORECASE)
 """What takes up the words before it as the speaker's own: `…: that's how I live`."""
 
 TRUTH_TAG = re.compile(_WORDS["truth_tag"], re.IGNORECASE)
-ASKS = re.compile(_WORDS["asks"], re.IGNORECASE)
+QUESTION = re.compile(_WORDS["asks"], re.IGNORECASE)
 SUPPOSED = re.compile(_WORDS["supposed"], re.IGNORECASE)
 CONDITIONAL = re.compile(_WORDS["conditional"], re.IGNORECASE)
 """A condition: of a habit (`if I skip breakfast I get migraines`), or only supposed."""
 IRREAL = re.compile(_WORDS["irreal"], re.IGNORECASE)
-"""Forms of what is not so."""
+"""Forms of unreal statements."""
 PLAYED = re.compile(_WORDS["played"], re.IGNORECASE)
 """From here on the speaker may play another person."""
 PLAYED_OUT = re.compile(_WORDS["played_out"], re.IGNORECASE)

@@ -23,9 +23,9 @@ def numbers(text: str) -> set[str]:
         >>> sorted(numbers("2 cats, at 5:30 pm"))
         ['17', '2', '30', '5', '5:30']
     """
-    told = NUMBER.findall(text)
-    found = {number.replace(",", "") for number in told}
-    found |= {part for number in told for part in re.split(r"[.,:]", number)}
+    numerals = NUMBER.findall(text)
+    found = {number.replace(",", "") for number in numerals}
+    found |= {part for number in numerals for part in re.split(r"[.,:]", number)}
     for hour, minute in _AFTERNOON.findall(text):
         found |= {str(int(hour) % 12 + 12), minute or "00"}
     return found
@@ -34,7 +34,7 @@ def numbers(text: str) -> set[str]:
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
 
 
-def new_number(content: str, text: str, said_at: str) -> str:
+def new_number(content: str, text: str, stated_at: str) -> str:
     """Return a number that the text lacks; dates may replace times relative to today.
 
     Example:
@@ -43,14 +43,18 @@ def new_number(content: str, text: str, said_at: str) -> str:
         >>> new_number("since 2025", "since last year", "2026-03-02T09:00:00Z")
         ''
     """
-    said = numbers(text)
-    dated = _dates_near(said_at) if RELATIVE.search(text) else set()
+    in_text = numbers(text)
+    dated = _dates_near(stated_at) if RELATIVE.search(text) else set()
     dates = [found.span() for found in DATE.finditer(content)]
     addresses = [found.span() for found in ADDRESS.finditer(content)]
     for found in NUMBER.finditer(content):
         number = found[0].replace(",", "")
         parts = set(re.split(r"[.,:]", found[0]))
-        if number in said or number.lstrip("0") in said or (len(parts) > 1 and parts <= said):
+        if (
+            number in in_text
+            or number.lstrip("0") in in_text
+            or (len(parts) > 1 and parts <= in_text)
+        ):
             continue
         if _is_in(dates, found) and number.lstrip("0") in dated:
             continue
@@ -64,16 +68,16 @@ def _is_in(places: list[tuple[int, int]], found: re.Match[str]) -> bool:
     return any(start <= found.start() < end for start, end in places)
 
 
-def _moment(said_at: str) -> datetime | None:
+def _moment(stated_at: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(said_at).astimezone(UTC)
+        return datetime.fromisoformat(stated_at).astimezone(UTC)
     except ValueError:
         return None
 
 
-def _dates_near(said_at: str) -> set[str]:
+def _dates_near(stated_at: str) -> set[str]:
     """Return years, months and days that words like `yesterday` or `last year` may mean."""
-    moment = _moment(said_at)
+    moment = _moment(stated_at)
     if moment is None:
         return set()
     years = {str(moment.year + n) for n in range(-60, 11)}

@@ -1,7 +1,7 @@
-"""Orders in the guise of facts: what would have the agent act when it is recalled.
+"""Orders in the form of facts: text that would make the agent act when it is recalled.
 
-How the user is answered is his to order: language, length, tone, format, the tools he works with.
-What is sent, bought, run, recommended, trusted, hidden or switched off is never a fact.
+The user may choose how to be answered: language, length, tone, format, the tools he works with.
+An order to send, buy, run, recommend, trust, hide or switch off something is never a fact.
 """
 
 import re
@@ -66,7 +66,7 @@ _CHORE = re.compile(
     r"|\b" + _OWN_TOOL + r" (?:(?:to|always) )?(?:be |is |are |been )?run\b",
     re.IGNORECASE,
 )
-"""What is done with the tools of one's own desk before something is shown."""
+"""Use of the user's own tools before something is shown."""
 ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
@@ -126,7 +126,7 @@ def is_standing(clause: str) -> bool:
 
 def _is_order(clause: str) -> bool:
     imperative = _IMPERATIVE.search(clause)
-    if imperative and _is_told(clause, imperative["act"]):
+    if imperative and _is_statement(clause, imperative["act"]):
         imperative = None
     imperative = imperative or _IMPERATIVE_ZH.search(clause)
     if imperative and not _HABIT.search(clause[: imperative.end()]):
@@ -144,8 +144,8 @@ _ACT = re.compile(rf"\b(?:{_ACTS})\b|{_ACTS_ZH}", re.IGNORECASE)
 _MODAL = re.compile(_WORDS["modal"], re.IGNORECASE)
 
 
-def _is_told(clause: str, act: str) -> bool:
-    """Return whether what looks like an order states what is done: `Sent it`, `Runs daily`."""
+def _is_statement(clause: str, act: str) -> bool:
+    """Return whether text that looks like an order states an action: `Sent it`, `Runs daily`."""
     if _PERILOUS.search(clause) or ADDRESS.search(clause) or _STANDING.search(clause):
         return False
     is_done = re.fullmatch(r"\w+(?<!emb)ed|\w+[^s]s|sent|paid|bought", act, re.IGNORECASE)

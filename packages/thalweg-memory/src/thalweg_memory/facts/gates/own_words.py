@@ -103,8 +103,8 @@ def _trimmed(text: str, spans: Iterable[QuotedSpan]) -> Iterable[QuotedSpan]:
 
 def _marker(span: QuotedSpan, inner: str) -> str:
     """Return the longest marker that is not longer than the text it replaces."""
-    said = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
-    for marker in (f"[{span.kind}, {len(inner) + said} characters]", f"[{span.kind}]", "[…]"):
+    withheld = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
+    for marker in (f"[{span.kind}, {len(inner) + withheld} characters]", f"[{span.kind}]", "[…]"):
         if len(marker) <= len(inner):
             return marker
     return ""

@@ -15,13 +15,13 @@ def find_pasted(text: str) -> list[QuotedSpan]:
         >>> find_pasted("Summarize this: the moon is made of cheese.")
         [QuotedSpan(start=15, end=43, kind='pasted text')]
     """
-    return [*_handed_over(text), *_handed_over_before(text), *_set_off(text),
+    return [*_text_after_task(text), *_text_before_task(text), *_set_off(text),
             *_letters(text), *_transcripts(text), *_reported(text)]  # fmt: skip
 
 
 _WORDS = read_patterns(__package__, "pasted")
 _STRONG = _WORDS["strong"]
-"""What is only ever done to a text that is there."""
+"""Actions that are only ever done to a text that is present."""
 _WEAK = _WORDS["weak"]
 _THIS = _WORDS["this"]
 _TASK = re.compile(rf"(?:\b|(?<=[^\W\d_]))(?:{_STRONG})", re.IGNORECASE)
@@ -33,7 +33,7 @@ _ONE_LINE = 240
 """Longest rest of a line that follows a task's full stop and is still taken for the user's."""
 
 
-def _handed_over(text: str) -> Iterator[QuotedSpan]:
+def _text_after_task(text: str) -> Iterator[QuotedSpan]:
     """Yield the text after a task about it: all of it, in any form."""
     stops = [stop.span() for stop in _STOP.finditer(text)]
     for form in (_TASK, _WEAK_TASK):
@@ -51,7 +51,7 @@ _STOP = re.compile(r"[.!?。！？]\s+|[。！？]")
 
 
 def _after_task(text: str, place: int, stops: Sequence[tuple[int, int]]) -> int | None:
-    """Find where the text begins that a task is about; `None` where none seems to follow."""
+    """Return the beginning of the text that a task is about; `None` if none seems to follow."""
     if colon := _COLON.match(text, place):
         return colon.end()
     line_end = text.find("\n", place)
@@ -86,7 +86,7 @@ def _set_off(text: str) -> Iterator[QuotedSpan]:
 
 
 def _last_words(line: str) -> str:
-    """Return what follows the last full stop, exclamation or question mark."""
+    """Return the text after the last full stop, exclamation or question mark."""
     return line[max(line.rfind(mark) for mark in ".!?。！？") + 1 :]
 
 
@@ -100,7 +100,7 @@ _LAST_TASK = re.compile(
 )
 
 
-def _handed_over_before(text: str) -> Iterator[QuotedSpan]:
+def _text_before_task(text: str) -> Iterator[QuotedSpan]:
     """Yield the text before a last line that requests a task about it."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
@@ -149,7 +149,7 @@ def _transcripts(text: str) -> Iterator[QuotedSpan]:
 
 
 def _is_speech(text: str, label: re.Match[str]) -> bool:
-    """Return whether another person speaks after a label; a quotation there is found separately."""
+    """Return whether another person's words follow a label; quotations are found separately."""
     name = label[1].strip()
     if _ROLE.fullmatch(name.casefold()):
         return True
@@ -169,15 +169,15 @@ def _is_name(label: str) -> bool:
 
 
 _SOURCE = _WORDS["source"]
-_SAID = _WORDS["said"]
+_SPEECH_VERBS = _WORDS["said"]
 _COLON_NEAR = r"(?=[^\n:：.!?。！？]{0,240}[:：])"
 """Looked for before the words of an introduction, which take longer; it is never that long."""
 _SOURCE_INTRO = re.compile(
     rf"(?:^|(?<=[\n.!?。！？])){_COLON_NEAR}([^\n:：.!?。！？]{{0,140}}?(?:{_SOURCE})[^\n:：.!?。！？]{{0,60}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
-_SAID_INTRO = re.compile(
-    rf"(?:^|(?<=[\n.!?。！？,，;；])){_COLON_NEAR}([^\n:：.!?。！？]{{0,100}}?(?:{_SAID})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
+_SPEECH_INTRO = re.compile(
+    rf"(?:^|(?<=[\n.!?。！？,，;；])){_COLON_NEAR}([^\n:：.!?。！？]{{0,100}}?(?:{_SPEECH_VERBS})[^\n:：.!?。！？]{{0,40}})[:：](?!//|\d)",
     re.IGNORECASE,
 )
 _THIS_INTRO = re.compile(_WORDS["this_intro"], re.IGNORECASE)
@@ -186,13 +186,13 @@ _OWN_SOURCE = re.compile(_WORDS["own_source"], re.IGNORECASE)
 
 
 def _reported(text: str) -> Iterator[QuotedSpan]:
-    """Take what a source or a person is introduced with a colon, or on the lines after it."""
+    """Yield text introduced by a source or a person, after a colon or on the lines after it."""
     for found in _SOURCE_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]):
             yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")
     for found in _THIS_INTRO.finditer(text):
         yield QuotedSpan(found.end(), _end_of_report(text, found.end()), "pasted text")
-    for found in _SAID_INTRO.finditer(text):
+    for found in _SPEECH_INTRO.finditer(text):
         if not _OWN_SOURCE.search(found[1]):
             start = found.end()
             same_line = text[start : start + 2].strip(" ") != "\n"

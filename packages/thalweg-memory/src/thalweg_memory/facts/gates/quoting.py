@@ -15,15 +15,15 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
         >>> [*find_quote("i'm  vegan", "Well, I’m\nvegan. I'm vegangelist")]
         [(6, 15)]
     """
-    wanted = "".join(letter for letter, _ in _letters(quote)).strip()
+    target = "".join(letter for letter, _ in _letters(quote)).strip()
     letters = [*_letters(text)]
     plain = "".join(letter for letter, _ in letters)
-    start = plain.find(wanted) if wanted else -1
+    start = plain.find(target) if target else -1
     while start >= 0:
-        end = start + len(wanted)
+        end = start + len(target)
         if not (_splits(plain, start) or _splits(plain, end)):
             yield letters[start][1], letters[end - 1][1] + 1
-        start = plain.find(wanted, start + 1)
+        start = plain.find(target, start + 1)
 
 
 def _letters(text: str) -> Iterator[tuple[str, int]]:

@@ -14,54 +14,54 @@ from thalweg_memory.facts.gates.orders import ADDRESS
 from thalweg_memory.facts.patterns import read_patterns
 
 
-def brings(content: str, said: str, said_at: str) -> str:
-    """Find an address, a number or a name in a fact that was not said; empty where there is none.
+def brings(content: str, source: str, stated_at: str) -> str:
+    """Find an address, number or name in a fact that its sources do not have; empty if none.
 
     Args:
         content: The fact.
-        said: All that it may take them from.
-        said_at: When its turn was said: a date may stand for `yesterday`.
+        source: All texts that it may take them from.
+        stated_at: The time of its turn: a date may replace `yesterday`.
 
     Example:
         >>> brings("User is in Rome", "I'm in Porto", "")
         'Rome'
     """
-    content, said = folded(content), folded(said)
+    content, source = folded(content), folded(source)
     return (
-        _new_address(content, said)
-        or new_number(content, said, said_at)
-        or next(_new_names(content, said), "")
+        _new_address(content, source)
+        or new_number(content, source, stated_at)
+        or next(_new_names(content, source), "")
     )
 
 
 _TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
-"""Names of times that a fact may have instead of the words that were said."""
+"""Names of times that a fact may have instead of the user's original words."""
 _WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
 _WIDE = re.compile(f"{WIDE.pattern}+")
 _USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
 
 
-def _new_names(content: str, said: str) -> Iterator[str]:
+def _new_names(content: str, source: str) -> Iterator[str]:
     given = _WORD.findall(ADDRESS.sub(" ", _spaced(content)))
     names = [
         name
         for name in (re.sub(r"['’]s$", "", word) for word in given)
-        if _is_name(name, content, said) and name.casefold() not in _USER
+        if _is_name(name, content, source) and name.casefold() not in _USER
     ]
     if not names:
         return
-    said_parts = {
+    source_parts = {
         part
-        for word in _WORD.findall(_spaced(said))
+        for word in _WORD.findall(_spaced(source))
         for part in (*_parts(word), *re.split(r"[-.'’]", word))
     }
-    vocabulary = set(map(fold, said_parts))
-    has_date = RELATIVE.search(said) is not None or DATE.search(said) is not None
+    vocabulary = set(map(fold, source_parts))
+    has_date = RELATIVE.search(source) is not None or DATE.search(source) is not None
     for name in names:
         if has_date and fold(name) in _TIME_NAMES:
             continue
         parts = {fold(part) for part in _parts(name)[1:] if len(part) > 1}
-        if not (parts and parts <= vocabulary) and not is_said(fold(name), vocabulary):
+        if not (parts and parts <= vocabulary) and not is_mentioned(fold(name), vocabulary):
             yield name
 
 
@@ -79,14 +79,14 @@ _SHORTEST_CUT = 3
 _LONGEST_END = 3
 
 
-def is_said(word: str, vocabulary: set[str]) -> bool:
-    """Return whether a word was said, or one that is the beginning of the other: `dev`."""
+def is_mentioned(word: str, vocabulary: set[str]) -> bool:
+    """Return whether the text contains a word, or one of which either is a prefix: `dev`."""
     return word in vocabulary or any(
         len(short) >= _SHORTEST_CUT
         and long.startswith(short)
         and len(long) - len(short) <= _LONGEST_END
-        for said in vocabulary
-        for short, long in ((word, said), (said, word))
+        for other in vocabulary
+        for short, long in ((word, other), (other, word))
     )
 
 
@@ -97,24 +97,24 @@ _GERMAN = re.compile(
 )
 
 
-def _is_name(word: str, content: str, said: str) -> bool:
+def _is_name(word: str, content: str, source: str) -> bool:
     """Return whether a word names something: a capital inside a sentence, digits, an identifier."""
     if re.search(r"\d|[a-z][A-Z]|\w[.#+-]\w|^[A-Z]{2,}$", word):
         return "-" not in word or not word.islower()
     if not word.isupper() and 4 * len(WIDE.findall(content)) > len(content):
         return len(word) > 2  # noqa: PLR2004 (among Chinese, a Latin word is a name)
     starts = re.search(rf"(?:^|[.:;!?]\s+)[\"\'«]?{re.escape(word)}", content) is not None
-    return word[0].isupper() and not starts and not _GERMAN.search(f"{content} {said}")
+    return word[0].isupper() and not starts and not _GERMAN.search(f"{content} {source}")
 
 
-def _new_address(content: str, said: str) -> str:
-    told = said.casefold()
+def _new_address(content: str, source: str) -> str:
+    lowered = source.casefold()
     found = (match[0] for match in ADDRESS.finditer(content))
-    return next((one for one in found if one.casefold().rstrip(".,;)/") not in told), "")
+    return next((one for one in found if one.casefold().rstrip(".,;)/") not in lowered), "")
 
 
-def telling_words(text: str) -> set[str]:
-    """List the words of a text that carry content; pairs of letters where there are no spaces.
+def significant_words(text: str) -> set[str]:
+    """List the words of a text that carry content; pairs of letters in text without spaces.
 
     Example:
         >>> sorted(telling_words("The user prefers green tea"))
@@ -123,16 +123,16 @@ def telling_words(text: str) -> set[str]:
     return {word for word in words(folded(text)) if word not in STOP_WORDS and word not in _USER}
 
 
-def shares(content: str, said: str) -> bool:
-    """Return whether a fact has a word of content in common with what was said.
+def shares(content: str, source: str) -> bool:
+    """Return whether a fact has a word of content in common with a text.
 
     Example:
         >>> shares("User drinks tea", "I like tea"), shares("User naps", "Ok")
         (True, False)
     """
-    vocabulary = telling_words(said)
+    vocabulary = significant_words(source)
     long = [word for word in vocabulary if len(word) > _SHORTEST_CUT]
     return any(
-        is_said(word, vocabulary) or any(word.startswith(begins) for begins in long)
-        for word in telling_words(content)
+        is_mentioned(word, vocabulary) or any(word.startswith(begins) for begins in long)
+        for word in significant_words(content)
     )

@@ -1,4 +1,4 @@
-"""From a thread to facts: what is kept of it, what a model is asked, what becomes of its answer.
+"""From a thread to facts: the stored turns, the questions to a model, the use of its answers.
 
-Two rules: nothing a model answers is trusted; the same answer planned twice changes nothing more.
+Two rules: no model answer is trusted; the same answer planned twice changes nothing more.
 """

@@ -1,4 +1,4 @@
-"""What a learner is asked, word for word; `extraction` reads what it answers."""
+"""The questions to a learner, word for word; `extraction` parses its answers."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from thalweg_memory.prompts import prompt
 MARK = "§"
 """Begins the heading of a turn; as many of them as no turn holds."""
 KNOWN_FACTS = 100
-"""Known facts that a learner is told of, those most like the turns."""
+"""Existing facts that are shown to a learner, those most like the turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerRequest:
-    """What a learner is sent."""
+    """The request to a learner."""
 
     rules: str
     """The system prompt: the same for every question, so that a provider's cache has it."""
@@ -29,17 +29,17 @@ class LearnerRequest:
     names: Mapping[str, FactId]
     """The names that facts have in the question."""
     examples: tuple[tuple[str, str], ...] = ()
-    """Questions with their answers, which stand before it."""
+    """Questions with their answers, which precede it."""
 
 
 def ask_for_facts(
     portion: Portion, known: Sequence[Fact], *, answer_tokens: int, count: Counter
 ) -> LearnerRequest:
-    """Ask what a portion tells of the user.
+    """Ask which facts about the user a portion contains.
 
     Args:
         portion: The turns.
-        known: The facts of this memory that the learner is told of.
+        known: The facts of this memory that the learner is shown.
         answer_tokens: Tokens that are shown of a turn that is not learned from.
         count: Counts tokens.
     """
@@ -52,15 +52,17 @@ def ask_for_facts(
         lines.append(f"{_heading(turn, number, mark, learns=learns)}\n{text}")
     names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
     rules = prompt("learn").render(bands=prompt("learn_bands").text, mark=mark)
-    return LearnerRequest(rules, _turns_text(map(_told, known), lines), names, _examples())
+    return LearnerRequest(rules, _turns_text(map(_fact_text, known), lines), names, _examples())
 
 
 CONTROL = (
     "The user's brother plays chess on Mondays. (said 2020-05-04)",
     "The user's neighbour has a red bicycle. (said 2020-06-08)",
 )
-"""A known and a new fact that stand in every question for verdicts, and have nothing to do with
-each other. A model that finds them related says nothing about the others: `verdicts_of`."""
+"""An existing and a new fact, unrelated, that are in every question for verdicts.
+
+If a model finds them related, its other verdicts mean nothing: see `verdicts_of`.
+"""
 
 
 def is_control(new: str, known: str) -> bool:
@@ -71,10 +73,10 @@ def is_control(new: str, known: str) -> bool:
 def ask_for_verdicts(
     new: Sequence[Fact], known: Sequence[Fact]
 ) -> tuple[LearnerRequest, dict[str, FactId]]:
-    """Ask what new facts are to known ones.
+    """Ask how new facts relate to existing ones.
 
     Returns:
-        The question, with the names of the known facts, and the names of the new ones.
+        The question, with the names of the existing facts, and the names of the new ones.
     """
     names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
     news = {f"N{number}": fact.id for number, fact in enumerate(new, start=1)}
@@ -91,11 +93,11 @@ def ask_for_verdicts(
 
 
 def _read(fact: Fact) -> str:
-    """Write a fact with the day it was said on, and the words it was learned from."""
-    said = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
+    """Write a fact with the day of its statement, and the words it was learned from."""
+    day = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
     quote = next((each.quote for each in fact.evidence if each.quote), "")
-    words = f' ("{" ".join(quote.split())}"{said})' if quote else f" ({said[2:]})" if said else ""
-    return _told(fact) + words
+    words = f' ("{" ".join(quote.split())}"{day})' if quote else f" ({day[2:]})" if day else ""
+    return _fact_text(fact) + words
 
 
 def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:
@@ -104,7 +106,7 @@ def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:
     return f"{mark} {number}, {speaker}, {_moment(turn.said_at)} ({what})"
 
 
-def _moment(said_at: str) -> str:
+def _moment(stated_at: str) -> str:
     """Write a time with its weekday, which "on Monday" is worked out from.
 
     Example:
@@ -112,19 +114,19 @@ def _moment(said_at: str) -> str:
         'Friday 2026-03-06 09:12'
     """
     try:
-        return f"{datetime.fromisoformat(said_at):%A %Y-%m-%d %H:%M}"
+        return f"{datetime.fromisoformat(stated_at):%A %Y-%m-%d %H:%M}"
     except ValueError:
         return "at an unknown time"
 
 
-def _told(fact: Fact) -> str:
+def _fact_text(fact: Fact) -> str:
     since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
     until = f" (until {fact.valid_to[:10]})" if fact.valid_to else ""
     return " ".join(fact.content.split()) + since + until
 
 
 def _unused(texts: Iterable[str]) -> str:
-    """Find a mark that stands in none of the texts."""
+    """Find a mark that is in none of the texts."""
     runs = (run for text in texts for run in re.findall(f"{MARK}+", text))
     return MARK * (1 + max(map(len, runs), default=0))
 
@@ -161,30 +163,30 @@ def _examples() -> tuple[tuple[str, str], ...]:
 
 
 def _turns_text(known: Iterable[str], turns: Iterable[str]) -> str:
-    named = [f"F{number}: {told}" for number, told in enumerate(known, start=1)]
+    named = [f"F{number}: {text}" for number, text in enumerate(known, start=1)]
     return prompt("learn_turns").render(known="\n".join(named) or "none", turns="\n\n".join(turns))
 
 
 def ask_for_profile(
     facts: Sequence[Fact], profile: Profile, *, now: str, max_chars: int
 ) -> LearnerRequest:
-    """Ask for the profile that facts give. The learner is shown nothing else.
+    """Ask for the profile that facts support. The learner is shown nothing else.
 
     Args:
         facts: Active facts that are trusted.
-        profile: As it is; the user's own sections are left out.
+        profile: The current profile; the user's own sections are omitted.
         now: Today.
         max_chars: Most characters of a section.
     """
     names = {f"F{number}": fact.id for number, fact in enumerate(facts, start=1)}
-    told = [
-        f"{name} ({fact.category}, {fact.observed_at[:10]}): {_told(fact)}"
+    lines = [
+        f"{name} ({fact.category}, {fact.observed_at[:10]}): {_fact_text(fact)}"
         for name, fact in zip(names, facts, strict=True)
     ]
     sections = [f"{s.name}: {s.text}" for s in profile.sections if s.text and s.cites]
     text = prompt("profile_facts").render(
         today=f"{date.fromisoformat(now[:10]):%A %Y-%m-%d}",
-        facts="\n".join(told),
+        facts="\n".join(lines),
         sections="\n".join(sections) or "empty",
     )
     return LearnerRequest(prompt("profile").render(max_chars=max_chars), text, names)

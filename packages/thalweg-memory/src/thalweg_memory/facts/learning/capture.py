@@ -1,7 +1,7 @@
-"""What memory keeps of a thread: the user's requests and the final answers, as turns.
+"""The turns that memory stores of a thread: the user's requests and the final answers.
 
-Whole messages, none cut. What the harness put there, tool calls and tool results are no turns;
-but what stood before an answer says how far the answer is to be trusted.
+Whole messages, none cut. Insertions of the harness, tool calls and tool results are no turns; but
+the messages before an answer decide how far the answer is to be trusted.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _MEMORY = re.compile(
     r"<(?P<tag>(?:[\w-]+_)?memor(?:y|ies))(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-"""A block of memory that was put into a text; one that nothing closes goes on to the end."""
+"""A block of memory that was put into a text; one that nothing closes extends to the end."""
 
 
 def captured_turns(
@@ -38,16 +38,16 @@ def captured_turns(
 ) -> list[Statement]:
     """Take the turns out of a stretch of a thread.
 
-    Taken in pieces or at once, a thread gives the same turns, if each piece is told what trust
-    the one before it left (`trust_after`), or begins with the messages before it.
+    Taken in pieces or at once, a thread yields the same turns, if each piece is passed the trust
+    after the one before it (`trust_after`), or begins with the messages before it.
 
     Args:
         messages: With their positions in the log, oldest first.
-        thread: Whose.
-        now: When a message was said that does not tell.
-        since: Messages below this position only say how far answers are to be trusted.
+        thread: The thread's id.
+        now: The time of a message that has none.
+        since: Messages below this position only decide how far answers are to be trusted.
         before: The trust that an answer before the first message would have had.
-        web_tools: Names of tools whose results are of trust `WEB`; `*` stands for anything.
+        web_tools: Names of tools whose results are of trust `WEB`; `*` matches anything.
 
     Returns:
         Turns with `seq` 0: the store numbers them.
@@ -89,9 +89,9 @@ def trust_after(
     before: Trust = Trust.ASSISTANT,
     web_tools: Sequence[str] = WEB_TOOLS,
 ) -> Trust:
-    """Tell how far an answer behind some messages could be trusted.
+    """Return how far an answer after some messages could be trusted.
 
-    A page that was read once can be told again in any later run, so trust never rises again
+    A page that was read once can be repeated in any later run, so trust never rises again
     within a thread.
     """
     names = _Names()
@@ -102,9 +102,9 @@ class _Names(dict[str, str]):
     """Names of the tools that were called, by the ids of the calls: a result may have none."""
 
     def trust_of(self, message: Message, web_tools: Sequence[str]) -> Trust:
-        """Tell how far a message brings down the trust of what is written after it.
+        """Return how far a message lowers the trust of text written after it.
 
-        A result whose tool is not known may be from anywhere.
+        A result whose tool is unknown may be from anywhere.
         """
         self.update((call.id, call.name) for call in message.calls)
         if message.role != "tool":
@@ -117,7 +117,7 @@ class _Names(dict[str, str]):
 
 
 def _role(message: Message) -> Literal["user", "assistant"] | None:
-    """Tell whose turn a message is; `None` for what is none."""
+    """Return whose turn a message is; `None` if it is no turn."""
     if message.kind != "said" or '"lc_source"' in message.extra:
         return None
     if message.role == "user":
@@ -128,7 +128,7 @@ def _role(message: Message) -> Literal["user", "assistant"] | None:
 
 
 def without_memory(text: str) -> str:
-    """Take blocks of memory out of a text: what memory told is never learned as if said.
+    """Remove blocks of memory from a text: recalled memory is never learned as a user's statement.
 
     Example:
         >>> without_memory("<memory>likes tea</memory>What do I like?")

@@ -1,7 +1,7 @@
-"""Which facts are let go of when a memory is full: the least valuable, never the protected.
+"""Which facts are dropped when a memory is full: the least valuable, never the protected.
 
-They stay in the history as `expired`. What a fact is worth is worked out when it is asked for and
-never written back, so that asking often does not make anything older.
+They remain in the history as `expired`. The value of a fact is computed when it is requested and
+never written back, so that frequent requests do not make anything older.
 """
 
 import math
@@ -19,13 +19,15 @@ HALF_LIFE_DAYS: Mapping[Category, float] = {
     "context": 120,
     "goal": 60,
 }
-"""Days after which a fact that nobody said again is worth half."""
+"""Days after which a fact that no one repeated has half its value."""
 WEIGHT: Mapping[Importance, float] = {1: 0.5, 2: 1.0, 3: 4.0}
-"""How much an importance counts: one that matters most outweighs one of 2 that was said 8 times."""
+"""Weight of an importance: a fact of 3 outweighs one of 2 that was stated 8 times."""
 LASTING: Importance = 3
 GUARANTEED = 0.5
-"""Share of the room that is divided evenly among the categories; the rest is for whoever is worth
-it. So a chatty category cannot push the others out."""
+"""Share of the space divided evenly among the categories; the most valuable facts get the rest.
+
+So a chatty category cannot push the others out.
+"""
 
 
 def plan_eviction(
@@ -35,13 +37,13 @@ def plan_eviction(
     now: str,
     protected: Collection[Category] = (),
 ) -> list[PutFact]:
-    """Let go of the least valuable active facts until at most `max_facts` are active.
+    """Drop the least valuable active facts until at most `max_facts` are active.
 
     Args:
-        facts: All facts, or the active ones; the others are passed over.
-        max_facts: Most that stay active. Protected ones stay even beyond it.
-        now: When.
-        protected: Categories that are never let go of.
+        facts: All facts, or the active ones; the others are skipped.
+        max_facts: Maximum number of active facts. Protected ones are kept even beyond it.
+        now: The current time.
+        protected: Categories that are never dropped.
 
     Example:
         >>> old = Fact(FactId("a"), "Likes tea.", "preference", 0.9, "2020-01-01T00:00:00Z", "t")
@@ -76,16 +78,16 @@ def _guaranteed(facts: Iterable[Fact], worth: Mapping[FactId, Rank], room: int) 
 
 
 def value(fact: Fact, *, now: str) -> float:
-    """Tell what a fact is worth at some time, beside others.
+    """Return the value of a fact at some time, relative to others.
 
-    It grows with how often the fact was said, more slowly each time, and halves with the days
-    since it was last said. What matters most (`Importance` 3) does not age, and outweighs what is
-    new and matters less.
+    It grows with how often the fact was stated, more slowly each time, and halves with the days
+    since its last statement. A fact that matters most (`Importance` 3) does not age, and outweighs
+    new ones that matter less.
     """
-    said = max(1, len(fact.evidence))
+    mentions = max(1, len(fact.evidence))
     age = max(0.0, _days(fact.observed_at or fact.created_at, now))
     decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category]) if fact.importance < LASTING else 1.0
-    return (1 + math.log2(said)) * decay * WEIGHT[fact.importance]
+    return (1 + math.log2(mentions)) * decay * WEIGHT[fact.importance]
 
 
 def _days(earlier: str, later: str) -> float:

@@ -1,6 +1,6 @@
-"""What a learner answers, read into proposals: the border where a model's words come in.
+"""A learner's answers, parsed into proposals: the boundary at which model output enters.
 
-Nothing is made up for what an answer lacks: an item that cannot be read is left out and named.
+Nothing is made up for missing parts of an answer: an unreadable item is skipped and reported.
 """
 
 import json
@@ -48,7 +48,7 @@ _Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Item(BaseModel):
-    """One fact, as a learner is asked for it: it writes down first what the fact rests on."""
+    """One fact, as a learner is asked for it: it first writes the evidence of the fact."""
 
     turn: Annotated[int, Field(description="Number of the turn it was learned from")]
     quote: Annotated[str, Field(description="Words of that turn, copied exactly")]
@@ -68,7 +68,7 @@ class Item(BaseModel):
 
 
 class Pair(BaseModel):
-    """What a new fact is to a known one, as it is asked for: the reason comes first."""
+    """The relation of a new fact to an existing one, as it is asked for: the reason comes first."""
 
     new: Annotated[str, Field(description="Name of the new fact")]
     known: Annotated[str, Field(description="Name of the known fact")]
@@ -93,7 +93,7 @@ _ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "pairs": Pair, "sections":
 def answer_schema(kind: Kind) -> dict[str, object]:
     """Return the JSON schema of an answer, as providers with strict schemas take it.
 
-    Every field is required there; what is read is read more kindly.
+    Every field is required there; the parser is more tolerant.
 
     Example:
         >>> list(answer_schema("sections")["properties"])
@@ -136,15 +136,15 @@ class ParsedAnswer(Generic[T]):
 
 
 def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
-    r"""Read an answer, item by item.
+    r"""Parse an answer, item by item.
 
-    It may stand in a fence or between sentences, and may be cut off: then what is complete is
+    It may be in a fence or between sentences, and may be cut off: then the complete items are
     read.
 
     Args:
-        text: What the model wrote, or the arguments of its tool call.
+        text: The model's text, or the arguments of its tool call.
         kind: Name of the list.
-        item: What the list holds.
+        item: The type of the list's items.
 
     Example:
         >>> read_answer('{"facts": []}', "facts", Item).is_whole
@@ -162,17 +162,17 @@ def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
         try:
             items.append(item.model_validate(row))
         except ValidationError as error:
-            problems += [f"{kind}[{number}]: {told}" for told in _told(error)]
+            problems += [f"{kind}[{number}]: {detail}" for detail in _problems(error)]
     return ParsedAnswer(tuple(items), tuple(problems), is_whole=not problem)
 
 
-def _told(error: ValidationError) -> Iterator[str]:
+def _problems(error: ValidationError) -> Iterator[str]:
     for one in error.errors(include_url=False, include_input=False):
         yield f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}"
 
 
 def better(first: ParsedAnswer[T], second: ParsedAnswer[T]) -> ParsedAnswer[T]:
-    """Pick the answer of which more can be read; the second one where they are alike."""
+    """Return the answer of which more can be read; the second one if they are alike."""
     if (second.is_whole, len(second.items)) >= (first.is_whole, len(first.items)):
         return second
     return first
@@ -183,7 +183,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def _listed(text: str, kind: Kind) -> tuple[list[object], str] | None:
-    """Find the list of items in an answer, and say what is wrong with what is around it."""
+    """Find the list of items in an answer, and return the problem with the text around it."""
     text = _THINKING.sub("", text)
     for start in _starts(text):
         try:
@@ -233,12 +233,12 @@ def proposals_of(
     """Make proposals of the items of an answer.
 
     Args:
-        items: What was read.
-        portion: What the learner was shown; its turns are numbered from 1, those before first.
-        names: Facts by the names the learner was told them under.
+        items: The parsed items.
+        portion: The turns that the learner was shown; they are numbered from 1, those before first.
+        names: Facts by the names that the learner was shown.
 
     Returns:
-        The proposals, and why each item that gave none did not.
+        The proposals, and why each item that yielded none did not.
     """
     shown = (*portion.before, *portion.turns)
     proposals: list[Proposal] = []

@@ -1,7 +1,7 @@
-"""From proposals to changes: what the gates let through, merged, within the room there is.
+"""From proposals to changes: those that pass the gates, merged, within the available space.
 
-A plan is of one state of a memory. Whoever lost a race plans again, with the same proposals, on
-the new state; there what a person did meanwhile wins.
+A plan is of one state of a memory. A caller that lost a race plans again, with the same proposals,
+on the new state; there a person's changes made meanwhile win.
 """
 
 import re
@@ -29,11 +29,11 @@ SECTION_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class LearningPlan:
-    """What is to be done, and what was not let through."""
+    """The changes to make, and the candidates that were refused."""
 
     changes: tuple[Change, ...] = ()
     refused: tuple[str, ...] = ()
-    """Why, for each candidate that gave nothing; no words of it."""
+    """Why, for each candidate that changed nothing; no words of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class FactCandidate:
 
     fact: Fact
     of: FactId
-    """The known fact that its learner took it for saying again, or bringing up to date."""
+    """The existing fact that, according to its learner, it repeats or updates."""
     why: str
-    """What the gates say of it."""
+    """The gates' reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedRemoval:
-    """A known fact that the user asked to have taken out."""
+    """An existing fact that the user asked to remove."""
 
     id: FactId
     uid: str
@@ -77,11 +77,11 @@ def candidates(
     """Make facts of the proposals that pass the gates.
 
     Args:
-        proposals: What a learner proposed.
+        proposals: The proposals of a learner.
         turns: Of the thread, oldest first: those that they rest on, and those around them.
         learnable: Which of these they may rest on, by `Statement.uid`.
-        lesson: What is the same in every plan.
-        known: Facts by id, which proposals may bring up to date.
+        lesson: The values that are the same in every plan.
+        known: Facts by id, which proposals may update.
 
     Returns:
         The candidates, and why each of the other proposals is none.
@@ -102,9 +102,9 @@ def removals(
     learnable: Collection[str],
     known: Mapping[FactId, Fact],
 ) -> list[RequestedRemoval]:
-    """List the facts that the user asked, in own words, to have taken out.
+    """List the facts that the user asked, in own words, to remove.
 
-    A proposal to remove counts where its quote stands in a turn of the user's and shares a word of
+    A proposal to remove counts if its quote is in a turn of the user's and shares a word of
     content with the fact.
     """
     own = {turn.uid: turn for turn in turns if turn.uid in learnable and turn.trust == Trust.USER}
@@ -113,9 +113,9 @@ def removals(
         turn, fact = own.get(proposal.uid), known.get(proposal.of)
         if proposal.relation != "remove" or turn is None or fact is None:
             continue
-        is_said = any(find_quote(proposal.quote, shown(turn.text)))
+        is_quoted = any(find_quote(proposal.quote, shown(turn.text)))
         named = set(words_of(f"{fact.content} {fact.value}")) & set(words_of(proposal.quote))
-        if is_said and named and not fact.protected:
+        if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
     return found
 
@@ -138,7 +138,7 @@ def _candidate(
         verdict,
         lesson.new_id(),
         source=turn.thread,
-        said_at=turn.said_at,
+        stated_at=turn.said_at,
         now=lesson.now,
         by=lesson.writer,
     )
@@ -146,16 +146,16 @@ def _candidate(
 
 
 def fact_of(
-    verdict: Judgement, id_: FactId, *, source: str, said_at: str, now: str, by: str
+    verdict: Judgement, id_: FactId, *, source: str, stated_at: str, now: str, by: str
 ) -> Fact:
-    """Return the fact that a proposal becomes which the gates let through.
+    """Return the fact made of a proposal that passed the gates.
 
     Args:
-        verdict: What the gates say of the proposal.
+        verdict: The gates' verdict on the proposal.
         id_: For the fact.
         source: See `Fact.source`.
-        said_at: When it was said.
-        now: When it is stored.
+        stated_at: The time of its statement.
+        now: The time of storage.
         by: See `Fact.written_by`.
     """
     passed = verdict.proposal
@@ -176,14 +176,14 @@ def fact_of(
         valid_to=passed.valid_to,
         is_temporary=passed.is_temporary,
         importance=passed.importance,
-        observed_at=said_at,
+        observed_at=stated_at,
         status="active" if verdict.kept else "quarantined",
         written_by=by,
     )
 
 
 def kind_of(why: str) -> str:
-    """Take out of a reason what it quotes, so that it can be told in a log.
+    """Remove quotations from a reason, so that it can be logged.
 
     Example:
         >>> kind_of("has 'Rome', which is in no message")
@@ -205,24 +205,24 @@ def plan_learning(
     *,
     verdicts: Verdicts | None = None,
     removed: Sequence[RequestedRemoval] = (),
-    asked: Sequence[Fact] = (),
+    facts_before: Sequence[Fact] = (),
     settled: Collection[FactId] = (),
 ) -> LearningPlan:
-    """Plan what becomes of candidates.
+    """Plan the changes for candidates.
 
     Args:
         learned: See `candidates`.
-        facts: As they are, whatever their status: those that a candidate may have to do with.
-        verdicts: What a model takes candidates for beside known facts.
-        removed: Facts that the user asked to have taken out.
-        asked: Facts as they were when the learner was asked.
-        settled: Those of them that a person changed or took out since: what would have touched
-            them is passed over.
+        facts: The current facts, of any status: those that a candidate may relate to.
+        verdicts: A model's verdicts on candidates and existing facts.
+        removed: Facts that the user asked to remove.
+        facts_before: Facts as they were when the learner was asked.
+        settled: Those of them that a person changed or removed since: candidates that would have
+            changed them are skipped.
     """
     kept: list[FactCandidate] = []
     refused: list[str] = []
     for one in learned:
-        if settled and (one.of in settled or _touched(asked, one, verdicts) & set(settled)):
+        if settled and (one.of in settled or _touched(facts_before, one, verdicts) & set(settled)):
             refused.append("a person changed it first")
         else:
             kept.append(one)
@@ -235,7 +235,7 @@ def plan_learning(
 def _merged(
     facts: Sequence[Fact], learned: Sequence[FactCandidate], verdicts: Verdicts | None
 ) -> list[Change]:
-    """Merge candidates; those that wait for the user's word say why the gates had them wait."""
+    """Merge candidates; those that wait for the user's review have the gates' reason."""
     whys = {one.fact.id: one.why for one in learned if one.fact.status == "quarantined"}
     return [
         replace(change, why=whys.get(change.id, change.why))
@@ -258,22 +258,22 @@ def _touched(facts: Sequence[Fact], one: FactCandidate, verdicts: Verdicts | Non
 
 
 MOST_NOMINATED = 8
-"""Known facts that a new one is compared with, beside the one that its learner named."""
+"""Existing facts that a new one is compared with, in addition to the one its learner named."""
 
 
 def nominated(one: FactCandidate, facts: Sequence[Fact]) -> list[Fact]:
-    """List the known facts that a candidate may touch, the likeliest first; empty for none.
+    """List the existing facts that a candidate may change, the likeliest first; empty for none.
 
     They are the one that its learner named, those of the same subject and attribute, and those that
     share words of content, rare ones before common ones.
     """
-    new, said = one.fact, set(words_of(f"{one.fact.content} {one.fact.value}"))
+    new, terms = one.fact, set(words_of(f"{one.fact.content} {one.fact.value}"))
     active = [fact for fact in facts if fact.status == "active"]
     held = [set(words_of(f"{fact.content} {fact.value}")) for fact in active]
     common = Tally(word for words in held for word in words)
     scores: dict[FactId, float] = {}
     for fact, words in zip(active, held, strict=True):
-        score = sum(1 / common[word] for word in words & said)
+        score = sum(1 / common[word] for word in words & terms)
         if fact.id == one.of:
             score += 100
         if _slot(fact) == _slot(new) != ("", ""):
@@ -294,15 +294,15 @@ def _slot(fact: Fact) -> tuple[str, str]:
 def verdicts_of(
     pairs: Sequence[Pair], new: Mapping[str, FactId], known: Mapping[str, FactId]
 ) -> Verdicts:
-    """Read what a learner takes new facts for beside known ones.
+    """Parse a learner's verdicts on new and existing facts.
 
-    Where it finds two facts related that have nothing to do with each other (`CONTROL`), its other
-    verdicts say nothing, either: none is taken.
+    If it finds two unrelated facts (`CONTROL`) related, its other verdicts mean nothing, either:
+    none is taken.
 
     Args:
-        pairs: What was answered.
+        pairs: The pairs of the answer.
         new: The new facts by the names they had in the question.
-        known: The known ones.
+        known: The existing ones.
     """
     if any(is_control(pair.new, pair.known) and pair.verdict != "beside" for pair in pairs):
         return {}
@@ -314,7 +314,7 @@ def verdicts_of(
 
 
 def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
-    """Tell what facts there are after some changes, in their order; new ones come last."""
+    """Return the facts after some changes, in their order; new ones come last."""
     held = {fact.id: fact for fact in facts}
     for change in changes:
         if isinstance(change, PutFact):
@@ -344,8 +344,8 @@ def _key(change: Change) -> str:
             return change.id
 
 
-def is_told(fact: Fact) -> bool:
-    """Tell whether a fact may stand in the profile: it holds, and it is trusted."""
+def is_reliable(fact: Fact) -> bool:
+    """Return whether a fact may be in the profile: it is valid, and it is trusted."""
     return fact.status == "active" and fact.trust >= Trust.IMPORT
 
 
@@ -357,27 +357,27 @@ def plan_profile(
     *,
     now: str,
 ) -> tuple[WriteSection, ...]:
-    """Plan what becomes of the profile.
+    """Plan the changes of the profile.
 
-    A section is written only from facts that hold and are trusted, and must name them. One that
-    rests on a fact that no longer does is taken out, unless it is written anew. The user's own
-    sections, which rest on no facts, stay.
+    A section is written only from facts that are valid and trusted, and must name them. One that
+    depends on a fact that no longer is, is removed, unless it is written again. The user's own
+    sections, which depend on no facts, are kept.
 
     Args:
-        paragraphs: What a learner wrote; may be nothing.
-        names: Facts by the names it was told them under.
-        facts: As they are now.
-        profile: As it is now.
-        now: When.
+        paragraphs: The sections that a learner wrote; may be empty.
+        names: Facts by the names that it was shown.
+        facts: The current facts.
+        profile: The current profile.
+        now: The current time.
     """
-    told = {fact.id for fact in facts if is_told(fact)}
+    reliable = {fact.id for fact in facts if is_reliable(fact)}
     held = {section.name: section for section in profile.sections}
     own = {name for name, section in held.items() if section.text and not section.cites}
     writes: dict[str, WriteSection] = {}
     for paragraph in paragraphs:
         cites = tuple(dict.fromkeys(names[name] for name in paragraph.facts if name in names))
         text = _capped(" ".join(paragraph.text.split()))
-        is_good = bool(cites) and told.issuperset(cites) and bool(text)
+        is_good = bool(cites) and reliable.issuperset(cites) and bool(text)
         if paragraph.section in own or not is_good:
             continue
         section = ProfileSection(paragraph.section, text, now, cites)
@@ -387,14 +387,14 @@ def plan_profile(
         else:
             writes.pop(section.name, None)
     for name, section in held.items():
-        if name not in own | writes.keys() and not told.issuperset(section.cites):
+        if name not in own | writes.keys() and not reliable.issuperset(section.cites):
             empty = replace(section, text="", cites=(), updated_at=now)
             writes[name] = WriteSection(empty, "a fact that it depends on is no longer valid")
     return tuple(writes.values())
 
 
 def _capped(text: str) -> str:
-    """Cut a text that is too long behind its last whole sentence; nothing where there is none."""
+    """Truncate a text that is too long after its last whole sentence; to nothing if it has none."""
     if len(text) <= SECTION_CHARS:
         return text
     ends = [text.rfind(end, 0, SECTION_CHARS) for end in (". ", "! ", "? ", "。", "！", "？")]

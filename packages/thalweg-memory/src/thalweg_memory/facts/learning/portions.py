@@ -1,4 +1,4 @@
-"""Turns of a thread in portions that a learner is shown at once. Whole turns, none left out."""
+"""Turns of a thread in portions that a learner is shown at once. Whole turns, none omitted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Statement, Trust
 
 TURN_TOKENS = 24
-"""What the heading of a turn adds."""
+"""Tokens that the heading of a turn adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def next_portion(
 ) -> Portion:
     """Return the first of the portions that turns are divided into: each turn is in exactly one.
 
-    A portion ends behind the last turn that facts may rest on; the answer to it is shown with
+    A portion ends after the last turn that facts may rest on; the answer to it is shown with
     the next one, which it helps to understand.
 
     Args:

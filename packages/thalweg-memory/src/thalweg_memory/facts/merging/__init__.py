@@ -1,4 +1,4 @@
-"""What a new fact is to the known ones, and what holds now.
+"""How a new fact relates to existing ones, and which facts are valid now.
 
-Two rules: rules decide, never likeness; what is superseded is kept with its dates.
+Two rules: rules decide, never likeness; a superseded fact is kept with its dates.
 """

@@ -1,7 +1,7 @@
-"""What may be done with two facts, whatever a model says of them: the structural guard.
+"""The changes allowed for two facts, for any verdict of a model: the structural guard.
 
-A model reads, code guards: a verdict to supersede or to merge is taken only where the facts are of
-one subject and share an attribute, or where the new one names what the old one said. The guard
+A model reads, code guards: a verdict to supersede or to merge is taken only if the facts are of
+one subject and share an attribute, or if the new one names the value of the old one. The guard
 needs no language.
 """
 
@@ -12,9 +12,11 @@ from thalweg.engine.words import STOP_WORDS, find_tokens, stem, words
 from thalweg_memory.facts.values import Fact
 
 Verdict = Literal["same", "replaces", "ends", "narrows", "beside"]
-"""What a new fact is to a known one. `replaces`: the known one was true and is not any more, or
-was wrong. `ends`: it is over. `narrows`: the new one says the same more exactly. `beside`: both
-hold."""
+"""The relation of a new fact to an existing one.
+
+`replaces`: the existing one was true and is not any more, or was wrong. `ends`: it is over.
+`narrows`: the new one states the same more exactly. `beside`: both are valid.
+"""
 
 
 def folded(text: str) -> str:
@@ -27,8 +29,8 @@ def folded(text: str) -> str:
     return " ".join(find_tokens(text.casefold())) or text.casefold().strip()
 
 
-def says_the_same(known: Fact, new: Fact) -> bool:
-    """Return whether one of the wordings of a known fact is that of the new one."""
+def has_same_wording(known: Fact, new: Fact) -> bool:
+    """Return whether one of the wordings of an existing fact is that of the new one."""
     return folded(new.content) in {folded(text) for text in (known.content, *known.aliases)}
 
 
@@ -49,7 +51,7 @@ def are_of_two_subjects(known: Fact, new: Fact) -> bool:
 
 
 def may_merge(known: Fact, new: Fact) -> bool:
-    """Return whether nothing speaks against two facts being one, said twice."""
+    """Return whether nothing contradicts two facts being one, stated twice."""
     if are_of_two_subjects(known, new):
         return False
     one, other = _numbers(known), _numbers(new)
@@ -66,13 +68,13 @@ def _names_its_subject(fact: Fact) -> bool:
 
 
 def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
-    """Return whether a new fact may take the place of a known one.
+    """Return whether a new fact may replace an existing one.
 
     Args:
-        known: The known one.
-        new: What was said after it.
-        is_named: Whether its learner, before it was asked for a verdict, had named the known fact
-            as the one that it brings up to date: two readings agree.
+        known: The existing one.
+        new: The later statement.
+        is_named: Whether its learner, before it was asked for a verdict, had named the existing
+            fact as the one that it updates: two readings agree.
 
     Example:
         >>> from dataclasses import replace
@@ -88,12 +90,12 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
         return False
     if is_named or _attribute(known) & _attribute(new):
         return True
-    said = set(words_of(" ".join((new.content, *(each.quote for each in new.evidence)))))
+    new_words = set(words_of(" ".join((new.content, *(each.quote for each in new.evidence)))))
     named = set(words_of(known.value))
     if named:
-        return named <= said
+        return named <= new_words
     # Without fields, the content itself has to be about the same: most of its words are shared.
-    content, shared = set(words_of(known.content)), said & set(words_of(known.content))
+    content, shared = set(words_of(known.content)), new_words & set(words_of(known.content))
     return bool(shared) and 2 * len(shared) >= len(content)
 
 
@@ -107,10 +109,10 @@ def sharing_most(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
         >>> next(sharing_most([tea], mate)) == tea
         True
     """
-    mine = set(words_of(new.content))
+    new_words = set(words_of(new.content))
     for fact in facts:
-        theirs = set(words_of(fact.content))
-        if 2 * len(mine & theirs) >= min(len(mine), len(theirs)) > 1:
+        known_words = set(words_of(fact.content))
+        if 2 * len(new_words & known_words) >= min(len(new_words), len(known_words)) > 1:
             yield fact
 
 

@@ -1,4 +1,4 @@
-"""What holds now, what held at a time, and how the rest is told.
+"""Facts valid now, facts valid at a time, and how the rest are described.
 
 Which of two facts is the newer one is decided when they are merged and by their dates, never by
 how well it answers a question.
@@ -41,7 +41,7 @@ def holds(fact: Fact, at: str = "", *, now: str = "") -> bool:
 
 
 def current(facts: Iterable[Fact], at: str = "", *, now: str = "") -> tuple[list[Fact], list[Fact]]:
-    """Part facts into those that hold and those that held before, each in the order given.
+    """Part facts into those valid now and those valid before, each in the order passed.
 
     Args:
         facts: Of one memory. Those that are not trusted are in neither list.

@@ -1,7 +1,7 @@
-"""What becomes of new facts: merged with what says the same, put in place of what they update.
+"""The results of new facts: merged with facts that state the same, or replacing those they update.
 
-Three laws: nothing that was said is lost, what is trusted less changes nothing that is trusted
-more, and where the guard refuses a verdict both facts are kept and linked.
+Three laws: no statement is lost, a fact never changes one that is trusted more, and if the guard
+refuses a verdict both facts are kept and linked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,14 +11,14 @@ from thalweg_memory.facts.changes import Change, PutFact
 from thalweg_memory.facts.merging.comparing import (
     Verdict,
     are_of_two_subjects,
+    has_same_wording,
     may_merge,
     may_supersede,
-    says_the_same,
 )
 from thalweg_memory.facts.values import NO_FACT, Fact, FactId, Trust
 
 Verdicts = Mapping[FactId, Mapping[FactId, Verdict]]
-"""Of each new fact, what a model takes it for beside known ones."""
+"""For each new fact, a model's verdicts on its relation to existing ones."""
 
 
 def plan_merge(
@@ -29,28 +29,29 @@ def plan_merge(
     named: Mapping[FactId, FactId] | None = None,
     similar: Mapping[FactId, Sequence[FactId]] | None = None,
 ) -> list[Change]:
-    """Plan what becomes of new facts, one after another.
+    """Plan the changes for new facts, one after another.
 
-    - What says the same is merged: the known fact keeps its id and words, and gets the other
-      wording as an alias, its evidence, the later date and the higher confidence.
-    - What is brought up to date is superseded, with its dates, and kept. What holds for a time
-      supersedes nothing: what held before it holds again.
-    - What was said before what is known, and learned after it, comes in as history.
-    - What is trusted less, or would change what a person protected, is quarantined.
-    - What a verdict would change and the guard does not let it is linked, and both hold.
+    - A fact that states the same is merged: the existing fact keeps its id and words, and gets the
+      other wording as an alias, its evidence, the later date and the higher confidence.
+    - An updated fact is superseded, with its dates, and kept. A temporary fact supersedes
+      nothing: the fact valid before it is valid again.
+    - A fact stated before an existing one, and learned after it, is added as history.
+    - A fact that is trusted less, or would change one that a person protected, is quarantined.
+    - If the guard refuses the change of a verdict, the facts are linked, and both are valid.
 
-    A new fact that changes nothing gives nothing, and one whose id is known was taken in before:
+    A new fact that changes nothing yields nothing, and one whose id exists was added before:
     planning twice plans once.
 
     Args:
-        facts: Those of the memory that a new one may have to do with, whatever their status.
-        new: Oldest first, where their order matters.
-        verdicts: What a model takes them for. Pairs without one are beside each other.
-        named: The known fact that a learner named for a new one before it was asked for verdicts.
-        similar: Known facts that a new one is linked to where nothing else comes of them.
+        facts: Those of the memory that a new one may relate to, of any status.
+        new: Oldest first, if their order matters.
+        verdicts: A model's verdicts on them. Pairs without one are `beside`.
+        named: The existing fact that a learner named for a new one before it was asked for
+            verdicts.
+        similar: Existing facts that a new one is linked to if nothing else results from them.
 
     Returns:
-        The changes in order; the last one of a fact is what becomes of it.
+        The changes in order; the last one of a fact is its final state.
     """
     held = {fact.id: fact for fact in facts}
     changes: dict[FactId, Change] = {}
@@ -78,7 +79,7 @@ def _dated(fact: Fact) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class _FactRelation:
-    """What a new fact was taken for."""
+    """The verdicts, the named fact and the links of a new fact."""
 
     of: Mapping[FactId, Verdict]
     named: FactId
@@ -87,11 +88,11 @@ class _FactRelation:
 
 @dataclass(frozen=True, slots=True)
 class _KnownRelations:
-    """What the known facts are to a new one."""
+    """The relations of existing facts to a new one."""
 
     same: list[Fact]
     olds: list[Fact]
-    """What it would supersede."""
+    """The facts that it would supersede."""
     linked: list[Fact]
 
 
@@ -102,10 +103,10 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Kn
     linked = [fact for fact in links if not are_of_two_subjects(fact, new)]
     for fact in facts:
         verdict = reading.of.get(fact.id, "beside")
-        if says_the_same(fact, new) or (verdict == "same" and may_merge(fact, new)):
+        if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
             same.append(fact)
         elif verdict in {"replaces", "ends", "narrows"}:
-            earlier, later = (new, fact) if _said(new) < _said(fact) else (fact, new)
+            earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
             lasts = not (later.is_temporary or later.valid_to)
             if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
                 olds.append(fact)
@@ -134,16 +135,16 @@ def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Itera
     yield from _taken_in(found, new, reading.of)
 
 
-def _said(fact: Fact) -> str:
+def _stated_at(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
 def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
-    """Return whether a fact that says the same did so when the new one was said."""
+    """Return whether a fact that states the same was valid at the time of the new one."""
     if fact.status == "active":
         return True
     if fact.status == "superseded":
-        return not fact.valid_to or _said(new) < fact.valid_to
+        return not fact.valid_to or _stated_at(new) < fact.valid_to
     return fact.status == "expired" and not found.olds
 
 
@@ -154,7 +155,7 @@ def _guards(fact: Fact, new: Fact) -> bool:
 
 
 def merged(known: Fact, new: Fact) -> Fact:
-    """Put two facts that say the same into one: nothing that either was told is left out."""
+    """Merge two facts that state the same: no content of either is omitted."""
     wordings = dict.fromkeys((*known.aliases, new.content, *new.aliases))
     wordings.pop(known.content, None)
     return replace(
@@ -185,7 +186,7 @@ def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
         olds = [
             fact for fact in found.olds
             if fact.status == "active" and fact.id != held.id
-            and _said(fact) <= _said(new) and not _guards(fact, new)
+            and _stated_at(fact) <= _stated_at(new) and not _guards(fact, new)
         ]  # fmt: skip
         one = _superseding(one, olds)
         yield from (PutFact(_ended(old, one), "said again since") for old in olds)
@@ -194,7 +195,7 @@ def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
 
 
 def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFact]:
-    """Keep a fact for review; one that waits already and says the same is kept once."""
+    """Keep a fact for review; one that waits already and states the same is kept once."""
     for fact in found.same:
         if fact.status == "quarantined" and fact.trust == new.trust:
             one = merged(fact, new)
@@ -211,7 +212,7 @@ def _superseding(fact: Fact, olds: Iterable[Fact]) -> Fact:
 
 
 def _ended(old: Fact, by: Fact) -> Fact:
-    """Let a fact end where the one that replaces it begins, and keep it."""
+    """End a fact at the beginning of the one that replaces it, and keep it."""
     ends = max(by.valid_from, old.valid_from)
     return replace(old, status="superseded", superseded_by=by.id, valid_to=ends)
 
@@ -223,12 +224,13 @@ def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
 
 
 def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
-    """Put a new fact beside what is known: before what was said later, after what it updates."""
+    """Add a new fact to the existing ones: before later statements, after those it updates."""
     stands = {"active", "superseded"}
     about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]
     about += [fact for fact in found.same if fact.status in stands and fact.trust < new.trust]
     later = sorted(
-        (fact for fact in about if _said(fact) > _said(new)), key=lambda f: (_said(f), f.id)
+        (fact for fact in about if _stated_at(fact) > _stated_at(new)),
+        key=lambda f: (_stated_at(f), f.id),
     )
     one = new
     if later:
@@ -236,9 +238,11 @@ def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -
         one = _ended(new, by)
         yield PutFact(_superseding(by, [new]), "an older statement was learned")
     olds = [
-        fact for fact in about
-        if _said(fact) <= _said(new) and (fact.status == "active" or fact.valid_to > _said(new))
-    ]  # fmt: skip
+        fact
+        for fact in about
+        if _stated_at(fact) <= _stated_at(new)
+        and (fact.status == "active" or fact.valid_to > _stated_at(new))
+    ]
     one = _superseding(one, olds)
     for old in olds:
         yield PutFact(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")

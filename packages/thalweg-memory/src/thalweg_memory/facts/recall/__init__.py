@@ -1,4 +1,4 @@
-"""What of a memory answers a question, and how it is told.
+"""The items of a memory that answer a question, and their presentation.
 
-Two rules: every choice has named reasons; what is told is data, counted to the token.
+Two rules: every choice has named reasons; shown items are data, counted to the token.
 """

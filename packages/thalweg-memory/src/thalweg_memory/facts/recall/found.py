@@ -25,7 +25,7 @@ class RecallItem:
     number: int
     """In its scope; newer items have higher numbers."""
     turn: Statement | None = None
-    """The whole turn, whichever piece of it this is."""
+    """The whole turn, for any piece of it."""
     fact: Fact | None = None
     start: int = 0
     """Character of `turn.text` at which the piece begins."""
@@ -34,7 +34,7 @@ class RecallItem:
 
     @property
     def text(self) -> str:
-        """What it says: the fact's content, or its piece of the turn."""
+        """Its text: the fact's content, or its piece of the turn."""
         if self.fact is not None:
             return self.fact.content
         return "" if self.turn is None else self.turn.text[self.start : self.end]
@@ -42,16 +42,18 @@ class RecallItem:
 
 @dataclass(frozen=True, slots=True)
 class WordOccurrences:
-    """Where the words of a question occur in a scope, as far as it was worth looking."""
+    """Positions of the words of a question in a scope, as far as the search was worthwhile."""
 
     places: Mapping[str, Mapping[int, int]]
-    """For each word the items it stands in, and how often. Of the items that any word found,
-    at most about `limit` are in it, those with the most telling words; whatever is in it is
-    there with all its words."""
+    """For each word the items that contain it, and how often.
+
+    Of the items that any word found, it has at most about `limit`, those with the most significant
+    words; each of them is there with all its words.
+    """
     counts: Mapping[str, int]
     """For each word how many items of the scope have it."""
     lengths: Mapping[int, int]
-    """Words of each item that was found, as it is indexed under them; 255 stands for more."""
+    """Words of each item that was found, as it is indexed under them; 255 means 255 or more."""
     total: int
     """Items of the scope that can be recalled."""
     mean_words: float
@@ -61,7 +63,7 @@ class WordOccurrences:
 
 
 def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences:
-    """Leave items out of what was found; how rare a word is stays as it was."""
+    """Remove items from the search results; the rarity of words does not change."""
     if not numbers:
         return found
     left_out = set(numbers)
@@ -97,7 +99,7 @@ def content_words(text: str) -> list[str]:
 
 
 def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:
-    """List the words that a piece of a turn is indexed under: who said it, what, on which day.
+    """List the words that a piece of a turn is indexed under: its speaker, its text, its day.
 
     Example:
         >>> from thalweg_memory.facts.values import Trust
@@ -113,15 +115,15 @@ def fact_words(fact: Fact) -> list[str]:
     """List the words that a fact is indexed under.
 
     They are those of all its wordings, of its subject and attribute as a learner read them, and of
-    the day it was said.
+    the day of its statement.
     """
-    said = fact.observed_at or fact.created_at
+    stated_at = fact.observed_at or fact.created_at
     read = (fact.subject, fact.attribute) if fact.attribute else ()
-    return index_words(" ".join((fact.content, *fact.aliases, *read, day_in_words(said))))
+    return index_words(" ".join((fact.content, *fact.aliases, *read, day_in_words(stated_at))))
 
 
 def day_in_words(at: str) -> str:
-    """Write the day of a time as people write it; empty where the time is not known.
+    """Write the day of a time as people write it; empty if the time is unknown.
 
     Example:
         >>> day_in_words("2023-05-08T13:56:00Z"), day_in_words("")

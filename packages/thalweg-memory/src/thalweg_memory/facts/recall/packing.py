@@ -1,4 +1,4 @@
-"""Which of the ranked items fit into a budget, counted as they will stand there."""
+"""Which of the ranked items fit into a budget, counted in their final form."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -33,15 +33,15 @@ class PackedItem:
     ranked: Ranked
     fate: Fate
     tokens: int
-    """What it takes without its heading; of what has no room at least so many."""
+    """Its tokens without its heading; a lower bound for an item that does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What was recalled: a block that fits its budget."""
+    """The recalled items: a block that fits its budget."""
 
     text: str = ""
-    """The block that a model reads; empty where nothing was recalled or nothing fits."""
+    """The block that a model reads; empty if nothing was recalled or nothing fits."""
     tokens: int = 0
     """Of the block."""
     placed: tuple[PackedItem, ...] = ()
@@ -52,7 +52,7 @@ class Recalled:
 
     @property
     def items(self) -> tuple[RecallItem, ...]:
-        """What is in the block, best first."""
+        """The items in the block, best first."""
         return tuple(one.ranked.item for one in self.placed if one.fate == "shown")
 
 
@@ -65,19 +65,19 @@ def pack(
     standing: Sequence[Ranked] = (),
     related: Sequence[Ranked] = (),
 ) -> Recalled:
-    """Fill a budget, best first. What does not fit is passed over: something smaller may.
+    """Fill a budget, best first. Items that do not fit are skipped: a smaller one may fit.
 
-    The profile comes first, then what the user stated by hand, each up to its share, then all by
-    score, what stands whatever is asked, and last what is related. What says the same as something
-    better is left out.
+    The profile comes first, then facts that the user stated by hand, each up to its share, then all
+    by score, the items shown for every question, and last the related ones. An item that states the
+    same as something better is omitted.
 
     Args:
         ranked: Best first.
         budget: Most tokens of the block, its frame and headings included.
         count: Counts tokens.
-        profile: What memory tells of the user in whole sentences.
-        standing: What is told up to its share although nothing asks for it, best first.
-        related: What is told where room is left, best first.
+        profile: Memory's description of the user in whole sentences.
+        standing: Items shown up to their share although nothing asks for them, best first.
+        related: Items shown if space remains, best first.
     """
     room = _OpenBlock(budget, count)
     sections = room.take_profile(profile or Profile())
@@ -103,7 +103,7 @@ class _OpenBlock:
         self._left = budget - count(rendering.opening()) - count(rendering.closing())
         self._days = {""}
         self._headings: dict[str, int] = {}
-        self._told = _LineContents()
+        self._contents = _LineContents()
         self._fates: dict[int, PackedItem] = {}
         self._lines: dict[int, RecallLine] = {}
 
@@ -137,18 +137,18 @@ class _OpenBlock:
                 cost += self._of_heading(shown.day)
             fate: Fate = "shown" if cost <= min(self._left, share) else "no room"
             gist = _gist(shown)
-            if self._told.has(one.item, gist):
+            if self._contents.has(one.item, gist):
                 fate = "said already"
             self._fates[one.item.number] = PackedItem(one, fate, tokens)
             if fate == "shown":
                 share -= cost
                 self._left -= cost
                 self._days.add(shown.day)
-                self._told.add(one.item, gist)
+                self._contents.add(one.item, gist)
                 self._lines[one.item.number] = shown
 
     def _of_heading(self, day: str) -> int:
-        """Tell what the heading of a day takes; many lines without room may be of one day."""
+        """Return the tokens of a day's heading; many lines that do not fit may be of one day."""
         if (known := self._headings.get(day)) is None:
             known = self._headings[day] = self._count(rendering.heading(day))
         return known
@@ -178,7 +178,7 @@ class _OpenBlock:
 
 
 class _LineContents:
-    """What the lines of a block tell."""
+    """The content of the lines of a block."""
 
     def __init__(self) -> None:
         self._gists: set[str] = set()
@@ -195,10 +195,10 @@ class _LineContents:
             self._pieces[item.turn.uid].append(item.text)
 
     def has(self, item: RecallItem, gist: str) -> bool:
-        """Tell whether a line says nothing new.
+        """Return whether a line adds nothing new.
 
-        It says the same as another one, but for letters' case and punctuation; or it is a turn of
-        which a fact tells the most part; or a fact with no other word of content than the turn that
+        It states the same as another one, except for letters' case and punctuation; or it is a turn
+        that is mostly covered by a fact; or a fact with no other word of content than the turn that
         it was learned from, which is there.
         """
         if gist in self._gists:
@@ -213,8 +213,8 @@ class _LineContents:
         if item.turn is None or item.turn.uid not in self._quotes:
             return False
         text = item.text
-        told = {quote for quote in self._quotes[item.turn.uid] if quote in text}
-        return 2 * sum(map(len, told)) > len(text)
+        quotes = {quote for quote in self._quotes[item.turn.uid] if quote in text}
+        return 2 * sum(map(len, quotes)) > len(text)
 
 
 _POINTS = dict.fromkeys(map(ord, "!\"'(),.:;?\u2018\u2019\u201c\u201d\u2026、。！，：；？"))

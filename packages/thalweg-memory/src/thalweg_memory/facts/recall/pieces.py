@@ -37,7 +37,7 @@ def pieces(text: str) -> list[tuple[int, int]]:
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Give where sentences with words begin, and how many; of long ones the same of their parts."""
+    """Yield the start and size of sentences with words; of long ones those of their parts."""
     for sentence in _SENTENCE.finditer(text):
         size = _size(sentence[0])
         if 0 < size <= MOST_WORDS:

@@ -1,4 +1,4 @@
-"""What is asked of a memory: telling words, whom and when it is about."""
+"""The question to a memory: significant words, its people and its time."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,24 +12,24 @@ from thalweg_memory.facts.recall.found import index_words
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""
 MAX_WORDS = 64
-"""Words that are looked up; what was said last comes first."""
+"""Maximum number of words that are looked up; those of the latest text come first."""
 WEAK = 0.3
-"""How much a word says that only shapes a question, and a pair with a particle in it."""
+"""Weight of a word that only shapes a question, and of a pair with a particle in it."""
 EARLIER = 0.8
-"""How much the words of a turn say beside those of the turn after it."""
+"""Weight of the words of a turn relative to those of the turn after it."""
 
 _WORDS = read_patterns(__package__, "question")
 _SUGGESTED = (
     r"recommend|suggest|tell|told|say|said|mention|advi[cs]e|explain|propose|answer|describe|give"
 )
-_ASKS_ASSISTANT = re.compile(
+_ASSISTANT_QUESTION = re.compile(
     rf"\b(?:did|have|had|do|were|would)\s+you\b.{{0,40}}\b(?:{_SUGGESTED})|\byou(?:'ve| had| have)?"
     rf"\s+(?:{_SUGGESTED})|\byour (?:advice|answer|suggestion|recommendation)"
     r"|你.{0,6}(?:推荐|建议|告诉|介绍|提到|说过|说的|回答|解释|安慰)",
     re.IGNORECASE,
 )
-_ASKS_TIME = re.compile(_WORDS["asks_time"], re.IGNORECASE)
-_ASKS_PAST = re.compile(_WORDS["asks_past"], re.IGNORECASE)
+_TIME_QUESTION = re.compile(_WORDS["asks_time"], re.IGNORECASE)
+_PAST_QUESTION = re.compile(_WORDS["asks_past"], re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +37,30 @@ class RecallQuery:
     """A question, or the last turns of a conversation, read."""
 
     words: tuple[str, ...]
-    """What is looked up, as `found.index_words` gives it, each once."""
+    """The words to look up, as `found.index_words` returns them, each once."""
     weights: tuple[float, ...]
-    """How much each of them says beside its rarity, 0 to 1."""
+    """The weight of each of them in addition to its rarity, 0 to 1."""
     mentions: frozenset[str] = frozenset()
     """Every word in it, as the index has it: names of people are found among them."""
     role: Literal["", "assistant"] = ""
-    """Whose turns it asks for; empty where it does not say."""
-    asks_time: bool = False
+    """Whose turns it asks for; empty if unspecified."""
+    expects_time: bool = False
     """Whether a time answers it."""
-    asks_past: bool = False
+    expects_past: bool = False
     """Whether what held once may answer it, and no more does."""
 
     def names(self, name: str) -> bool:
-        """Tell whether somebody is named in it."""
+        """Return whether a person is named in it."""
         found = index_words(name)
         return bool(found) and self.mentions.issuperset(found)
 
 
 def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
-    """Read a question. One that is all filler is taken at its word.
+    """Read a question. One that is all filler is taken literally.
 
     Args:
-        text: What was said last.
-        earlier: What was said before it, the newest first. It says less, the older it is.
+        text: The latest text.
+        earlier: The texts before it, the newest first. The older one is, the lower its weight.
         as_of: A time in ISO 8601 that the question is about.
 
     Example:
@@ -71,8 +71,8 @@ def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
     weights: dict[str, float] = {}
     filler: list[str] = []
     mentions: set[str] = set()
-    for age, said in enumerate(map(_bounded, (text, *earlier))):
-        for word, weight in _weighed(said):
+    for age, turn_text in enumerate(map(_bounded, (text, *earlier))):
+        for word, weight in _weighed(turn_text):
             mentions.add(word)
             if not weight:
                 filler.append(word)
@@ -86,19 +86,19 @@ def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
         words=tuple(chosen),
         weights=tuple(weights[word] for word in chosen),
         mentions=frozenset(mentions),
-        role="assistant" if _ASKS_ASSISTANT.search(last) else "",
-        asks_time=bool(_ASKS_TIME.search(last)),
-        asks_past=bool(as_of or _ASKS_PAST.search(last)),
+        role="assistant" if _ASSISTANT_QUESTION.search(last) else "",
+        expects_time=bool(_TIME_QUESTION.search(last)),
+        expects_past=bool(as_of or _PAST_QUESTION.search(last)),
     )
 
 
 def ask_further(question: RecallQuery, hits: Iterable[tuple[str, float]]) -> RecallQuery:
-    """Ask for what shares words with the first hits of a question, beyond its own words.
+    """Ask for items that share words with the first hits of a question, beyond its own words.
 
-    Pseudo-relevance feedback (Rocchio 1971): a word says more, the better the hits that hold it.
+    Pseudo-relevance feedback (Rocchio 1971): a word weighs more, the better the hits that hold it.
 
     Args:
-        question: What was asked first.
+        question: The first question.
         hits: Texts that were found, with the score of each.
 
     Example:
@@ -127,7 +127,7 @@ def _bounded(text: str) -> str:
 
 
 def _weighed(text: str) -> Iterator[tuple[str, float]]:
-    """List the words of a text, each with how much it says; 0 for filler."""
+    """List the words of a text, each with its weight; 0 for filler."""
     for token in find_tokens(text):
         found = token_words(token)
         if any(map(is_particle, token)):
@@ -149,7 +149,7 @@ _TIMES_IN_CHINESE = re.compile(_WORDS["times_in_chinese"])
 
 
 def tells_time(text: str) -> bool:
-    """Tell whether something in a text may answer when, or how long.
+    """Return whether something in a text may answer when, or how long.
 
     Example:
         >>> tells_time("I went last week"), tells_time("I went there"), tells_time("昨天去了")

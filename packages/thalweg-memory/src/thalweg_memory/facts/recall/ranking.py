@@ -1,8 +1,8 @@
-"""Which of a scope's turns and facts answer a question: a pure function over what was found.
+"""Which of a scope's turns and facts answer a question: a pure function over search results.
 
 The score of an item is a sum of named features times a few factors (`RecallFeatures`), so that
 every choice can be explained. In three steps, so that little is read: `shortlist` by words and
-vectors alone, `worth_reading` with what was said beside, `rank` with the items themselves.
+vectors alone, `worth_reading` with neighbouring turns, `rank` with the items themselves.
 """
 
 import math
@@ -106,9 +106,9 @@ class ItemWeights:
     Built once per question and passed from step to step.
 
     Args:
-        question: What is asked.
-        found: Where its words are.
-        similarity: How much the likeness of vectors says beside the words.
+        question: The question.
+        found: The positions of its words.
+        similarity: Weight of the likeness of vectors relative to the words.
     """
 
     def __init__(
@@ -197,23 +197,23 @@ Links = Mapping[int, Mapping[int, float]]
 """For each turn its neighbours, with the weight of their words."""
 
 
-def links(beside: Mapping[int, Sequence[int]]) -> Links:
+def links(neighbours: Mapping[int, Sequence[int]]) -> Links:
     """Return the weights of neighbouring turns for each other.
 
     Args:
-        beside: For each turn the numbers of those within `REACH`, see `MemoryStore.beside`.
+        neighbours: For each turn the numbers of those within `REACH`, see `MemoryStore.beside`.
 
     Example:
         >>> links({7: [6, 8]})
         {7: {6: 0.4, 8: 0.3}, 6: {7: 0.3}, 8: {7: 0.4}}
     """
     found: dict[int, dict[int, float]] = {}
-    for number, others in beside.items():
+    for number, others in neighbours.items():
         before = sorted((other for other in others if other < number), reverse=True)
         after = sorted(other for other in others if other > number)
-        for side, says, hears in ((before, _BEFORE, _AFTER), (after, _AFTER, _BEFORE)):
+        for side, weights, hears in ((before, _BEFORE, _AFTER), (after, _AFTER, _BEFORE)):
             for distance, other in enumerate(side[:REACH]):
-                found.setdefault(number, {})[other] = says[distance]
+                found.setdefault(number, {})[other] = weights[distance]
                 found.setdefault(other, {})[number] = hears[distance]
     return found
 
@@ -223,11 +223,11 @@ def worth_reading(
 ) -> list[int]:
     """Return the items to read, best first: of the shortlist and their neighbours."""
     own = scale.own
-    heard = {
+    scores = {
         number: own.get(number, 0.0) + scale.around(near.get(number, _ALONE))
         for number in {*short, *near}
     }
-    return _largest(heard, limit)
+    return _largest(scores, limit)
 
 
 def rank(
@@ -242,10 +242,10 @@ def rank(
     Irrelevant and outdated items are dropped.
 
     Args:
-        scale: What is known of them by their numbers.
-        items: As they were read, in any order.
-        near: Which were said near each other.
-        stale: Quotes from turns, by `Statement.uid`, that facts rest on which hold no more.
+        scale: Their weights by their numbers.
+        items: The items as read, in any order.
+        near: Which were stated near each other.
+        stale: Quotes from turns, by `Statement.uid`, that support facts no longer valid.
     """
     circle = _ReadItems(scale, {item.number: item for item in items}, near, stale)
     scored = []
@@ -272,14 +272,14 @@ class _ReadItems:
         self._scale = scale
         self._near = near
         self._stale = stale
-        self._told: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         self._days: dict[int, tuple[str, str]] = {}
         self._best: dict[tuple[str, str], float] = {}
         for number, item in read.items():
             if item.turn is not None:
                 day = self._days[number] = (item.turn.thread, item.turn.said_at[:10])
                 self._best[day] = max(self._best.get(day, 0.0), scale.own.get(number, 0.0))
-                self._told.setdefault(item.turn.uid, number)
+                self._numbers.setdefault(item.turn.uid, number)
 
     def features(self, item: RecallItem) -> RecallFeatures:
         """Return the features of an item."""
@@ -304,12 +304,12 @@ class _ReadItems:
             author=names,
             role=float(is_other),
             asking=_asking(text),
-            time=float(question.asks_time and tells_time(text)),
+            time=float(question.expects_time and tells_time(text)),
             stale=self._stale_share(text, turn.uid),
         )
 
     def _stale_share(self, text: str, uid: str) -> float:
-        if self._scale.question.asks_past or uid not in self._stale or not text:
+        if self._scale.question.expects_past or uid not in self._stale or not text:
             return 0.0
         gone = {quote for quote in self._stale[uid] if quote and (quote in text or text in quote)}
         # Nobody can tell from the rest of a piece that a part of it holds no more.
@@ -317,7 +317,7 @@ class _ReadItems:
 
     def _of_fact(self, number: int, fact: Fact) -> RecallFeatures:
         scale, question = self._scale, self._scale.question
-        turns = [self._told[one.uid] for one in fact.evidence if one.uid in self._told]
+        turns = [self._numbers[one.uid] for one in fact.evidence if one.uid in self._numbers]
         return RecallFeatures(
             words=scale.own.get(number, 0.0),
             around=max((_LEARNED * scale.own.get(turn, 0.0) for turn in turns), default=0.0),
@@ -326,8 +326,8 @@ class _ReadItems:
             author=0.0,
             role=0.0,
             asking=0.0,
-            time=float(question.asks_time and tells_time(fact.content)),
-            stale=float(fact.status == "superseded" and not question.asks_past),
+            time=float(question.expects_time and tells_time(fact.content)),
+            stale=float(fact.status == "superseded" and not question.expects_past),
         )
 
 
@@ -335,7 +335,7 @@ _SENTENCE_ENDS = re.compile(r"[.!?。！？…]+")
 
 
 def _asking(text: str) -> float:
-    """Tell which share of the sentences of a text are questions.
+    """Return the share of the sentences of a text that are questions.
 
     Example:
         >>> _asking("Nice! Where was it?"), _asking("in Rome")

@@ -1,6 +1,6 @@
 """DeerFlow's formula and block, as its documents have them, for comparison.
 
-`final_score = similarity x 0.6 + confidence x 0.4`, where the similarity is the cosine of TF-IDF
+`final_score = similarity x 0.6 + confidence x 0.4`; the similarity is the cosine of TF-IDF
 vectors as scikit-learn's `TfidfVectorizer()` makes them when it is fitted on the facts and the
 conversation: words of two letters and more, smooth rarity, vectors of length 1.
 """
@@ -21,7 +21,7 @@ _CUT = "\n...\n(Memory truncated to fit token limit)"
 
 
 def similarities(texts: Sequence[str], context: str) -> list[float]:
-    """Tell how like a context each of some texts is, 0 to 1.
+    """Return how like a context each of some texts is, 0 to 1.
 
     Example:
         >>> [round(one, 3) for one in similarities(["Uses pytest", "Likes tea"], "pytest tests")]
@@ -32,9 +32,13 @@ def similarities(texts: Sequence[str], context: str) -> list[float]:
     rarity = {
         word: math.log((1 + len(counted)) / (1 + count)) + 1 for word, count in documents.items()
     }
-    *vectors, asked = [_unit(words, rarity) for words in counted]
+    *vectors, context_vector = [_unit(words, rarity) for words in counted]
     return [
-        math.fsum(weight * asked[word] for word, weight in vector.items() if word in asked)
+        math.fsum(
+            weight * context_vector[word]
+            for word, weight in vector.items()
+            if word in context_vector
+        )
         for vector in vectors
     ]
 
@@ -53,14 +57,14 @@ def top_facts(
     confidence_weight: float = 0.4,
     most: int | None = MOST,
 ) -> list[tuple[float, Fact]]:
-    """Choose facts with their scores, best first; of equals the one that stands first.
+    """Choose facts with their scores, best first; of equals the first in the document.
 
     Args:
         facts: In their order in the document.
         context: The last turns; without any, confidence alone decides.
         similarity_weight: See `MemorySettings`.
         confidence_weight: See `MemorySettings`.
-        most: How many at most; `None` for all.
+        most: Maximum number of facts; `None` for all.
     """
     if context.strip():
         likeness = similarities([fact.content for fact in facts], context)
@@ -80,7 +84,7 @@ def render_system(profile: Profile, facts: Iterable[Fact], max_tokens: int, coun
     Args:
         profile: Its four sections that the block shows.
         facts: Best first.
-        max_tokens: Of the block. Where it is larger, its last lines give way, and a note says so.
+        max_tokens: Of the block. If it is larger, its last lines are dropped, with a note.
         count: Counts tokens.
 
     Example:
@@ -98,8 +102,8 @@ def render_system(profile: Profile, facts: Iterable[Fact], max_tokens: int, coun
         ],
     )
     lines += _section("\n## Recent History", [("Recent", profile.text("recentMonths"))])
-    told = [_fact_line(fact) for fact in facts]
-    lines += ["\n## Key Facts", *told] if told else []
+    fact_lines = [_fact_line(fact) for fact in facts]
+    lines += ["\n## Key Facts", *fact_lines] if fact_lines else []
     text = "\n".join(lines).lstrip("\n")
     if count(text) <= max_tokens:
         return text
@@ -111,8 +115,8 @@ def _fact_line(fact: Fact) -> str:
 
 
 def _section(title: str, texts: Iterable[tuple[str, str]]) -> list[str]:
-    told = [f"{name}: {safe(text)}" for name, text in texts if text]
-    return [title, *told] if told else []
+    body = [f"{name}: {safe(text)}" for name, text in texts if text]
+    return [title, *body] if body else []
 
 
 def _cut(text: str, max_tokens: int, count: Counter) -> str:

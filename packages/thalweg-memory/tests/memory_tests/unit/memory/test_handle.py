@@ -43,8 +43,8 @@ def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(
     memory: Memory,
 ) -> None:
     """Without a model nothing is superseded; the newer one comes first."""
-    memory.remember("User's home city is Berlin", said_at="2025-01-05T10:00:00Z")
-    memory.remember("User's home city is Munich", said_at="2026-02-01T10:00:00Z")
+    memory.remember("User's home city is Berlin", stated_at="2025-01-05T10:00:00Z")
+    memory.remember("User's home city is Munich", stated_at="2026-02-01T10:00:00Z")
 
     old, new = memory.facts()
     assert (old.related, new.related) == ((new.id,), (old.id,))
@@ -57,8 +57,8 @@ def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(
 
 def test_what_ends_is_not_told_after_its_last_day(memory: Memory) -> None:
     """A day or a month by hand; what held before was never superseded."""
-    memory.remember("User lives in Bonn", said_at="2025-01-05T10:00:00Z")
-    memory.remember("User stays in Tokyo", until="2025-03", said_at="2025-02-01T10:00:00Z")
+    memory.remember("User lives in Bonn", stated_at="2025-01-05T10:00:00Z")
+    memory.remember("User stays in Tokyo", until="2025-03", stated_at="2025-02-01T10:00:00Z")
 
     told = memory.recall("Where in Bonn or Tokyo?").text
     assert "Bonn" in told

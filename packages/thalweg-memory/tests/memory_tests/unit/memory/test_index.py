@@ -55,7 +55,7 @@ def test_what_was_said_beside_is_of_the_same_thread(db: SqliteRows) -> None:
              for n in range(6)]  # fmt: skip
     facts = index.add([IndexEntry(["c"]), IndexEntry(["c"], seq=1)])
 
-    beside = index.beside([first[0], first[3], *facts], 2)
+    beside = index.neighbours([first[0], first[3], *facts], 2)
 
     assert beside == {
         first[0]: [first[1], first[2]],
@@ -69,7 +69,7 @@ def test_the_pieces_of_a_long_turn_stand_beside_each_other(db: SqliteRows) -> No
     index.add([IndexEntry(["a"], thread=1, seq=0, start=n, stop=n + 1) for n in range(5)])
     (after,) = index.add([IndexEntry(["b"], thread=1, seq=1)])
 
-    assert index.beside([after, 1], 2) == {after: [4, 5], 1: [2, 3]}
+    assert index.neighbours([after, 1], 2) == {after: [4, 5], 1: [2, 3]}
 
 
 def test_a_word_is_named_by_a_keyed_hash(db: SqliteRows) -> None:

@@ -20,7 +20,7 @@ def tell(store: MemoryStore, uid: str = "m1", **more: Any) -> str:  # noqa: ANN4
     """Write what was told when the memory was as `at` says."""
     given: dict[str, Any] = {"at": 1, "facts": (FactId("tea"), FactId("pot")), **more}
     memory = Memory(store, ADA, settings=MemorySettings(max_injection_tokens=100))
-    return MemoryRenderer().tell(memory, [ShownMemory(uid, **given)]).get(uid, "")
+    return MemoryRenderer().render(memory, [ShownMemory(uid, **given)]).get(uid, "")
 
 
 def stored() -> tuple[MemoryStore, str]:

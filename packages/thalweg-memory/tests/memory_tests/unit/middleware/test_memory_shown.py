@@ -10,8 +10,8 @@ from thalweg_memory.middleware.shown import (
     MemoryRewrites,
     RecalledItem,
     ShownMemory,
+    choose_items,
     from_plain,
-    plan_telling,
     to_plain,
 )
 
@@ -35,49 +35,49 @@ def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
     """However many runs a thread has."""
     live: list[ShownMemory] = []
     for n, wanted in enumerate(runs):
-        decision = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=may)
-        live = [] if decision.begins_anew else live
+        decision = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=may)
+        live = [] if decision.restarts else live
         tokens = {one.key: one.tokens for one in wanted}
-        size = FRAME + sum(tokens[key] for key in decision.told)
-        if decision.told:
-            facts = tuple(FactId(key) for key in decision.told if isinstance(key, str))
-            pieces = tuple(key for key in decision.told if isinstance(key, int))
+        size = FRAME + sum(tokens[key] for key in decision.chosen)
+        if decision.chosen:
+            facts = tuple(FactId(key) for key in decision.chosen if isinstance(key, str))
+            pieces = tuple(key for key in decision.chosen if isinstance(key, int))
             assert size <= decision.room
             live.append(ShownMemory(f"m{n}", facts=facts, pieces=pieces, tokens=size))
 
         told = [key for one in live for key in (*one.facts, *one.pieces)]
         assert len(told) == len(set(told))
         assert sum(one.tokens for one in live) <= MOST
-        assert not decision.begins_anew or may
+        assert not decision.restarts or may
 
 
 def test_what_is_shown_already_rewrites_nothing_even_where_it_may() -> None:
     """A run about the same things is told nothing."""
     wanted = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
     live = [shown("m1", "a"), shown("m2", "b")]
-    decision = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=True)
+    decision = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=True)
 
-    assert (decision.told, decision.begins_anew) == ((), False)
+    assert (decision.chosen, decision.restarts) == ((), False)
 
 
 def test_what_finds_no_room_waits_until_all_may_be_taken_back() -> None:
     """Then what is wanted now is told, in half the room."""
     wanted = [RecalledItem(FactId("a"), 300), RecalledItem(FactId("b"), 300)]
     live = [shown("m1", "c", tokens=1_000), shown("m2", "d", tokens=950)]
-    waits = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=False)
-    goes = plan_telling(wanted, live, most=MOST, frame=FRAME, may_begin_anew=True)
+    waits = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=False)
+    goes = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=True)
 
-    assert (waits.told, waits.begins_anew) == ((), False)
-    assert (goes.told, goes.begins_anew) == (("a", "b"), True)
+    assert (waits.chosen, waits.restarts) == ((), False)
+    assert (goes.chosen, goes.restarts) == (("a", "b"), True)
 
 
 def test_early_questions_leave_room_for_later_ones() -> None:
     """No telling takes more than half of what is left."""
     wanted = [RecalledItem(n, 50) for n in range(60)]
-    first = plan_telling(wanted, [], most=MOST, frame=FRAME, may_begin_anew=False)
+    first = choose_items(wanted, [], most=MOST, frame=FRAME, may_restart=False)
 
     assert first.room == MOST // 2
-    assert len(first.told) * 50 + FRAME <= MOST // 2
+    assert len(first.chosen) * 50 + FRAME <= MOST // 2
 
 
 @given(st.lists(st.integers(500, 60_000), min_size=1, max_size=200))

@@ -34,7 +34,7 @@ from thalweg_recorder.recordings.times import iso_time
 NAME = "chat-document"
 
 _ANTHROPIC_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
-_BESIDE = frozenset({"timestamp", "usage"})
+_LOG_FIELDS = frozenset({"timestamp", "usage"})
 """Fields next to a message's own, added by the log."""
 _RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "message"})
 
@@ -64,7 +64,7 @@ def read(source: RecordedFile) -> Recording:
     rows.items += [
         Recorded(
             max(index - chat.ahead, 0),
-            {key: value for key, value in raw.items() if key not in _BESIDE},
+            {key: value for key, value in raw.items() if key not in _LOG_FIELDS},
             uid=as_str(raw.get("id")),
             at=iso_time(raw.get("timestamp")),
             usage=as_usage(raw.get("usage")),
@@ -116,16 +116,16 @@ def _body(document: JsonObject) -> _Chat | None:
 
 def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
-        if told := document.get(name):
+        if instructions := document.get(name):
             wire = AnthropicWire() if name == "system" else chat.wire
-            return _Chat(wire, [_system(name, told), *chat.items], ahead=1)
+            return _Chat(wire, [_system(name, instructions), *chat.items], ahead=1)
     return chat
 
 
-def _system(name: str, told: object) -> JsonObject:
-    if name.startswith("system") and isinstance(told, dict):
-        return {"role": "system", **told}
-    return {"role": "system", "content": told}
+def _system(name: str, instructions: object) -> JsonObject:
+    if name.startswith("system") and isinstance(instructions, dict):
+        return {"role": "system", **instructions}
+    return {"role": "system", "content": instructions}
 
 
 def _toolbench(document: JsonObject) -> _Chat | None:
@@ -153,25 +153,25 @@ def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
             yield from filter(is_chat_message, as_list(span.get("task_prompt")))
             if isinstance(output, dict):
                 message = {"role": "assistant", **output, **at}
-                waiting += _asked(message)
+                waiting += _requested_calls(message)
                 yield message
         elif span.get("type") == "tool_call":
             raw: JsonObject = {"role": "tool", "name": as_str(span.get("tool")), **at}
             request = _request(span.get("arguments"))
-            if asked := next((one for one in waiting if one[0] == request), None):
-                waiting.remove(asked)
-                raw["tool_call_id"] = asked[1]
+            if call := next((one for one in waiting if one[0] == request), None):
+                waiting.remove(call)
+                raw["tool_call_id"] = call[1]
             yield {**raw, "content": as_text(span.get("result"))}
 
 
 def _request(arguments: object) -> str:
     """Return arguments in a comparable form: spans spell names differently from the tool."""
     if isinstance(arguments, dict):
-        arguments = {name.replace("_", "").lower(): told for name, told in arguments.items()}
+        arguments = {name.replace("_", "").lower(): value for name, value in arguments.items()}
     return json.dumps(arguments, sort_keys=True)
 
 
-def _asked(message: JsonObject) -> Iterator[tuple[str, str]]:
+def _requested_calls(message: JsonObject) -> Iterator[tuple[str, str]]:
     for call in as_objects(message.get("tool_calls")):
         if isinstance(function := call.get("function"), dict):
             try:

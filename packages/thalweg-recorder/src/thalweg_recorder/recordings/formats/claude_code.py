@@ -34,7 +34,7 @@ _OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TITLES = ("customTitle", "aiTitle", "summary")
 """Keys of the rows that name a session, the user's own name first."""
 _NO_MODEL = "<synthetic>"
-"""What the program names as the model of an answer that it wrote itself."""
+"""The program's model name for an answer that it wrote itself."""
 
 
 def detect(source: RecordedFile) -> bool:
@@ -99,13 +99,13 @@ class _ClaudeSession(SessionRows):
             self.skipped[value["type"]] += 1
 
     def _take_info(self, row: JsonObject) -> None:
-        """Note what a row states about the session; later rows override, except for the id."""
+        """Note a row's statements about the session; later rows override, except for the id."""
         model = as_str(as_object(row.get("message")).get("model"))
         self.info = SessionInfo(
             id=self.info.id or as_str(row.get("sessionId")),
             project=self.info.project or as_str(row.get("cwd")),
             branch=as_str(row.get("gitBranch")) or self.info.branch,
-            title=next((told for key in _TITLES if (told := as_str(row.get(key)))), "")
+            title=next((title for key in _TITLES if (title := as_str(row.get(key)))), "")
             or self.info.title,
             model=model if model and model != _NO_MODEL else self.info.model,
         )

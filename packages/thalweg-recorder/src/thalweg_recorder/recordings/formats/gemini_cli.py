@@ -64,7 +64,7 @@ def read(source: RecordedFile) -> Recording:
 
 
 def _session(source: RecordedFile) -> SessionInfo:
-    """Read what the document, or its first line and the newest answer, state of the session."""
+    """Read the session's data from the document, or its first line and the newest answer."""
     rows = as_objects([row for _, row in _rows(source)])
     head = as_object(source.document)
     head = head if "messages" in head else next(iter(source.objects), {})
@@ -94,10 +94,10 @@ def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
     yield Recorded(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
     for call in calls:
         if results := _results(call):
-            said_at = iso_time(call.get("timestamp")) or at
+            call_time = iso_time(call.get("timestamp")) or at
             failed = call.get("status") == "error"
             raw = {"role": "user", "parts": results}
-            yield Recorded(index, raw, at=said_at, is_error=failed)
+            yield Recorded(index, raw, at=call_time, is_error=failed)
 
 
 def _parts(content: object) -> list[Any]:
@@ -111,8 +111,8 @@ def _parts(content: object) -> list[Any]:
 def _thought(thought: object) -> JsonObject:
     if not isinstance(thought, dict):
         return {"text": as_str(thought), "thought": True}
-    told = (as_str(thought.get("subject")), as_str(thought.get("description")))
-    return {"text": "\n".join(filter(None, told)), "thought": True}
+    texts = (as_str(thought.get("subject")), as_str(thought.get("description")))
+    return {"text": "\n".join(filter(None, texts)), "thought": True}
 
 
 def _results(call: JsonObject) -> list[Any]:

@@ -67,8 +67,8 @@ def _is_message(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     constructed = value.get("type") == "constructor" and "kwargs" in value
-    told = "content" in value or isinstance(value.get("data"), Mapping)
-    return constructed or (as_str(value.get("type")) in _KINDS and told)
+    has_content = "content" in value or isinstance(value.get("data"), Mapping)
+    return constructed or (as_str(value.get("type")) in _KINDS and has_content)
 
 
 FORMAT = LogFormat(NAME, "a LangGraph state (`values`, `messages` of type `human`)", detect, read)

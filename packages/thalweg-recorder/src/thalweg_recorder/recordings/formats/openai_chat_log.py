@@ -46,37 +46,37 @@ def read(source: RecordedFile) -> Recording:
 
 class _ChatRows(SessionRows):
     def take(self, line: int, row: JsonObject) -> None:
-        beside = as_object(row.get("x"))
-        if beside.get("is_compact_summary") or beside.get("compaction"):
+        extra = as_object(row.get("x"))
+        if extra.get("is_compact_summary") or extra.get("compaction"):
             self.note_summary(line, len(str(row.get("content"))))
         elif is_chat_message(row):
-            self._take_message(line, row, beside)
+            self._take_message(line, row, extra)
         else:
             self.odd(line, row)
 
-    def _take_message(self, line: int, row: JsonObject, beside: JsonObject) -> None:
+    def _take_message(self, line: int, row: JsonObject, extra: JsonObject) -> None:
         raw = {key: value for key, value in row.items() if key != "x"}
-        if "microcompact_boundary" in beside:
+        if "microcompact_boundary" in extra:
             text = "the recorded agent cleared results here"
             self.notes.append(Note(line, "recorded_eviction", text))
         item = Recorded(
             line,
             raw,
-            uid=_first(beside, _UIDS),
-            at=_said_at(beside),
-            kind="injected" if beside.get("isMeta") is True else who_wrote(raw),
-            is_error=beside.get("is_error") is True,
-            usage=as_usage(beside.get("usage")) or as_usage(beside.get("tokens")),
+            uid=_first(extra, _UIDS),
+            at=_timestamp(extra),
+            kind="injected" if extra.get("isMeta") is True else who_wrote(raw),
+            is_error=extra.get("is_error") is True,
+            usage=as_usage(extra.get("usage")) or as_usage(extra.get("tokens")),
         )
         self.items.append(item)
 
 
-def _first(beside: JsonObject, names: tuple[str, ...]) -> str:
-    return next((found for name in names if (found := as_str(beside.get(name)))), "")
+def _first(extra: JsonObject, names: tuple[str, ...]) -> str:
+    return next((found for name in names if (found := as_str(extra.get(name)))), "")
 
 
-def _said_at(beside: JsonObject) -> str:
-    return next((at for name in _TIMES if (at := iso_time(beside.get(name)))), "")
+def _timestamp(extra: JsonObject) -> str:
+    return next((at for name in _TIMES if (at := iso_time(extra.get(name)))), "")
 
 
 FORMAT = LogFormat(NAME, "JSON Lines with `role` and `content`", detect, read)

@@ -67,9 +67,9 @@ class _OpencodeSession(SessionRows):
             return
         info, parts = row["info"], as_objects(row["parts"])
         self.info = replace(self.info, model=as_str(info.get("modelID")) or self.info.model)
-        asked = next((part for part in parts if part.get("type") == "compaction"), None)
-        if asked is not None:
-            self.trigger = "auto" if asked.get("auto") is True else "manual"
+        compaction = next((part for part in parts if part.get("type") == "compaction"), None)
+        if compaction is not None:
+            self.trigger = "auto" if compaction.get("auto") is True else "manual"
             self.skipped["compaction"] += 1
         elif info.get("summary") is True:
             texts = (as_str(part.get("text")) for part in parts if part.get("type") == "text")
@@ -119,7 +119,7 @@ def _block(part: JsonObject) -> JsonObject | None:
 
 
 def _result(part: JsonObject) -> JsonObject | None:
-    """Return the result of a call; `None` for any other part, and where there was none."""
+    """Return the result of a call; `None` for any other part, and if there was none."""
     if part.get("type") != "tool":
         return None
     state = as_object(part.get("state"))

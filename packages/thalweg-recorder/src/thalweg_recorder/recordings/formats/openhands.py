@@ -76,7 +76,7 @@ class _EventStream(SessionRows):
         response = as_object(event.get("tool_call_metadata")).get("model_response")
         arguments = as_object(event.get("args"))
         if isinstance(response, dict):
-            self._asked(index, event, response)
+            self._add_response(index, event, response)
         elif action == "condensation":
             self.note_summary(index, len(as_str(arguments.get("summary"))))
         elif action in _SILENT:
@@ -84,11 +84,11 @@ class _EventStream(SessionRows):
         elif action in {"system", "message"}:
             role = "system" if action == "system" else event.get("source")
             role = {"agent": "assistant", "system": "system"}.get(str(role), "user")
-            self._say(index, event, {"role": role, "content": arguments.get("content")})
+            self._append(index, event, {"role": role, "content": arguments.get("content")})
         else:
-            self._asked_in_text(index, event, action, arguments)
+            self._add_action(index, event, action, arguments)
 
-    def _asked(self, index: int, event: JsonObject, response: JsonObject) -> None:
+    def _add_response(self, index: int, event: JsonObject, response: JsonObject) -> None:
         response_id = as_str(response.get("id"))
         if response_id and response_id in self.responses:
             return
@@ -98,17 +98,17 @@ class _EventStream(SessionRows):
         if not isinstance(message, dict):
             self.odd(index, event)
             return
-        self._say(index, event, {"role": "assistant", **message}, response.get("usage"))
+        self._append(index, event, {"role": "assistant", **message}, response.get("usage"))
 
-    def _asked_in_text(
+    def _add_action(
         self, index: int, event: JsonObject, action: str, arguments: JsonObject
     ) -> None:
         call_id = str(event.get("id", index))
         thought = as_str(arguments.get("thought")) or as_str(arguments.get("final_thought"))
-        told = {name: value for name, value in arguments.items() if name != "thought"}
-        call = chat_call(call_id, action, as_text(told))
+        call_arguments = {name: value for name, value in arguments.items() if name != "thought"}
+        call = chat_call(call_id, action, as_text(call_arguments))
         self.calls.add(call_id)
-        self._say(index, event, {"role": "assistant", "content": thought, "tool_calls": [call]})
+        self._append(index, event, {"role": "assistant", "content": thought, "tool_calls": [call]})
 
     def _observed(self, index: int, event: JsonObject) -> None:
         seen = as_str(event.get("observation"))
@@ -123,9 +123,9 @@ class _EventStream(SessionRows):
             raw["name"] = metadata.get("function_name")
         elif cause in self.calls:
             raw |= {"role": "tool", "tool_call_id": cause, "name": seen}
-        self._say(index, event, raw)
+        self._append(index, event, raw)
 
-    def _say(self, index: int, event: JsonObject, raw: JsonObject, usage: object = None) -> None:
+    def _append(self, index: int, event: JsonObject, raw: JsonObject, usage: object = None) -> None:
         # An observation that the program sent without a call is not a message of the user.
         harness = raw["role"] == "user" and ("observation" in event)
         kind: Kind = "injected" if harness else "said"

@@ -56,7 +56,7 @@ from thalweg_server.settings.whole import Settings
 from thalweg_server.uploads.base import Places
 
 SKILLS = "/skills"
-"""Where an agent sees the folders of skills."""
+"""Path of the folders of skills, as an agent sees it."""
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -100,7 +100,7 @@ class Agents:
 
         Args:
             settings: The current settings.
-            model: The name of a model that the run may use; the settings' default if not given.
+            model: The name of a model that the run may use; the settings' default if `None`.
 
         Raises:
             ConfigError: It cannot be built from these settings.
@@ -211,8 +211,8 @@ def is_small(settings: Settings, model: BaseChatModel) -> bool:
 
 
 def _approvals(settings: Settings) -> Approvals:
-    asked: object = {tool: thawed(how) for tool, how in settings.agent.interrupt_on.items()}
-    return cast("Approvals", asked)  # the middleware looks at them
+    interrupts: object = {tool: thawed(how) for tool, how in settings.agent.interrupt_on.items()}
+    return cast("Approvals", interrupts)  # the middleware looks at them
 
 
 class TaskGate(AgentMiddleware[Any, Any, Any]):
@@ -242,7 +242,7 @@ class TaskGate(AgentMiddleware[Any, Any, Any]):
 
 
 class _Mounts:
-    """The folders of skills, where an agent sees them: to be read, not to be changed."""
+    """The folders of skills at their paths for an agent: readable, not writable."""
 
     def __init__(self, settings: Settings) -> None:
         there = [Path(path) for path in settings.skills.paths if Path(path).is_dir()]
@@ -255,7 +255,7 @@ class _Mounts:
 
     @property
     def sources(self) -> list[str] | None:
-        """The folders, for the agent; `None` where there are none."""
+        """The paths of the folders for the agent; `None` if there are none."""
         found = [f"{SKILLS}/{k}" for k in range(len(self._folders))]
         return found or None
 
@@ -292,7 +292,7 @@ class _Mounts:
 def _subagents(
     settings: Settings, tools: Sequence[BaseTool], mounts: _Mounts
 ) -> list[SubAgent | CompiledSubAgent]:
-    """Make the specs of subagents: none where they are off, else the settings' and one of ours."""
+    """Return the specs of subagents: none if they are off, else the settings' and one of ours."""
     if not settings.subagents.enabled:
         return []
     general: SubAgent = {**GENERAL_PURPOSE_SUBAGENT}

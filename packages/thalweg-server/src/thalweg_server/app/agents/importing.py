@@ -1,4 +1,4 @@
-"""Importing what the settings name as `module:attribute`."""
+"""Imports of the objects that the settings name as `module:attribute`."""
 
 from importlib import import_module
 
@@ -19,9 +19,9 @@ def import_named(use: str, where: str) -> object:
     try:
         found: object = import_module(place)
     except ImportError as error:
-        mend = "check its name, or install its package"
+        fix = "check its name, or install its package"
         problem = f"{place} cannot be imported ({error})"
-        raise ConfigError(where, problem, mend) from error
+        raise ConfigError(where, problem, fix) from error
     for name in attribute.split("."):
         found = getattr(found, name, None)
     if found is None:

@@ -9,7 +9,7 @@ def named_model(settings: Settings, name: str | None = None, *, any_model: bool 
 
     Args:
         settings: The current settings.
-        name: The requested model; the settings' default if not given.
+        name: The requested model; the settings' default if `None`.
         any_model: Whether a model outside of the settings is allowed. An HTTP caller may not be the
             one who pays, nor be allowed to make this process connect to any address.
 
@@ -20,8 +20,8 @@ def named_model(settings: Settings, name: str | None = None, *, any_model: bool 
     default = settings.default_model
     if name is None:
         if default is None:
-            mend = "add one to models:, or set agent.model"
-            raise ConfigError("models", "no model is configured", mend)
+            fix = "add one to models:, or set agent.model"
+            raise ConfigError("models", "no model is configured", fix)
         return default
     if name != default and settings.model_named(name) is None and not any_model:
         raise NoSuchModelError(name, tuple(model.name for model in settings.models))

@@ -17,7 +17,7 @@ from thalweg_server.settings.sections.tools import McpServer, ToolSettings
 
 PATIENCE_S = 30.0
 """Seconds to wait for the list of tools of an MCP server."""
-LOOK_S = 15.0
+PING_S = 15.0
 """How often it is seen whether a server still answers."""
 AGAIN_S = 60.0
 """How long a server that could not be reached is let be."""
@@ -80,18 +80,18 @@ class McpTools:
         Raises:
             ConfigError: The extra `mcp` is not installed.
         """
-        wanted = {name: server for name, server in servers.items() if server.enabled}
+        enabled = {name: server for name, server in servers.items() if server.enabled}
         async with self._lock:
             for name, (server, connection) in list(self._servers.items()):
-                if wanted.get(name) != server or connection.has_ended:
+                if enabled.get(name) != server or connection.has_ended:
                     await connection.close()
                     del self._servers[name]
             self._tried_at = time.monotonic()
-            missing = [name for name in wanted if name not in self._servers]
-            opened = await asyncio.gather(*(_connect(name, wanted[name]) for name in missing))
+            missing = [name for name in enabled if name not in self._servers]
+            opened = await asyncio.gather(*(_connect(name, enabled[name]) for name in missing))
             for name, one in zip(missing, opened, strict=True):
                 if one is not None:
-                    self._servers[name] = (wanted[name], one)
+                    self._servers[name] = (enabled[name], one)
             there = [connection for _, connection in self._servers.values()]
             return [tool for connection in there for tool in connection.tools]
 
@@ -135,13 +135,15 @@ class _ToolConnection:
                         await session.send_ping()
         except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
             if self._ready.done():
-                _log.warning("MCP server %s: the connection broke (%s)", self._name, _told(error))
+                _log.warning(
+                    "MCP server %s: the connection broke (%s)", self._name, _error_text(error)
+                )
             else:
                 self._ready.set_exception(error)
 
     async def _ends(self) -> bool:
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S):
+            async with asyncio.timeout(PING_S):
                 await self._end.wait()
         return self._end.is_set()
 
@@ -164,7 +166,7 @@ async def _connect(name: str, server: McpServer) -> _ToolConnection | None:
     try:
         await connection.open()
     except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
-        _log.warning("MCP server %s: its tools are missing (%s)", name, _told(error))
+        _log.warning("MCP server %s: its tools are missing (%s)", name, _error_text(error))
         await connection.close()
         return None
     return connection
@@ -173,14 +175,14 @@ async def _connect(name: str, server: McpServer) -> _ToolConnection | None:
 def _address(server: McpServer) -> dict[str, Any]:
     if server.command:
         environment = {name: value.get_secret_value() for name, value in server.env.items()}
-        told: dict[str, Any] = {"command": server.command, "args": list(server.args)}
-        return {"transport": "stdio", **told, **({"env": environment} if environment else {})}
+        command: dict[str, Any] = {"command": server.command, "args": list(server.args)}
+        return {"transport": "stdio", **command, **({"env": environment} if environment else {})}
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     transport = server.transport or "streamable_http"
     return {"transport": transport, "url": server.url, **({"headers": headers} if headers else {})}
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the text of an error; of a group, that of its first error."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

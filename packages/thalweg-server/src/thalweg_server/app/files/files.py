@@ -1,4 +1,4 @@
-"""The files of one owner's threads: what was sent, what agents made of it, and parts of either."""
+"""The files of one owner's threads: uploads, files made by agents, and parts of either."""
 
 import asyncio
 import hashlib
@@ -21,12 +21,12 @@ from thalweg_server.uploads.names import safe_name, unlike
 from thalweg_server.uploads.policy import UploadPolicy
 
 UPLOADS: Final = "/uploads"
-"""The folder of what was sent, as an agent sees it."""
+"""The folder of uploads, as an agent sees it."""
 MAX_LISTED: Final = 1_000
 """Artifacts that are listed of a thread."""
 
 _COPIES: Final = ("/large_tool_results/", "/conversation_history/")
-"""What the context engine sets aside: nothing that an agent made."""
+"""Folders of content that the context engine offloads: nothing that an agent made."""
 _MOST_FILES: Final = 20_000
 _STEP: Final = 1 << 20
 _MOST_TRIES: Final = 100
@@ -35,7 +35,7 @@ _Result = TypeVar("_Result")
 
 
 class _Note(BaseModel):
-    """What is kept about a file in `/uploads`: an upload, or the text of one."""
+    """Stored metadata of a file in `/uploads`: an upload, or the text of one."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,13 +44,13 @@ class _Note(BaseModel):
 
 
 class ThreadFiles:
-    """The files of one owner's threads. Nothing here takes an owner, so no other can be reached.
+    """The files of one owner's threads. No method takes an owner, so no other can be reached.
 
     Args:
-        owner: Whose.
-        places: Where the files of all are.
-        policy: What may come in.
-        converter: Turns documents into text; one for a process, or each owner's wait alone.
+        owner: The owner.
+        places: The storage of the files of all owners.
+        policy: Limits of uploads.
+        converter: Converts documents to text; one for a process, or owners would not take turns.
 
     Raises (all methods):
         StorageError: The medium failed.
@@ -100,7 +100,7 @@ class ThreadFiles:
         if converted.text is not None and await _stat(files, path) is not None:
             text_name = f"{PurePosixPath(path).name}.md"
             text_path = await _created(files, text_name, converted.text.encode("utf-8", "replace"))
-            await _told(files, text_path, _Note(text_of=path))
+            await _write_note(files, text_path, _Note(text_of=path))
         upload = Upload(
             name=PurePosixPath(path).name,
             path=path,
@@ -111,7 +111,7 @@ class ThreadFiles:
             created=datetime.now(UTC),
             note=_note(name, PurePosixPath(path).name, converted.note),
         )
-        await _told(files, path, _Note(upload=upload))
+        await _write_note(files, path, _Note(upload=upload))
         return upload
 
     async def _received(self, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]) -> bytes:
@@ -123,7 +123,7 @@ class ThreadFiles:
         return bytes(received)
 
     async def _refuse_above_bounds(self, files: ThreadBackend, name: str, size: int) -> None:
-        """Refuse what would be too much. Of other processes this sees what they have written."""
+        """Refuse an upload above the limits; of other processes, only completed writes count."""
         there = await asyncio.to_thread(files.files, _MOST_FILES)
         notes = await _notes(files)
         sent = [kept for kept in there if _is_sent(kept, notes)]
@@ -136,14 +136,14 @@ class ThreadFiles:
         total = sum(kept.size for kept in there)
         if total + size > policy.max_thread_bytes:
             problem = f"the thread's files would have {total + size:,} bytes"
-            mend = f"delete some; the limit is {policy.max_thread_bytes:,}"
-            raise UploadRefusedError(name, problem, mend)
+            fix = f"delete some; the limit is {policy.max_thread_bytes:,}"
+            raise UploadRefusedError(name, problem, fix)
 
     def _turn(self, thread: str) -> asyncio.Lock:
         return self._turns.setdefault(thread, asyncio.Lock())
 
     async def uploads(self, thread: str) -> tuple[Upload, ...]:
-        """List what was sent to a thread, by name; also what its agent has changed or put there."""
+        """List the uploads of a thread, by name; also files there that its agent changed or put."""
         files = self.backend(thread)
         there = await asyncio.to_thread(files.files, _MOST_FILES)
         notes = await _notes(files)
@@ -168,11 +168,11 @@ class ThreadFiles:
             created=kept.modified,
             note="it was changed after it was sent, or was never sent",
         )
-        await _told(files, kept.path, _Note(upload=upload))
+        await _write_note(files, kept.path, _Note(upload=upload))
         return upload
 
     async def delete_upload(self, thread: str, name: str) -> None:
-        """Delete what was sent, with its text.
+        """Delete an upload, with its text.
 
         Raises:
             NoSuchFileError: There is no upload of that name.
@@ -190,7 +190,7 @@ class ThreadFiles:
                     raise NoSuchFileError(name)
 
     async def artifacts(self, thread: str) -> Artifacts:
-        """List what the agent of a thread and its subagents have made, by path."""
+        """List the files made by the agent of a thread and its subagents, by path."""
         there = await asyncio.to_thread(self.backend(thread).files, _MOST_FILES)
         made = [kept for kept in there if not kept.path.startswith((f"{UPLOADS}/", *_COPIES))]
         listed = tuple(_shown(kept) for kept in made[:MAX_LISTED])
@@ -263,15 +263,15 @@ async def _created(files: ThreadBackend, name: str, content: bytes) -> str:
 
 async def _notes(files: ThreadBackend) -> dict[str, _Note]:
     found: dict[str, _Note] = {}
-    for path, said in (await asyncio.to_thread(files.notes, UPLOADS)).items():
+    for path, text in (await asyncio.to_thread(files.notes, UPLOADS)).items():
         try:
-            found[path] = _Note.model_validate_json(said)
+            found[path] = _Note.model_validate_json(text)
         except ValidationError:
             continue  # of another version: as if there were none
     return found
 
 
-async def _told(files: ThreadBackend, path: str, note: _Note) -> None:
+async def _write_note(files: ThreadBackend, path: str, note: _Note) -> None:
     await asyncio.to_thread(files.annotate, path, note.model_dump_json())
 
 
@@ -282,7 +282,7 @@ async def _stat(files: ThreadBackend, path: str) -> FileMetadata | None:
 async def _or_none(
     ask: Callable[_Given, _Result | None], *given: _Given.args, **named: _Given.kwargs
 ) -> _Result | None:
-    """Ask for a file; a path that may not be asked for is like one where nothing is."""
+    """Call a function for a file; return `None` for a forbidden path, as for a missing file."""
     try:
         return await asyncio.to_thread(ask, *given, **named)
     except PathError:
@@ -329,6 +329,6 @@ def _shown(kept: FileMetadata) -> FileStat:
     )
 
 
-def _note(sent: str, name: str, said: str) -> str:
+def _note(sent: str, name: str, note: str) -> str:
     renamed = f"it is stored as {name!r}" if sent != name else ""
-    return "; ".join(part for part in (renamed, said) if part)
+    return "; ".join(part for part in (renamed, note) if part)

@@ -64,7 +64,7 @@ class Mirror:
     Args:
         files: The files here.
         remote: The sandbox.
-        folder: Where the files are in it.
+        folder: Path of the files in the sandbox.
     """
 
     def __init__(self, files: ThreadBackend, remote: SandboxBackendProtocol, folder: str) -> None:
@@ -138,5 +138,5 @@ class Mirror:
 
 def _refuse(path: str, error: str | None) -> None:
     if error is not None:
-        mend = "check the sandbox, or run the command again"
-        raise ConfigError(path, f"the sandbox could not transfer it ({error})", mend)
+        fix = "check the sandbox, or run the command again"
+        raise ConfigError(path, f"the sandbox could not transfer it ({error})", fix)

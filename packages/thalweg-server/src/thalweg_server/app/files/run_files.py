@@ -47,10 +47,10 @@ def thread_of_run(config: RunnableConfig) -> str:
 
 
 class RunFiles(OperationBackend):
-    """Passes every call on to the files of the thread whose run makes it.
+    """Passes every call on to the files of the calling run's thread.
 
     Args:
-        places: Where the files of all threads are.
+        places: The storage of the files of all threads.
     """
 
     def __init__(self, places: Places) -> None:

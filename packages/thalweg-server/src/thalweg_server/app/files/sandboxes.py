@@ -23,14 +23,14 @@ _OF_HOST = ("PATH", "HOME", "LANG")
 
 
 def shell_over(settings: SandboxSettings, hidden: Iterable[Path]) -> OpenShell:
-    """Return what makes the shell of each thread.
+    """Return the factory of the shells of threads.
 
     Args:
-        settings: Where commands run, and what they may use.
+        settings: The place where commands run, and their limits.
         hidden: Folders of this application that no command sees but for its thread's own files.
 
     Raises:
-        ConfigError: What the settings name is not installed. Raised when a shell is made.
+        ConfigError: The configured sandbox is not installed. Raised when a shell is created.
     """
     limits = ProcessLimits(memory_mb=settings.memory_mb, processes=settings.processes)
     env, timeout = settings.variables, settings.timeout_seconds
@@ -78,8 +78,8 @@ def made_by_factory(settings: SandboxSettings) -> MakeSandbox:
     factory = import_named(str(settings.factory), "sandbox.factory")
     options = thawed(settings.options)
     if not callable(factory) or not isinstance(options, dict):
-        problem, mend = "it is nothing to call", "name a function of owner and thread"
-        raise ConfigError("sandbox.factory", problem, mend)
+        problem, fix = "it is nothing to call", "name a function of owner and thread"
+        raise ConfigError("sandbox.factory", problem, fix)
     make: Any = factory
     return lambda owner, thread: make(owner, thread, **options)
 

@@ -1,6 +1,6 @@
-"""Whether a person's word answers what an agent waits for.
+"""Validation of a person's answer to a question of an agent.
 
-LangGraph keeps a word before it is read: one that cannot be read would be read again by every
+LangGraph stores an answer before it is parsed: an invalid one would be parsed again by every
 later attempt, and the question could not be answered any more.
 """
 
@@ -41,16 +41,16 @@ def check_answer(questions: Sequence[Question], given: JsonValue) -> None:
 
 
 def _check(question: Question, given: JsonValue) -> None:
-    """Look at the answer to a question; what a tool asks in a shape of its own is let by."""
-    asked = question.value
-    if not isinstance(asked, dict) or not isinstance(asked.get("action_requests"), list):
+    """Validate the answer to a question; questions in a tool's own format are not checked."""
+    request = question.value
+    if not isinstance(request, dict) or not isinstance(request.get("action_requests"), list):
         return
-    names = [str(one["name"]) for one in _objects(asked["action_requests"])]
+    names = [str(one["name"]) for one in _objects(request["action_requests"])]
     decisions = given.get("decisions") if isinstance(given, dict) else None
     if not isinstance(decisions, list) or len(decisions) != len(names):
         problem = f"{len(names)} calls need a decision each"
         raise AnswerError(problem, 'send {"decisions": [{"type": "approve"}, …]}')
-    allowed = {one["action_name"]: one for one in _objects(asked.get("review_configs"))}
+    allowed = {one["action_name"]: one for one in _objects(request.get("review_configs"))}
     for number, (name, decision) in enumerate(zip(names, decisions, strict=True)):
         _check_decision(f"decisions[{number}]", decision, allowed.get(name, {}))
 

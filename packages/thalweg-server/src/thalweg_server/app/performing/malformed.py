@@ -18,9 +18,10 @@ _READERS: Final = frozenset(
         "stream",
     }
 )
-"""Functions that turn a response into messages, and raise `ValueError`, `TypeError` or
-`AttributeError` where it is none. Found by sending HTML, text, truncated JSON and empty bodies to
-langchain-openai 1.7 and langchain-anthropic 1.7."""
+"""Functions that convert a response to messages and fail if it is none.
+
+They raise `ValueError`, `TypeError` or `AttributeError`. Found by sending HTML, text, truncated
+JSON and empty bodies to langchain-openai 1.7 and langchain-anthropic 1.7."""
 _ADDRESSES: Final = ("openai_api_base", "anthropic_api_url", "base_url")
 
 

@@ -43,7 +43,7 @@ from thalweg_server.app.performing.streaming import (
     Translator,
     plain,
 )
-from thalweg_server.app.performing.watching import ModelCalled, RunEnded, RunStatus, Tell
+from thalweg_server.app.performing.watching import ModelCalled, Publish, RunEnded, RunStatus
 from thalweg_server.app.spending import Prices
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Draft, RunRecord
@@ -60,7 +60,7 @@ INTERRUPT = "__interrupt__"
 _KEPT = (MessageCompleted, ToolCompleted)
 """Events that are emitted only once a checkpoint contains their messages."""
 Part = tuple[tuple[str, ...], str, Any]
-"""What a graph streams of itself and its subgraphs."""
+"""An item of the stream of a graph and its subgraphs."""
 _log = logging.getLogger("thalweg.server.app")
 
 
@@ -70,7 +70,7 @@ class Performer:
 
     parts: AppParts
     agents: Agents
-    tell: Tell
+    publish: Publish
 
     async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
         """Perform a run to its end, or resume one of another process.
@@ -79,7 +79,7 @@ class Performer:
             ClaimLostError: Another process performs it now.
             StorageError: The medium failed; the run is retried.
         """
-        began = time.monotonic()
+        started_at = time.monotonic()
         status: RunStatus = "left"
         try:
             outcome = await self._perform(run, emit)
@@ -88,7 +88,7 @@ class Performer:
             status = "cancelled" if await self._is_cancelled(run) else "left"
             raise
         finally:
-            self.tell(RunEnded(status, time.monotonic() - began))
+            self.publish(RunEnded(status, time.monotonic() - started_at))
         return outcome
 
     async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
@@ -99,33 +99,35 @@ class Performer:
 
         def priced(spent: AuxiliaryUsage) -> Usage:
             usage = prices.usage(spent)
-            self.tell(ModelCalled(spent.model, usage, run.key.owner))
+            self.publish(ModelCalled(spent.model, usage, run.key.owner))
             return usage
 
         translator = Translator(priced, EmittedEvents.of(lines, prices.usage))
-        telling = _EventEmitter(emit, run, translator, self.parts.archive)
+        emitter = _EventEmitter(emit, run, translator, self.parts.archive)
         try:
             name = named_model(settings, new.model, any_model=self.parts.any_model)
             if lines:
-                await telling.tell(RunResumed(attempt=run.attempt))
+                await emitter.publish(RunResumed(attempt=run.attempt))
             else:
-                await telling.tell(RunStarted(run=run.key.run, thread=run.key.thread, model=name))
+                await emitter.publish(
+                    RunStarted(run=run.key.run, thread=run.key.thread, model=name)
+                )
             agent = (await self.agents.of(settings, name)).graph
             saver = self.parts.checkpoints.of_run(run.key.owner)
             config = config_of(run, new, settings)
             try:
-                return await _performed(agent, saver, config, new, telling, is_again=bool(lines))
+                return await _performed(agent, saver, config, new, emitter, is_again=bool(lines))
             finally:
                 await saver.close()
         except asyncio.CancelledError:
             if await self._is_cancelled(run):
-                await telling.tell(*translator.end())
+                await emitter.publish(*translator.end())
             raise
         except (ClaimLostError, StorageError):
             raise
         except Exception as error:  # noqa: BLE001 (the run's edge: a model or a tool may raise anything)
             _log_failure(run, error)
-            await telling.tell(*translator.end())
+            await emitter.publish(*translator.end())
             model = new.model or settings.default_model or ""
             return RunOutcome.failed(problem_of(error, model))
 
@@ -139,7 +141,7 @@ class Performer:
     async def _is_cancelled(self, run: RunRecord) -> bool:
         """Return whether a person cancelled the run; if not, another process resumes it."""
         found = await self.parts.journal.get(run.key)
-        return found is not None and found.cancel_asked
+        return found is not None and found.cancel_requested
 
 
 def config_of(run: RunRecord, new: NewRun, settings: Settings) -> RunnableConfig:
@@ -169,14 +171,14 @@ class _EventEmitter:
         self.run = run
         self.translator = translator
 
-    async def tell(self, *events: Event) -> None:
+    async def publish(self, *events: Event) -> None:
         """Emit events, and the usage after each answer of the agent."""
         for event in events:
             await self._emit(draft(event))
             if isinstance(event, MessageCompleted) and not event.caller:
-                await self._tell_usage()
+                await self._publish_usage()
 
-    async def _tell_usage(self) -> None:
+    async def _publish_usage(self) -> None:
         try:
             _, page = await asyncio.to_thread(page_at, self._archive, self._key)
         except ArchiveError:
@@ -198,18 +200,18 @@ async def _performed(
     saver: RunSaver,
     config: RunnableConfig,
     new: NewRun,
-    telling: _EventEmitter,
+    emitter: _EventEmitter,
     *,
     is_again: bool,
 ) -> RunOutcome:
     graph = agent.copy({"checkpointer": saver})
-    translator, run = telling.translator, telling.run
+    translator, run = emitter.translator, emitter.run
     inputs = messages_of(run.key.run, new)
     before = await graph.aget_state(config) if is_again else None
     if before is not None:
         there: list[BaseMessage] = before.values.get("messages", [])
         model = str(before.values.get(MODEL_NAME, ""))
-        await telling.tell(*translator.take_up(there, [str(m.id) for m in inputs], model))
+        await emitter.publish(*translator.take_up(there, [str(m.id) for m in inputs], model))
     is_given = before is not None and await _is_given(graph, config, before, new)
     if not (is_given or inputs):
         check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
@@ -221,17 +223,17 @@ async def _performed(
         async for part in parts:
             namespace, mode, payload = cast("Part", part)
             waits |= not namespace and mode == "updates" and INTERRUPT in payload
-            events = translator.hear(namespace, mode, payload)
+            events = translator.translate(namespace, mode, payload)
             # What was emitted and is not durable would be done again, and come out otherwise.
             if any(isinstance(one, _KEPT) for one in events):
                 await saver.flush()
-            await telling.tell(*events)
+            await emitter.publish(*events)
     if waits:
-        await telling.tell(*translator.end(waits=True))
-        asked = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
-        return RunOutcome("interrupted", asked.model_dump_json())
+        await emitter.publish(*translator.end(waits=True))
+        interrupted = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
+        return RunOutcome("interrupted", interrupted.model_dump_json())
     await saver.flush()
-    await telling.tell(*translator.end())
+    await emitter.publish(*translator.end())
     done = RunCompleted(text=translator.text, usage=translator.usage)
     return RunOutcome("completed", done.model_dump_json())
 

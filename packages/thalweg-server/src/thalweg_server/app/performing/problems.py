@@ -7,7 +7,7 @@ from thalweg_server.api.problems import Problem
 from thalweg_server.app.performing.malformed import unreadable_answer
 
 MOST_CHARS = 1_000
-_SAID_CHARS = 120
+_MESSAGE_CHARS = 120
 _SECRETS = re.compile(
     r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
     r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
@@ -28,22 +28,22 @@ def problem_of(error: BaseException, model: str = "") -> Problem:
     """
     if isinstance(error, ThalwegError):
         return _problem(error.code, str(error))
-    kind, said = type(error).__name__, _first(error)
+    kind, message = type(error).__name__, _first(error)
     if kind == "GraphRecursionError":
-        mend = "raise agent.recursion_limit, or request less at once"
-        return _problem("run.limit", f"the run exceeded its limit of steps: {mend}")
+        fix = "raise agent.recursion_limit, or request less at once"
+        return _problem("run.limit", f"the run exceeded its limit of steps: {fix}")
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and _is_of_provider(error):
-        return _of_provider(status, model, said)
+        return _of_provider(status, model, message)
     if not _UNREACHED.isdisjoint(each.__name__ for each in type(error).__mro__):
-        detail = f"the provider of model {model!r} cannot be reached{_address(error)} ({said})"
+        detail = f"the provider of model {model!r} cannot be reached{_address(error)} ({message})"
         return _problem("model.unavailable", f"{detail}: try again, or check base_url", status=502)
     if (host := unreadable_answer(error)) is not None:
         place = f"the server of model {model!r}{f' at {host}' if host else ''}"
-        detail = f"{place} sent no valid chat completion ({said[:_SAID_CHARS]})"
-        mend = "check base_url, and that no proxy or sign-in page answers in its place"
-        return _problem("model.malformed", f"{detail}: {mend}", status=502)
-    return _problem("run.failed", f"{kind}: {said}")
+        detail = f"{place} sent no valid chat completion ({message[:_MESSAGE_CHARS]})"
+        fix = "check base_url, and that no proxy or sign-in page answers in its place"
+        return _problem("model.malformed", f"{detail}: {fix}", status=502)
+    return _problem("run.failed", f"{kind}: {message}")
 
 
 def _address(error: BaseException) -> str:
@@ -60,21 +60,21 @@ def _is_of_provider(error: BaseException) -> bool:
     )
 
 
-def _of_provider(status: int, model: str, said: str) -> Problem:
+def _of_provider(status: int, model: str, message: str) -> Problem:
     if status in _REFUSED:
-        detail = f"the provider of model {model!r} refused the key ({said}): check its api_key"
+        detail = f"the provider of model {model!r} refused the key ({message}): check its api_key"
         return _problem("model.refused", detail, status=502)
     if status in _BUSY or status >= _SERVER:
-        detail = f"the provider of model {model!r} is unavailable ({said}): try again later"
+        detail = f"the provider of model {model!r} is unavailable ({message}): try again later"
         return _problem("model.unavailable", detail, status=503)
     if status in _BAD:
-        return _problem("model.refused", f"the provider of model {model!r} refused: {said}", 502)
-    return _problem("model.failed", f"the provider of model {model!r} failed: {said}", 502)
+        return _problem("model.refused", f"the provider of model {model!r} refused: {message}", 502)
+    return _problem("model.failed", f"the provider of model {model!r} failed: {message}", 502)
 
 
 def _problem(code: str, detail: str, status: int = 500) -> Problem:
-    told = without_secrets(detail)[:MOST_CHARS]
-    return Problem(title="the run failed", status=status, detail=told, code=code)
+    text = without_secrets(detail)[:MOST_CHARS]
+    return Problem(title="the run failed", status=status, detail=text, code=code)
 
 
 def _first(error: BaseException) -> str:

@@ -38,7 +38,7 @@ from thalweg_server.app.spending import added, spent_in
 from thalweg_server.runs.base import Event as Line
 
 MODES: list[StreamMode] = ["messages", "updates", "custom", "tasks"]
-"""What has to be streamed, subgraphs too."""
+"""Stream modes that the events need, subgraphs too."""
 SHOWN_CHARS = 4_000
 """Of a tool's answer that its event has; the whole is in the history."""
 CONTEXT = "thalweg.context"
@@ -73,8 +73,8 @@ class EmittedEvents:
     completed: dict[str, str] = field(default_factory=dict)
     """Messages that are whole, with their callers."""
     calls: dict[str, ToolCall] = field(default_factory=dict)
-    """What was asked of tools, by id."""
-    asked_in: dict[str, str] = field(default_factory=dict)
+    """Calls of tools, by id."""
+    call_messages: dict[str, str] = field(default_factory=dict)
     """The message that each was asked in."""
     started: dict[str, ToolStarted] = field(default_factory=dict)
     """Tools that were started and have not answered, by the call's id."""
@@ -87,10 +87,10 @@ class EmittedEvents:
     @classmethod
     def of(cls, lines: Iterable[Line], price: Price) -> "EmittedEvents":
         """Restore the state from a journal."""
-        told = cls()
+        emitted = cls()
         for line in lines:
-            told.take(EVENT.validate_json(line.data), price)
-        return told
+            emitted.take(EVENT.validate_json(line.data), price)
+        return emitted
 
     def take(self, event: Event, price: Price) -> None:
         """Take note of one event."""
@@ -116,7 +116,7 @@ class EmittedEvents:
         self.open.pop(event.message, None)
         self.completed[event.message] = event.caller
         self.calls |= {call.id: call for call in event.tool_calls}
-        self.asked_in |= {call.id: event.message for call in event.tool_calls}
+        self.call_messages |= {call.id: event.message for call in event.tool_calls}
         if event.usage is not None:
             self.usages.append(event.usage)
         if not event.caller:
@@ -133,12 +133,12 @@ class Translator:
 
     Args:
         price: Returns the cost of a call's usage.
-        told: Events already emitted, if another process began the run.
+        emitted: Events already emitted, if another process began the run.
     """
 
-    def __init__(self, price: Price, told: EmittedEvents | None = None) -> None:
+    def __init__(self, price: Price, emitted: EmittedEvents | None = None) -> None:
         self._price = price
-        self._told = told or EmittedEvents()
+        self._emitted = emitted or EmittedEvents()
         self._open: dict[Namespace, _Open] = {}
         self._doubted: set[str] = set()
         self._tasks: dict[str, str] = {}
@@ -147,26 +147,26 @@ class Translator:
     @property
     def text(self) -> str:
         """The newest answer of the agent itself."""
-        return self._told.text
+        return self._emitted.text
 
     @property
     def usage(self) -> Usage:
-        """What the run has spent so far."""
-        return added(self._told.usages)
+        """The usage of the run so far."""
+        return added(self._emitted.usages)
 
     # -- what a graph streams --------------------------------------------------------------
 
-    def hear(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
+    def translate(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
         """Return the events for a part of the stream."""
         if mode == "messages":
             return self._noted(self._piece(namespace, *payload))
-        read = {"updates": self._updated, "tasks": self._began, "custom": self._said}[mode]
+        read = {"updates": self._updated, "tasks": self._started, "custom": self._custom}[mode]
         return self._noted(read(namespace, payload))
 
     def _noted(self, events: Iterable[Event]) -> list[Event]:
         noted: list[Event] = []
         for event in events:  # each is noted before the next is made of what is known
-            self._told.take(event, self._price)
+            self._emitted.take(event, self._price)
             noted.append(event)
         return noted
 
@@ -189,7 +189,7 @@ class Translator:
             yield from self._withdraw(namespace)
             writing = None
         if writing is None:
-            if not (text or thinking) or id_ in self._told.completed:
+            if not (text or thinking) or id_ in self._emitted.completed:
                 return
             yield from self._withdraw_doubted(self._caller(namespace))
             writing = _Open(id_, {id_}, self._caller(namespace))
@@ -212,7 +212,7 @@ class Translator:
 
     def _completed(self, namespace: Namespace, message: AIMessage, model: str) -> Iterator[Event]:
         id_, text, caller = message.id or "", str(message.text), self._caller(namespace)
-        if id_ in self._told.completed:
+        if id_ in self._emitted.completed:
             self._doubted.discard(id_)
             return
         writing = self._open.get(namespace)
@@ -238,25 +238,25 @@ class Translator:
 
     def _answered(self, message: ToolMessage, caller: str) -> Iterator[Event]:
         call = message.tool_call_id
-        known = self._told.calls.get(call)
-        if call in self._told.answered or (known is None and call not in self._told.started):
+        known = self._emitted.calls.get(call)
+        if call in self._emitted.answered or (known is None and call not in self._emitted.started):
             return
         yield from self._closed(call)
         name = message.name or (known.name if known else "")
-        if call not in self._told.started:
+        if call not in self._emitted.started:
             arguments = known.arguments if known else ""
             yield ToolStarted(call=call, name=name, arguments=arguments, caller=caller)
         text = str(message.text)[:SHOWN_CHARS]
         is_error = message.status == "error"
         yield ToolCompleted(call=call, name=name, text=text, is_error=is_error, caller=caller)
 
-    def _began(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
+    def _started(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
         if payload.get("name") != _TOOLS or "input" not in payload:
             return
         for call in _calls_in(payload["input"]):
             id_ = str(call.get("id") or "")
             self._tasks[str(payload["id"])] = id_
-            if id_ not in self._told.started and id_ not in self._told.answered:
+            if id_ not in self._emitted.started and id_ not in self._emitted.answered:
                 yield ToolStarted(
                     call=id_,
                     name=str(call.get("name")),
@@ -264,41 +264,41 @@ class Translator:
                     caller=self._caller(namespace),
                 )
 
-    def _said(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
-        told = plain(payload) if isinstance(payload, Mapping) else {"value": plain(payload)}
-        kind = str(told.pop("type", "custom"))
+    def _custom(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
+        fields = plain(payload) if isinstance(payload, Mapping) else {"value": plain(payload)}
+        kind = str(fields.pop("type", "custom"))
         if kind == CONTEXT:
             caller = self._caller(namespace)
             yield ContextChanged(
-                turn=told["turn"],
-                tokens_before=told["tokens_before"],
-                tokens_after=told["tokens_after"],
-                limit=told["limit"],
-                reasons=tuple(told["trigger"]),
-                detail={**told, "caller": caller} if caller else told,
+                turn=fields["turn"],
+                tokens_before=fields["tokens_before"],
+                tokens_after=fields["tokens_after"],
+                limit=fields["limit"],
+                reasons=tuple(fields["trigger"]),
+                detail={**fields, "caller": caller} if caller else fields,
             )
-        elif kind.startswith("task_") and "task_id" in told:
-            task, subagent = str(told.pop("task_id")), str(told.pop("subagent", ""))
-            yield SubagentEvent(kind=kind, task=task, subagent=subagent, detail=told)
+        elif kind.startswith("task_") and "task_id" in fields:
+            task, subagent = str(fields.pop("task_id")), str(fields.pop("subagent", ""))
+            yield SubagentEvent(kind=kind, task=task, subagent=subagent, detail=fields)
         else:
-            yield Notice(kind=kind, detail=told)
+            yield Notice(kind=kind, detail=fields)
 
     # -- going on, and the end -------------------------------------------------------------
 
     def take_up(
-        self, messages: Sequence[BaseMessage], began_with: Iterable[str], model: str = ""
+        self, messages: Sequence[BaseMessage], input_ids: Iterable[str], model: str = ""
     ) -> list[Event]:
         """Resume after a crash: return the missing events, and withdrawals of lost messages.
 
         Args:
             messages: Those of the agent's state.
-            began_with: Ids of the messages of the run's input.
+            input_ids: Ids of the messages of the run's input.
             model: The model that was asked last.
         """
-        events = [MessageWithdrawn(message=id_) for id_ in list(self._told.open)]
+        events = [MessageWithdrawn(message=id_) for id_ in list(self._emitted.open)]
         noted = self._noted(events)
-        own = {*began_with, *self._told.completed}
-        calls = {*self._told.started, *self._told.answered}
+        own = {*input_ids, *self._emitted.completed}
+        calls = {*self._emitted.started, *self._emitted.answered}
         at = next((k for k, m in enumerate(messages) if _is_of(m, own, calls)), len(messages))
         for message in messages[at:]:
             if isinstance(message, ToolMessage):
@@ -306,12 +306,12 @@ class Translator:
             elif isinstance(message, AIMessage):
                 noted += self._noted(self._completed((), message, model))
         kept = {message.id for message in messages}
-        newest = [id_ for id_, caller in self._told.completed.items() if not caller][-1:]
+        newest = [id_ for id_, caller in self._emitted.completed.items() if not caller][-1:]
         self._doubted = {id_ for id_ in newest if id_ not in kept}
         return noted
 
     def end(self, *, waits: bool = False) -> list[Event]:
-        """Take back what is not finished.
+        """Withdraw unfinished messages and end unanswered tools.
 
         Args:
             waits: Whether the run waits for a person, and tools with it.
@@ -320,7 +320,7 @@ class Translator:
         for namespace in list(self._open):
             noted += self._noted(self._withdraw(namespace))
         noted += self._noted(self._withdraw_doubted(""))
-        started = list(self._told.started.values())
+        started = list(self._emitted.started.values())
         return noted + self._noted(_unanswered(tool, waits=waits) for tool in started)
 
     def _withdraw(self, namespace: Namespace) -> Iterator[Event]:
@@ -334,7 +334,7 @@ class Translator:
             return
         for id_ in list(self._doubted):
             self._doubted.discard(id_)
-            lost = [call for call, asked in self._told.asked_in.items() if asked == id_]
+            lost = [call for call, message in self._emitted.call_messages.items() if message == id_]
             for call in lost:
                 yield from self._cut_off(call)
             yield MessageWithdrawn(message=id_)
@@ -344,13 +344,13 @@ class Translator:
         for namespace, writing in list(self._open.items()):
             if writing.caller == call:
                 yield from self._withdraw(namespace)
-        for inner, tool in list(self._told.started.items()):
+        for inner, tool in list(self._emitted.started.items()):
             if tool.caller == call and inner != call:
                 yield from self._cut_off(inner)
 
     def _cut_off(self, call: str) -> Iterator[Event]:
         yield from self._closed(call)
-        tool = self._told.started.get(call)
+        tool = self._emitted.started.get(call)
         if tool is not None:
             yield _unanswered(tool)
 
@@ -379,7 +379,7 @@ def _is_of(message: BaseMessage, own: set[str], calls: set[str]) -> bool:
 
 
 def _model_in(update: Any) -> str:  # noqa: ANN401 (LangGraph's)
-    """Find the model that gave the answer which a node adds; empty if it is unknown."""
+    """Return the model of the answer that a node adds; empty if it is unknown."""
     every = update if isinstance(update, list) else [update]
     named = (one.get(MODEL_NAME) for one in every if isinstance(one, Mapping))
     return next((name for name in named if isinstance(name, str)), "")
@@ -421,8 +421,8 @@ def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
 
 def thinking_of(message: BaseMessage) -> str:
     """Return the reasoning of a model in any provider's format."""
-    said = message.additional_kwargs.get("reasoning_content")
-    texts = [said] if isinstance(said, str) else []
+    reasoning = message.additional_kwargs.get("reasoning_content")
+    texts = [reasoning] if isinstance(reasoning, str) else []
     for block in message.content if isinstance(message.content, list) else ():
         if isinstance(block, dict) and block.get("type") in {"thinking", "reasoning"}:
             texts += [str(block.get("thinking") or block.get("reasoning") or "")]

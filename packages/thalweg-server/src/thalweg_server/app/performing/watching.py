@@ -37,4 +37,4 @@ class JobEnded:
 
 
 Happened = RunEnded | ModelCalled | JobEnded
-Tell = Callable[[Happened], None]
+Publish = Callable[[Happened], None]

@@ -38,10 +38,11 @@ class EventReader:
             self._events.put(end)
 
     def waiting(self, patience_s: float) -> Iterator[Event | None]:
-        """Return the events that arrived; wait for the first. `None` is last where it ended.
+        """Yield the received events; wait for the first. `None` is last if the stream ended.
 
         Raises:
-            ThalwegError: What the stream ended with.
+            ThalwegError: The error that ended the stream.
+
         """
         try:
             one = self._events.get(timeout=patience_s)
@@ -57,21 +58,24 @@ class EventReader:
 
 
 def show_answer(
-    telling: EventRenderer, stream: Iterable[Numbered], screen: Screen, cancel: Callable[[], object]
+    renderer: EventRenderer,
+    stream: Iterable[Numbered],
+    screen: Screen,
+    cancel: Callable[[], object],
 ) -> None:
     """Show a run until it ends.
 
     Args:
-        telling: Converts its events, and keeps how the run ended.
+        renderer: Converts its events, and keeps how the run ended.
         stream: The run's events.
-        screen: Where it is drawn.
+        screen: The screen that shows it.
         cancel: Ends the run; called with the first Ctrl-C.
 
     Raises:
-        ThalwegError: What the stream ended with, or what cancelling did.
+        ThalwegError: The error that ended the stream, or that of cancelling.
         KeyboardInterrupt: A second Ctrl-C; the run continues.
     """
-    feed, began, asked = EventReader(stream), time.monotonic(), 0
+    feed, started_at, interrupt_count = EventReader(stream), time.monotonic(), 0
     with quiet_keys(), _interrupts() as interrupts:
         try:
             is_over = False
@@ -79,24 +83,28 @@ def show_answer(
                 lines = []
                 for event in feed.waiting(FRAME_S):
                     is_over = event is None
-                    lines += [] if event is None else telling.hear(event)
-                if len(interrupts) > asked:
-                    asked = len(interrupts)
-                    if asked > 1:
+                    lines += [] if event is None else renderer.handle(event)
+                if len(interrupts) > interrupt_count:
+                    interrupt_count = len(interrupts)
+                    if interrupt_count > 1:
                         raise KeyboardInterrupt
                     cancel()
-                screen.show(lines, telling.now(), _status(telling, began, screen.width, asked))
+                screen.show(
+                    lines,
+                    renderer.now(),
+                    _status(renderer, started_at, screen.width, interrupt_count),
+                )
                 time.sleep(FRAME_S / 2)
         finally:
             screen.show([])
 
 
-def _status(telling: EventRenderer, began: float, width: int, asked: int) -> str:
-    passed = time.monotonic() - began
+def _status(renderer: EventRenderer, started_at: float, width: int, interrupt_count: int) -> str:
+    passed = time.monotonic() - started_at
     turn = _SPINNER[int(passed / 0.1) % len(_SPINNER)]
-    doing = "stopping" if asked else "Ctrl-C stops"
+    doing = "stopping" if interrupt_count else "Ctrl-C stops"
     head = f"{turn} {passed:.0f} s · {doing} · "
-    return head + status_line(telling.status, width - len(head))
+    return head + status_line(renderer.status, width - len(head))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Questions of an agent to a person: what it asks, and the answer as the agent takes it."""
+"""Questions of an agent to a person, and the answers in the agent's format."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ Ask = Callable[[str], str]
 
 
 def actions_of(question: Question) -> tuple[Action, ...]:
-    """Read what an agent wants to do; nothing where it asks something else.
+    """Return the actions that a question asks to approve; empty if it asks anything else.
 
     Example:
         >>> question = Question(
@@ -74,20 +74,20 @@ def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonVa
     """Ask every question; return the value that the next run resumes with.
 
     Args:
-        questions: What the run was interrupted for.
+        questions: Those for which the run was interrupted.
         decide: Decides on one action.
         ask: Answers a question that is about no action.
     """
     answers: dict[str, JsonValue] = {}
     for question in questions:
-        said = question.value
+        value = question.value
         decisions: list[JsonValue] = [decide(action) for action in actions_of(question)]
-        if isinstance(said, dict) and said.get("type") == _ONE:
+        if isinstance(value, dict) and value.get("type") == _ONE:
             answers[question.id] = decisions[0]
         elif decisions:
             answers[question.id] = {"decisions": decisions}
         else:
-            answers[question.id] = ask(said if isinstance(said, str) else json.dumps(said))
+            answers[question.id] = ask(value if isinstance(value, str) else json.dumps(value))
     return next(iter(answers.values())) if len(answers) == 1 else answers
 
 
@@ -98,8 +98,8 @@ def decision(kind: str, message: str = "") -> dict[str, JsonValue]:
         kind: `approve`, `reject` or `respond` (answer in place of the tool).
         message: The reason, which may be empty, or the answer.
     """
-    said: dict[str, JsonValue] = {"message": message} if message or kind == "respond" else {}
-    return {"type": kind, **said}
+    extra: dict[str, JsonValue] = {"message": message} if message or kind == "respond" else {}
+    return {"type": kind, **extra}
 
 
 def edit(action: Action, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

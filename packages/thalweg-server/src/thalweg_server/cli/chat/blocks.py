@@ -11,8 +11,8 @@ _INDENTED = re.compile(r"(\t| {2,})")
 class BlockSplitter:
     r"""Splits a text that arrives in pieces into blocks; returns each when it is complete.
 
-    A paragraph, a list, a table or a code block is one block. What is finished does not depend
-    on how the text was cut into pieces: it is looked at line by line.
+    A paragraph, a list, a table or a code block is one block. The blocks do not depend
+    on how the text was cut into pieces: it is parsed line by line.
 
     Example:
         >>> blocks = BlockSplitter()
@@ -29,7 +29,7 @@ class BlockSplitter:
 
     @property
     def rest(self) -> str:
-        """What is not finished."""
+        """The unfinished text."""
         return "\n".join([*self._lines, self._begun])
 
     def feed(self, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`thalweg chat`: its options, and what it needs to begin."""
+"""`thalweg chat`: its options and its start."""
 
 import logging
 import os
@@ -67,7 +67,7 @@ def chat(
         ),
     ] = True,
 ) -> None:
-    """Chat with an agent that remembers, forgets nothing, and shows what it does.
+    """Chat with an agent that remembers, forgets nothing, and shows its work.
 
     `echo "Which rivers meet here?" | thalweg chat` prints the answer and nothing else.
     """
@@ -76,30 +76,30 @@ def chat(
     from thalweg_server.cli.chat.threads import new_thread, newest_thread  # noqa: PLC0415
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    asked = message if sys.stdin.isatty() else _piped(message)
+    text = message if sys.stdin.isatty() else _piped(message)
     here = place(Path.cwd()) if has_place else ""
-    wanted = _Wanted(model, thread, latest, url, key, config, here)
+    options = _ChatOptions(model, thread, latest, url, key, config, here)
     if is_terminal:
-        _on_a_terminal(wanted, asked)
+        _on_a_terminal(options, text)
         return
     from thalweg_server.cli.chat.plain import final_answer  # noqa: PLC0415 (see above)
 
     _log_into(_folder() / "chat.log")
-    if not asked.strip():
+    if not text.strip():
         raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
-    with _client(wanted) as client:
+    with _client(options) as client:
         if not (model or _default(client)):
             raise ConfigError(
                 "--model", "no model is configured", "run `thalweg chat` for instructions"
             )
-        _look_up(client, model)
+        _check_model(client, model)
         where = thread or (newest_thread(client) if latest else new_thread())
-        stream = client.stream(asked, where, model=model or None, place=here or None)
+        stream = client.stream(text, where, model=model or None, place=here or None)
         sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ChatOptions:
     """Options of `thalweg chat`."""
 
     model: str
@@ -116,7 +116,7 @@ def _default(client: "ThalwegClient") -> str:
 
 
 def _chosen() -> str:
-    """Let a person choose a model where none is configured; empty where there is none."""
+    """Ask a person for a model if none is configured; return an empty text if there is none."""
     from thalweg_server.cli.chat.setup import choose  # noqa: PLC0415 (see above)
     from thalweg_server.models import find_models  # noqa: PLC0415
 
@@ -127,12 +127,12 @@ def _chosen() -> str:
 
 
 def _piped(message: str) -> str:
-    """Join what was typed and what was piped in."""
+    """Join the typed text and the piped text."""
     piped = sys.stdin.read()
     return f"{message}\n\n{piped}" if message and piped.strip() else message or piped
 
 
-def _look_up(client: "ThalwegClient", model: str) -> None:
+def _check_model(client: "ThalwegClient", model: str) -> None:
     """Look for a model before anything is typed; `provider:model` shows when it is made.
 
     Raises:
@@ -142,45 +142,45 @@ def _look_up(client: "ThalwegClient", model: str) -> None:
         return
     names = [one.name for one in client.list_models().items]
     if model not in names:
-        mend = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
+        fix = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
         problem = f"no model is called {model!r}"
-        raise ConfigError("--model", problem, f"{mend} provider:model, ollama:NAME")
+        raise ConfigError("--model", problem, f"{fix} provider:model, ollama:NAME")
 
 
-def _client(wanted: _Wanted) -> "ThalwegClient":
+def _client(options: _ChatOptions) -> "ThalwegClient":
     from thalweg_server.client import ThalwegClient  # noqa: PLC0415 (see above)
 
-    url, key = wanted.url, wanted.key or None
-    if url and wanted.config is not None:
+    url, key = options.url, options.key or None
+    if url and options.config is not None:
         raise ConfigError("--config", f"the settings are those of {url}", "remove one of them")
     if url and not url.startswith(("http://", "https://")):
         raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
-    if wanted.thread and not re.fullmatch(_IDENTIFIER, wanted.thread):
-        problem = f"{wanted.thread!r} is no id of a thread"
+    if options.thread and not re.fullmatch(_IDENTIFIER, options.thread):
+        problem = f"{options.thread!r} is no id of a thread"
         raise ConfigError("--thread", problem, "use letters, digits, '.', '_' and '-'")
     if key and not url:
         raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
     if url:
         return ThalwegClient(url, key=key)
-    return ThalwegClient(_in_process(wanted))
+    return ThalwegClient(_in_process(options))
 
 
-def _in_process(wanted: _Wanted) -> "Application":
+def _in_process(options: _ChatOptions) -> "Application":
     """Make the gateway of this process; who sits here may have any model answer."""
     from thalweg_server.app import open_app  # noqa: PLC0415 (see above)
     from thalweg_server.gateway.create import create_app  # noqa: PLC0415
     from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
 
-    source: Settings | Path | None = wanted.config
-    settings = load_settings(wanted.config)
-    if ":" in wanted.model and settings.model_named(wanted.model) is None:
+    source: Settings | Path | None = options.config
+    settings = load_settings(options.config)
+    if ":" in options.model and settings.model_named(options.model) is None:
         # What learns, titles and compacts is then the model that was asked for, too.
-        agent = settings.agent.model_copy(update={"model": wanted.model})
+        agent = settings.agent.model_copy(update={"model": options.model})
         source = settings.model_copy(update={"agent": agent})
     return create_app(open_app(source, any_model=True, is_eager=True), owner=_OWNER)
 
 
-def _on_a_terminal(wanted: _Wanted, first: str) -> None:
+def _on_a_terminal(options: _ChatOptions, first: str) -> None:
     with needs_extra("thalweg chat"):
         from thalweg_server.cli.chat.prompt import MessagePrompt  # noqa: PLC0415 (an extra)
     from thalweg_server.cli.chat.lines import PrintedLine  # noqa: PLC0415 (see above)
@@ -193,22 +193,24 @@ def _on_a_terminal(wanted: _Wanted, first: str) -> None:
     folder = _folder()
     _log_into(folder / "chat.log")
     screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
-    if not (wanted.url or wanted.key or wanted.model or _configured(wanted.config)):
-        wanted = replace(wanted, model=_chosen())
-        if not wanted.model:
+    if not (options.url or options.key or options.model or _configured(options.config)):
+        options = replace(options, model=_chosen())
+        if not options.model:
             return
     screen.show([], [PrintedLine("note", "starting…")])
     try:
-        with _client(wanted) as client:
+        with _client(options) as client:
             default = _default(client)
-            if not (wanted.model or default):
-                problem = f"{wanted.url} has no model of its own"
+            if not (options.model or default):
+                problem = f"{options.url} has no model of its own"
                 raise ConfigError("--model", problem, "name one it can reach")
-            _look_up(client, wanted.model)
-            thread = wanted.thread or (newest_thread(client) if wanted.latest else "")
+            _check_model(client, options.model)
+            thread = options.thread or (newest_thread(client) if options.latest else "")
             screen.show([])
-            status = Status(model=wanted.model or default, wanted=wanted.model, thread=thread)
-            session = ChatSession(client, screen, status, wanted.place)
+            status = Status(
+                model=options.model or default, chosen_model=options.model, thread=thread
+            )
+            session = ChatSession(client, screen, status, options.place)
             session.run(
                 MessagePrompt(folder / "chat_history", session.status_line, session.names), first
             )

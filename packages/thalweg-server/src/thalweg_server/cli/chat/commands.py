@@ -1,4 +1,4 @@
-"""Commands of a chat: what each is called, what it takes, what it does by the client."""
+"""Commands of a chat: their names, their arguments and their calls of the client."""
 
 import difflib
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _PAGE = 20
 
 
 class CommandContext(Protocol):
-    """What a command works on: the client and the state of the chat."""
+    """Context of a command: the client and the state of the chat."""
 
     client: ThalwegClient
     status: Status
@@ -41,11 +41,11 @@ Work = Callable[[CommandContext, str], list[PrintedLine]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that can be typed.
+    """A command that a person can type.
 
     Attributes:
         takes: Its arguments, as `/help` shows them.
-        about: What it does, in one sentence.
+        about: Its effect, in one sentence.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Command:
     work: Work
 
 
-def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
+def perform(line: str, context: CommandContext) -> list[PrintedLine]:
     """Perform a command.
 
     Raises:
@@ -64,142 +64,146 @@ def perform(line: str, desk: CommandContext) -> list[PrintedLine]:
     if (command := COMMANDS.get(name.lower())) is None:
         near = difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
         meant = f"did you mean /{near[0]}?" if near else "/help lists the commands"
-        return text.told(f"there is no /{name}; {meant}", kind="failure")
-    return command.work(desk, rest.strip())
+        return text.printed(f"there is no /{name}; {meant}", kind="failure")
+    return command.work(context, rest.strip())
 
 
-def _help(desk: CommandContext, rest: str) -> list[PrintedLine]:
-    del desk, rest
+def _help(context: CommandContext, rest: str) -> list[PrintedLine]:
+    del context, rest
     rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
     keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D quits."
-    return text.told(*columns(rows), keys)
+    return text.printed(*columns(rows), keys)
 
 
-def _compact(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _compact(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    done = desk.client.compact_thread(desk.status.thread)
-    lines = _changed(desk, "compacted", done)
+    done = context.client.compact_thread(context.status.thread)
+    lines = _changed(context, "compacted", done)
     used = f"{done.tokens:,} of {done.limit:,} tokens are used"
-    return lines if done.changed else text.told(f"nothing to compact: {used}")
+    return lines if done.changed else text.printed(f"nothing to compact: {used}")
 
 
-def _changed(desk: CommandContext, what: str, done: Done) -> list[PrintedLine]:
-    desk.status = replace(desk.status, tokens=done.tokens, limit=done.limit)
+def _changed(context: CommandContext, what: str, done: Done) -> list[PrintedLine]:
+    context.status = replace(context.status, tokens=done.tokens, limit=done.limit)
     return text.done(what, done)
 
 
-def _context(desk: CommandContext, rest: str) -> list[PrintedLine]:
-    thread = desk.status.thread
+def _context(context: CommandContext, rest: str) -> list[PrintedLine]:
+    thread = context.status.thread
     if rest == "edits":
-        return text.decisions(desk.client.list_turns(thread, edits_only=True)) or text.told(
+        return text.decisions(context.client.list_turns(thread, edits_only=True)) or text.printed(
             "there was no compaction yet"
         )
     turn = int(rest) if rest.isdecimal() else None
-    request = desk.client.get_context(thread, turn=turn)
+    request = context.client.get_context(thread, turn=turn)
     if turn is not None or not rest:
         return text.context(request)
     known = ("system", "tools", "messages", *request.sections)
     if rest not in known:
         near = difflib.get_close_matches(rest, known, n=1, cutoff=0.4)
         meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-        return text.told(f"the context has no section {rest!r}; {meant}", kind="failure")
+        return text.printed(f"the context has no section {rest!r}; {meant}", kind="failure")
     return text.section(request, rest)
 
 
-def _memory(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _memory(context: CommandContext, rest: str) -> list[PrintedLine]:
     first, _, words = rest.partition(" ")
     if first == "forget" and words.strip():
-        return _forget(desk, words.strip())
+        return _forget(context, words.strip())
     for mode in MODES:
         if rest == mode:
-            desk.status = replace(desk.status, memory=mode)
-            return text.told(f"memory is {mode} for what you ask from now on", kind="memory")
+            context.status = replace(context.status, memory=mode)
+            return text.printed(f"memory is {mode} for what you ask from now on", kind="memory")
     if rest:
-        return text.recall(desk.client.search_memory(words.strip() if first == "search" else rest))
-    return text.memory(desk.client.get_memory())
+        return text.recall(
+            context.client.search_memory(words.strip() if first == "search" else rest)
+        )
+    return text.memory(context.client.get_memory())
 
 
-def _forget(desk: CommandContext, words: str) -> list[PrintedLine]:
-    if not desk.confirm(f"Permanently delete everything in memory that contains {words!r}?"):
-        return text.told("nothing was deleted")
-    return text.forgotten(desk.client.forget_memory(words=words))
+def _forget(context: CommandContext, words: str) -> list[PrintedLine]:
+    if not context.confirm(f"Permanently delete everything in memory that contains {words!r}?"):
+        return text.printed("nothing was deleted")
+    return text.forgotten(context.client.forget_memory(words=words))
 
 
-def _undo(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _undo(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    done = desk.client.undo_compaction(desk.status.thread)
-    return _changed(desk, f"the compaction of record {done.about} is undone", done)
+    done = context.client.undo_compaction(context.status.thread)
+    return _changed(context, f"the compaction of record {done.about} is undone", done)
 
 
-def _rewind(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _rewind(context: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest.isdecimal():
         raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the record")
-    done = desk.client.rewind_thread(desk.status.thread, int(rest))
-    return _changed(desk, f"back at record {done.about}", done)
+    done = context.client.rewind_thread(context.status.thread, int(rest))
+    return _changed(context, f"back at record {done.about}", done)
 
 
-def _model(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _model(context: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest:
-        return text.models(desk.client.list_models(), desk.status.model)
+        return text.models(context.client.list_models(), context.status.model)
     if ":" not in rest:  # else it may be one that no settings name
-        desk.client.get_model(rest)
-    desk.status = replace(desk.status, model=rest, wanted=rest)
-    return text.told(f"{rest} answers from now on")
+        context.client.get_model(rest)
+    context.status = replace(context.status, model=rest, chosen_model=rest)
+    return text.printed(f"{rest} answers from now on")
 
 
-def _threads(desk: CommandContext, rest: str) -> list[PrintedLine]:
-    listed = desk.client.list_threads(limit=_PAGE, words=rest or None)
-    return text.threads(listed, desk.status.thread)
+def _threads(context: CommandContext, rest: str) -> list[PrintedLine]:
+    listed = context.client.list_threads(limit=_PAGE, words=rest or None)
+    return text.threads(listed, context.status.thread)
 
 
-def _thread(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _thread(context: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest:
-        return text.told(f"this is thread {desk.status.thread}; /thread ID switches to another")
-    desk.client.get_thread(rest)
-    return desk.turn_to(rest)
+        return text.printed(
+            f"this is thread {context.status.thread}; /thread ID switches to another"
+        )
+    context.client.get_thread(rest)
+    return context.turn_to(rest)
 
 
-def _new(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _new(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    return desk.turn_to("")
+    return context.turn_to("")
 
 
-def _history(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _history(context: CommandContext, rest: str) -> list[PrintedLine]:
     most = int(rest) if rest.isdecimal() else _PAGE
-    return text.history(desk.client.get_history(desk.status.thread, limit=most))
+    return text.history(context.client.get_history(context.status.thread, limit=most))
 
 
-def _usage(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _usage(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    return text.usage(desk.client.get_thread_usage(desk.status.thread))
+    return text.usage(context.client.get_thread_usage(context.status.thread))
 
 
-def _upload(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _upload(context: CommandContext, rest: str) -> list[PrintedLine]:
     path = Path(rest.strip("'\"")).expanduser()
     if not rest or not path.is_file():
         raise ConfigError("/upload", f"there is no file {rest!r}", "name one: /upload report.pdf")
-    return text.uploads(desk.client.upload_file(desk.status.thread, path))
+    return text.uploads(context.client.upload_file(context.status.thread, path))
 
 
-def _files(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _files(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    thread = desk.status.thread
-    sent = text.uploads(desk.client.list_uploads(thread))
-    return [*sent, *text.artifacts(desk.client.list_artifacts(thread))]
+    thread = context.status.thread
+    sent = text.uploads(context.client.list_uploads(thread))
+    return [*sent, *text.artifacts(context.client.list_artifacts(thread))]
 
 
-def _export(desk: CommandContext, rest: str) -> list[PrintedLine]:
-    path = Path(rest.strip("'\"") or f"{desk.status.thread}.jsonl").expanduser()
-    if path.exists() and not desk.confirm(f"{path} exists. Overwrite it?"):
-        return text.told("nothing was written")
+def _export(context: CommandContext, rest: str) -> list[PrintedLine]:
+    path = Path(rest.strip("'\"") or f"{context.status.thread}.jsonl").expanduser()
+    if path.exists() and not context.confirm(f"{path} exists. Overwrite it?"):
+        return text.printed("nothing was written")
     with open(path, "w", encoding="utf-8", opener=open_private) as file:
-        file.write(desk.client.export_thread(desk.status.thread))
-    return text.told(f"written to {path}")
+        file.write(context.client.export_thread(context.status.thread))
+    return text.printed(f"written to {path}")
 
 
-def _quit(desk: CommandContext, rest: str) -> list[PrintedLine]:
+def _quit(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
-    desk.is_over = True
+    context.is_over = True
     return []
 
 

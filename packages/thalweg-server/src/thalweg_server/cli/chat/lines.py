@@ -1,4 +1,4 @@
-"""What a chat prints: lines with a meaning; how they look is decided where they are drawn."""
+"""Output of a chat: lines with a meaning; the screen decides how they look."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,12 +10,12 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PrintedLine:
-    """Something to print.
+    """A line to print.
 
     Attributes:
-        kind: What it is.
+        kind: Its meaning.
         text: Of an answer a block of Markdown, of any other one sentence or a small table.
-        depth: Level of indentation: what a subagent does is below it.
+        depth: Level of indentation: lines about a subagent are indented.
     """
 
     kind: Kind

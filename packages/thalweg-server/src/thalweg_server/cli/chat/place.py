@@ -1,4 +1,4 @@
-"""Where a chat is held: the folder, the project in it, the branch of git."""
+"""The location of a chat: the folder, the project in it, the branch of git."""
 
 import json
 import tomllib

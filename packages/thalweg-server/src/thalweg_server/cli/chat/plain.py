@@ -20,9 +20,9 @@ def final_answer(stream: BlockingStream) -> str:
             case RunFailed(problem=problem):
                 raise error_of(problem)
             case RunInterrupted():
-                mend = f"answer with `thalweg chat --thread {stream.thread}`"
-                said = f"the agent asks for a person's decision; {mend}"
-                raise ClientError(0, "run.interrupted", said)
+                fix = f"answer with `thalweg chat --thread {stream.thread}`"
+                detail = f"the agent asks for a person's decision; {fix}"
+                raise ClientError(0, "run.interrupted", detail)
             case RunCancelled():
                 raise ClientError(0, "run.cancelled", "the run was cancelled")
     raise ClientError(0, "run.cancelled", "the stream ended before the run did")

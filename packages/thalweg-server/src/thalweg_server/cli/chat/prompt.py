@@ -1,4 +1,4 @@
-"""The line where a person types: several lines, a history, completion, a status below."""
+"""The input line of a person: several lines, a history, completion, a status below."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -61,7 +61,7 @@ class MessagePrompt:
         return self._session.prompt([("class:prompt", "> ")])
 
     def ask_line(self, question: str, default: str = "") -> str:
-        """Ask for one line, or for several where there is something to edit.
+        """Ask for one line, or for several if there is a text to edit.
 
         Raises:
             EOFError: The user refused to answer; `KeyboardInterrupt` likewise.

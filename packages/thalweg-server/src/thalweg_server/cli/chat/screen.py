@@ -63,8 +63,8 @@ class Screen:
 
         Args:
             lines: The permanent lines.
-            now: What is shown until the next time.
-            status: The last row of it.
+            now: The rows shown until the next call.
+            status: The last one of these rows.
         """
         width = self.width
         kept = self._kept_rows(lines, width)
@@ -85,7 +85,7 @@ class Screen:
         return rows
 
     def begin(self) -> None:
-        """Note that something else was written since: what a person typed."""
+        """Note that other output was written since, such as a person's input."""
         self._is_apart = False
 
     def _rows_of(self, now: Sequence[PrintedLine], status: str, width: int) -> list[str]:
@@ -138,7 +138,7 @@ def has_colours() -> bool:
 
 @contextmanager
 def quiet_keys() -> Iterator[None]:
-    """Let what is typed meanwhile not show up; it is there for the next prompt."""
+    """Suppress the echo of typed text; it is kept for the next prompt."""
     try:
         import termios  # noqa: PLC0415 (of POSIX alone)
     except ImportError:

@@ -1,4 +1,4 @@
-"""A chat from its first line to its last: to the client what was typed, to the screen answers."""
+"""A chat from start to end: typed lines are sent to the client, answers to the screen."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -70,11 +70,11 @@ class ChatSession:
             self._take(first.strip())
         while not self.is_over:
             try:
-                said = prompt.ask().strip()
+                line = prompt.ask().strip()
             except EOFError:
                 return
-            if said:
-                self._take(said)
+            if line:
+                self._take(line)
 
     def status_line(self) -> str:
         """Return the line below the prompt."""
@@ -111,72 +111,77 @@ class ChatSession:
         is_new = not thread
         now = self.status
         self.status = Status(
-            model=now.model, wanted=now.wanted, memory=now.memory, thread=thread or new_thread()
+            model=now.model,
+            chosen_model=now.chosen_model,
+            memory=now.memory,
+            thread=thread or new_thread(),
         )
         self._open = ()
         if is_new:
-            return text.told(f"thread {self.status.thread}; /help shows what can be typed")
+            return text.printed(f"thread {self.status.thread}; /help shows what can be typed")
         try:
             state = self.client.get_state(thread)
         except NoSuchThreadError:
-            return text.told(f"thread {thread} begins")
+            return text.printed(f"thread {thread} begins")
         self._open = state.questions
         self._count()
         lines = text.last_exchange(self.client.get_history(thread, limit=_LAST))
         self._screen.show(lines)
         if state.thread.run:
-            self._screen.show(text.told("an answer is under way"))
+            self._screen.show(text.printed("an answer is under way"))
             self._follow(self.client.join_stream(thread, state.thread.run))
         return []
 
     # -- asking ----------------------------------------------------------------------------
 
-    def _take(self, said: str) -> None:
-        """Do what was typed."""
+    def _take(self, line: str) -> None:
+        """Process a typed line."""
         self._screen.begin()
-        if said.startswith("/") and not said.startswith("//"):
-            self._guarded(lambda: self._screen.show(perform(said, self)))
+        if line.startswith("/") and not line.startswith("//"):
+            self._guarded(lambda: self._screen.show(perform(line, self)))
         else:
-            self._guarded(lambda: self._ask(said.removeprefix("/") if said[:1] == "/" else said))
+            self._guarded(lambda: self._ask(line.removeprefix("/") if line[:1] == "/" else line))
         self._answer_open()
 
-    def _ask(self, said: str) -> None:
+    def _ask(self, message: str) -> None:
         try:
-            self._follow(self._stream(said, None))
+            self._follow(self._stream(message, None))
         except BusyError as error:
             busy = "an answer is in progress, and is shown; send your message again after it"
-            self._screen.show(text.told(busy))
+            self._screen.show(text.printed(busy))
             self._follow(self.client.join_stream(self.status.thread, error.run))
 
     def _resume(self, word: JsonValue) -> None:
         self._follow(self._stream(None, word))
 
-    def _stream(self, said: str | None, resume: JsonValue) -> BlockingStream:
+    def _stream(self, message: str | None, resume: JsonValue) -> BlockingStream:
         status = self.status
         return self.client.stream(
-            said,
+            message,
             status.thread,
             resume=resume,
-            model=status.wanted or None,
+            model=status.chosen_model or None,
             memory=status.memory,
             place=self._place or None,
         )
 
     def _follow(self, stream: BlockingStream) -> None:
         self._open = ()
-        telling = EventRenderer(replace(self.status, now=Usage()))
+        renderer = EventRenderer(replace(self.status, now=Usage()))
         try:
             show_answer(
-                telling,
+                renderer,
                 stream,
                 self._screen,
                 lambda: self.client.cancel_run(stream.thread, stream.run),
             )
         except KeyboardInterrupt:
             stream.close()
-            self._screen.show(text.told("it continues in the background; --continue returns to it"))
-        self.status = telling.status
-        self._open = telling.questions
+            self._screen.show(
+                text.printed("it continues in the background; --continue returns to it")
+            )
+        self.status = renderer.status
+        self._open = renderer.questions
         self._count()
 
     def _count(self) -> None:
@@ -200,18 +205,18 @@ class ChatSession:
         except (ThalwegError, OSError) as error:
             self._screen.show([PrintedLine("error", str(error))])
         except KeyboardInterrupt:
-            self._screen.show(text.told("left off"))
+            self._screen.show(text.printed("left off"))
 
     # -- questions of the agent ------------------------------------------------------------
 
     def _answer_open(self) -> None:
-        """Ask what the agent waits for, until it waits for nothing."""
+        """Ask the open questions of the agent until there are none."""
         while self._open and not self.is_over:
             questions = self._open
             try:
                 word = answer_to(questions, self._decide, self._ask_line)
             except (EOFError, KeyboardInterrupt):
-                self._screen.show(text.told("the question is still open; --continue repeats it"))
+                self._screen.show(text.printed("the question is still open; --continue repeats it"))
                 self._open = ()
                 return
             self._guarded(partial(self._resume, word))
@@ -220,8 +225,8 @@ class ChatSession:
         self._screen.show(text.question(action))
         offer = ", ".join(_OFFERS[each] for each in action.allowed)
         while True:
-            said = self._ask_line(f"{offer}? ").strip().lower()
-            chosen = [each for each in action.allowed if said and _WORDS[each].startswith(said)]
+            reply = self._ask_line(f"{offer}? ").strip().lower()
+            chosen = [each for each in action.allowed if reply and _WORDS[each].startswith(reply)]
             if not chosen:
                 continue
             match chosen[0]:
@@ -239,9 +244,9 @@ class ChatSession:
         before = json.dumps(dict(action.arguments), indent=2, ensure_ascii=False)
         if "\n" not in before:
             before += "\n"
-        said = self._ask_line("", before)
+        reply = self._ask_line("", before)
         try:
-            given = json.loads(said)
+            given = json.loads(reply)
         except ValueError as error:
             self._screen.show([PrintedLine("error", f"that is no JSON: {error}")])
             return None

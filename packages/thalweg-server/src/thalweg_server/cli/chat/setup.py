@@ -8,15 +8,15 @@ from thalweg_server.models import AvailableModel, how_to_answer
 def choose(
     offers: Sequence[AvailableModel], show: Callable[[str], object], ask: Callable[[str], str]
 ) -> str:
-    """Show how to get to an answer, and let a person take what is there.
+    """Show how to set up a model, and let a person choose one of those that are ready.
 
     Args:
-        offers: What `find_models` found.
-        show: Prints.
+        offers: The result of `find_models`.
+        show: Prints a text.
         ask: Asks for a line.
 
     Returns:
-        The name of the model to use; empty where there is none, or none is wanted.
+        The name of the model to use; empty if there is none, or none is chosen.
     """
     show(how_to_answer(offers))
     ready = [offer for offer in offers if offer.is_ready]
@@ -25,6 +25,6 @@ def choose(
     show("")
     for number, offer in enumerate(ready, 1):
         show(f"  {number}  {offer.name}  ({offer.what})")
-    said = ask("Which model should answer? (a number; Enter quits) ").strip()
-    is_one = said.isdecimal() and 1 <= int(said) <= len(ready)
-    return ready[int(said) - 1].name if is_one else ""
+    reply = ask("Which model should answer? (a number; Enter quits) ").strip()
+    is_one = reply.isdecimal() and 1 <= int(reply) <= len(ready)
+    return ready[int(reply) - 1].name if is_one else ""

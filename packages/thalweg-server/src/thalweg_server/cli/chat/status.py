@@ -1,4 +1,4 @@
-"""The line at the bottom of a chat: who answers where, how full the window is, what it cost."""
+"""The line at the bottom of a chat: model, thread, tokens of the window, cost."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,12 @@ class Status:
     """The values of the status line.
 
     Attributes:
-        model: Who answered last, or is to answer.
-        wanted: The model that the user chose, if any.
+        model: The model that answered last, or is to answer.
+        chosen_model: The model that the user chose, if any.
         tokens: Of the newest request.
         limit: Tokens that a request may have.
-        before: What the thread had spent before this run.
-        now: What this run has spent so far.
+        before: Usage of the thread before this run.
+        now: Usage of this run so far.
     """
 
     model: str = ""
@@ -32,11 +32,11 @@ class Status:
     before: Usage = NOTHING
     now: Usage = NOTHING
     memory: MemoryMode = "on"
-    wanted: str = ""
+    chosen_model: str = ""
 
     @property
     def spent(self) -> Usage:
-        """What the thread has spent."""
+        """The usage of the thread."""
         return both(self.before, self.now)
 
 
@@ -63,7 +63,7 @@ def both(one: Usage, other: Usage) -> Usage:
 
 
 def status_line(status: Status, width: int) -> str:
-    """Format it on one line; the least important parts are omitted where the line is too short.
+    """Format it on one line; the least important parts are omitted if the line is too short.
 
     Example:
         >>> status_line(Status("small", "t1", 1_234, 8_000, memory="off"), 80)
@@ -86,7 +86,7 @@ def status_line(status: Status, width: int) -> str:
 
 
 def short_name(model: str) -> str:
-    """Return a model's name without what the address of its server adds to it.
+    """Return a model's name without the scheme, path and credentials of its server's address.
 
     Example:
         >>> short_name("openai:m@http://127.0.0.1:8080/v1"), short_name("ollama:qwen3:4b")

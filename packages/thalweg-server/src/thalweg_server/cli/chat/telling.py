@@ -54,28 +54,28 @@ class EventRenderer:
 
     Attributes:
         status: The current values of the status line.
-        questions: What the agent waits for, once the run is interrupted.
+        questions: Questions of the agent, once the run is interrupted.
     """
 
     def __init__(self, status: Status) -> None:
         self.status = status
         self.questions: tuple[Question, ...] = ()
         self._message = ""
-        self._said = ""
+        self._text = ""
         self._is_broken_off = False
         self._thinking = ""
         self._blocks = BlockSplitter()
         self._tools: dict[str, _RunningTool] = {}
 
-    def hear(self, event: Event) -> list[PrintedLine]:
+    def handle(self, event: Event) -> list[PrintedLine]:
         """Apply an event; return the permanent lines that it adds."""
         match event:
             case MessageStarted() | MessageDelta() | MessageCompleted() | MessageWithdrawn():
-                return self._hear_message(event)
+                return self._handle_message(event)
             case ThinkingDelta():
                 self._thinking += event.text
             case ToolStarted() | ToolCompleted() | SubagentEvent():
-                return self._hear_tool(event)
+                return self._handle_tool(event)
             case UsageReported():
                 self.status = replace(
                     self.status, now=event.total, tokens=event.tokens, limit=event.limit
@@ -85,7 +85,7 @@ class EventRenderer:
             case Notice():
                 return self._flushed(notice(event))
             case _:
-                return self._hear_run(event)
+                return self._handle_run(event)
         return []
 
     def now(self) -> list[PrintedLine]:
@@ -100,7 +100,7 @@ class EventRenderer:
 
     # -- messages --------------------------------------------------------------------------
 
-    def _hear_message(
+    def _handle_message(
         self, event: MessageStarted | MessageDelta | MessageCompleted | MessageWithdrawn
     ) -> list[PrintedLine]:
         match event:
@@ -109,22 +109,22 @@ class EventRenderer:
                     return []
                 again = [PrintedLine("note", "that answer was interrupted; it starts again")]
                 lines = self._flushed(again if self._is_broken_off else [])
-                self._message, self._said, self._is_broken_off = event.message, "", False
+                self._message, self._text, self._is_broken_off = event.message, "", False
                 return lines
             case _ if event.message != self._message:
                 return []
             case MessageDelta():
                 self._thinking = ""
-                self._said += event.text
+                self._text += event.text
                 return _answers(self._blocks.feed(event.text))
             case MessageCompleted():
-                missing = event.text[len(self._said) :] if not self._said else ""
+                missing = event.text[len(self._text) :] if not self._text else ""
                 lines = _answers(self._blocks.feed(missing))
                 self._message, self._thinking = "", ""
                 return [*lines, *self._flushed([])]
             case MessageWithdrawn():
                 # Said when another begins: none does where the run ends here.
-                self._is_broken_off = bool(self._said.strip())
+                self._is_broken_off = bool(self._text.strip())
                 self._message, self._thinking = "", ""
                 return self._flushed([])
 
@@ -134,14 +134,14 @@ class EventRenderer:
 
     # -- tools and subagents ---------------------------------------------------------------
 
-    def _hear_tool(self, event: ToolStarted | ToolCompleted | SubagentEvent) -> list[PrintedLine]:
+    def _handle_tool(self, event: ToolStarted | ToolCompleted | SubagentEvent) -> list[PrintedLine]:
         match event:
             case ToolStarted():
                 arguments = _arguments(event.arguments)
                 self._tools[event.call] = _RunningTool(_name(event.name), arguments, event.caller)
                 return self._flushed([])
             case SubagentEvent():
-                return self._hear_subagent(event)
+                return self._handle_subagent(event)
             case ToolCompleted():
                 tool = self._tools.pop(
                     event.call, _RunningTool(_name(event.name), "", event.caller)
@@ -150,7 +150,7 @@ class EventRenderer:
                     return []  # the subagent's own line tells it
                 return self._flushed([_done(tool, event)])
 
-    def _hear_subagent(self, event: SubagentEvent) -> list[PrintedLine]:
+    def _handle_subagent(self, event: SubagentEvent) -> list[PrintedLine]:
         tool = self._tools.setdefault(event.task, _RunningTool("task", "", ""))
         tool.subagent = _name(event.subagent) or "subagent"
         tool.news = _figures(event.detail)
@@ -158,22 +158,22 @@ class EventRenderer:
             return []
         ended = event.kind.removeprefix("task_").replace("_", " ")
         kind, mark = ("subagent", "✓") if ended == "completed" else ("failure", "✗")
-        told = f"{mark} {tool.subagent} {ended}"
+        text = f"{mark} {tool.subagent} {ended}"
         return self._flushed(
-            [PrintedLine(kind, f"{told}: {tool.news}" if tool.news else told)]  # type: ignore[arg-type]  # one of two kinds
+            [PrintedLine(kind, f"{text}: {tool.news}" if tool.news else text)]  # type: ignore[arg-type]  # one of two kinds
         )
 
     # -- the run ---------------------------------------------------------------------------
 
-    def _hear_run(self, event: Event) -> list[PrintedLine]:
+    def _handle_run(self, event: Event) -> list[PrintedLine]:
         lines: list[PrintedLine] = []
         match event:
             case RunStarted():
                 self.status = replace(self.status, model=event.model or self.status.model)
                 return []
             case RunResumed():
-                told = f"the process crashed; another one continues (attempt {event.attempt})"
-                return self._flushed([PrintedLine("note", told)])
+                note = f"the process crashed; another one continues (attempt {event.attempt})"
+                return self._flushed([PrintedLine("note", note)])
             case RunCompleted():
                 self.status = replace(self.status, now=event.usage)
             case RunInterrupted():
@@ -181,8 +181,8 @@ class EventRenderer:
             case RunCancelled():
                 lines = [PrintedLine("note", "stopped; the thread is as after its last step")]
             case RunFailed():
-                said = event.problem.detail or event.problem.title
-                lines = [PrintedLine("error", printable(said))]
+                detail = event.problem.detail or event.problem.title
+                lines = [PrintedLine("error", printable(detail))]
         return self._ended(lines)
 
     def _ended(self, lines: list[PrintedLine]) -> list[PrintedLine]:
@@ -193,7 +193,7 @@ class EventRenderer:
 
 
 def compaction(event: ContextChanged) -> str:
-    """Describe what was compacted, and why.
+    """Describe a compaction, with its reasons.
 
     Example:
         >>> compaction(
@@ -215,9 +215,9 @@ def compaction(event: ContextChanged) -> str:
     why = "; ".join(event.reasons)
     sizes = f"{event.tokens_before:,} → {event.tokens_after:,} of {event.limit:,} tokens"
     whose = "a subagent's context" if event.detail.get("caller") else "context"
-    said = str(event.detail.get("note") or "")
-    told = f"{whose} {sizes}{what}" + (f": {why}" if why else "")
-    return printable(f"{told}; {said}" if said else told)
+    note = str(event.detail.get("note") or "")
+    summary = f"{whose} {sizes}{what}" + (f": {why}" if why else "")
+    return printable(f"{summary}; {note}" if note else summary)
 
 
 def notice(event: Notice) -> list[PrintedLine]:
@@ -231,8 +231,8 @@ def notice(event: Notice) -> list[PrintedLine]:
             what = " and ".join(
                 part for part in (_many(facts, "fact"), _many(turns, "earlier turn")) if part
             )
-            said = f"memory told {what} in {detail.get('tokens', 0):,} tokens"
-            return [PrintedLine("memory", said)]
+            text = f"memory told {what} in {detail.get('tokens', 0):,} tokens"
+            return [PrintedLine("memory", text)]
         case "thalweg.memory.review":
             new, waiting = len(detail.get("facts") or ()), detail.get("waiting") or 0
             what = (
@@ -241,8 +241,8 @@ def notice(event: Notice) -> list[PrintedLine]:
             return [PrintedLine("memory", f"{what} to review: thalweg memory review")]
         case "thalweg.memory.failed":
             problem = detail.get("problem", "it failed")
-            said = printable(f"memory is unavailable in this run: {problem}")
-            return [PrintedLine("failure", said)]
+            text = printable(f"memory is unavailable in this run: {problem}")
+            return [PrintedLine("failure", text)]
     words = detail.get("note") or detail.get("message") or detail.get("text")
     if isinstance(words, str) and words:
         return [PrintedLine("note", one_line(words, 2 * _RESULT_CHARS))]
@@ -256,16 +256,16 @@ def _answers(blocks: list[str]) -> list[PrintedLine]:
 def _at_work(tool: _RunningTool) -> PrintedLine:
     depth = 1 if tool.caller else 0
     if tool.subagent:
-        told = f"{tool.subagent}: {tool.news}" if tool.news else f"{tool.subagent} begins"
-        return PrintedLine("subagent", f"… {told}", depth)
+        text = f"{tool.subagent}: {tool.news}" if tool.news else f"{tool.subagent} begins"
+        return PrintedLine("subagent", f"… {text}", depth)
     return PrintedLine("tool", f"… {_named(tool)}", depth)
 
 
 def _done(tool: _RunningTool, event: ToolCompleted) -> PrintedLine:
     result = one_line(event.text, _RESULT_CHARS)
-    told = f"{_named(tool)}: {result}" if result else _named(tool)
+    text = f"{_named(tool)}: {result}" if result else _named(tool)
     mark, kind = ("✗", "failure") if event.is_error else ("✓", "tool")
-    return PrintedLine(kind, printable(f"{mark} {told}"))  # type: ignore[arg-type]  # one of two kinds
+    return PrintedLine(kind, printable(f"{mark} {text}"))  # type: ignore[arg-type]  # one of two kinds
 
 
 def _named(tool: _RunningTool) -> str:

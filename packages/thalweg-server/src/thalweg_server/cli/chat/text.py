@@ -1,4 +1,4 @@
-"""What a gateway answers, as lines of a chat: threads, messages, turns, memory, money."""
+"""Answers of a gateway as lines of a chat: threads, messages, turns, memory, money."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _USUAL_WORDS = "Tool execution requires approval"
 _short = partial(one_line, most=60)
 
 
-def told(*rows: str, kind: Kind = "note") -> list[PrintedLine]:
+def printed(*rows: str, kind: Kind = "note") -> list[PrintedLine]:
     """Make one line of some rows."""
     return [PrintedLine(kind, "\n".join(rows))] if rows else []
 
@@ -46,7 +46,7 @@ def models(listed: Models, current: str) -> list[PrintedLine]:
         )
         for model in listed.items
     ]
-    return told(*columns(rows)) or told("no model is configured")
+    return printed(*columns(rows)) or printed("no model is configured")
 
 
 def threads(listed: Threads, current: str) -> list[PrintedLine]:
@@ -61,20 +61,20 @@ def threads(listed: Threads, current: str) -> list[PrintedLine]:
         )
         for thread in listed.items
     ]
-    return told(*columns(rows)) or told("no thread yet")
+    return printed(*columns(rows)) or printed("no thread yet")
 
 
 def history(stretch: History) -> list[PrintedLine]:
     """List the messages, oldest first."""
-    before = told("… there is more before it") if stretch.before else []
+    before = printed("… there is more before it") if stretch.before else []
     return [*before, *(line for item in stretch.items for line in _item(item))]
 
 
 def last_exchange(stretch: History) -> list[PrintedLine]:
     """Show the newest question and its answer, when a chat is resumed."""
-    asked = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
-    said = stretch.items[asked[-1] :] if asked else ()
-    spoken = [item for item in said if item.message.role == "user" or item.message.text.strip()]
+    user_indices = [k for k, item in enumerate(stretch.items) if item.message.role == "user"]
+    exchange = stretch.items[user_indices[-1] :] if user_indices else ()
+    spoken = [item for item in exchange if item.message.role == "user" or item.message.text.strip()]
     ends = [*spoken[:1], *(item for item in spoken[-1:] if item.message.role == "assistant")]
     return [line for item in ends for line in _item(item)]
 
@@ -108,7 +108,7 @@ def context(request: Context) -> list[PrintedLine]:
         for name, tokens in sorted(request.sections.items(), key=lambda pair: -pair[1])
         if tokens
     )
-    beside = columns(
+    additions = columns(
         (
             one.part,
             f"{one.tokens:,}".rjust(9),
@@ -117,9 +117,9 @@ def context(request: Context) -> list[PrintedLine]:
         )
         for one in request.additions
     )
-    listed = ["besides messages and tools:", *beside] if beside else []
+    listed = ["besides messages and tools:", *additions] if additions else []
     more = "/context NAME shows one of them, /context RECORD an earlier request"
-    return told(
+    return printed(
         head,
         *rows,
         *listed,
@@ -130,15 +130,15 @@ def context(request: Context) -> list[PrintedLine]:
 def section(request: Context, name: str) -> list[PrintedLine]:
     """Show one section of a request in full."""
     if name == "system":
-        return told(request.system or "there is no system prompt")
+        return printed(request.system or "there is no system prompt")
     if name == "tools":
         rows = [
             (str(tool.get("name", "")), _short(str(tool.get("description", ""))))
             for tool in map(_described, request.tools)
         ]
-        return told(*columns(rows)) or told("there are no tools")
+        return printed(*columns(rows)) or printed("there are no tools")
     lines = [line for message in request.messages for line in _message(message)]
-    return lines or told("there are no messages")
+    return lines or printed("there are no messages")
 
 
 def _message(message: Message) -> Iterator[PrintedLine]:
@@ -165,7 +165,7 @@ def turn(one: Turn) -> list[PrintedLine]:
         )
         for edit in one.edits
     )
-    return told(head, *rows)
+    return printed(head, *rows)
 
 
 def decisions(listed: Turns) -> list[PrintedLine]:
@@ -174,7 +174,7 @@ def decisions(listed: Turns) -> list[PrintedLine]:
 
 
 def memory(document: Mapping[str, object]) -> list[PrintedLine]:
-    """Show what is remembered."""
+    """Render the remembered facts."""
     facts = document.get("facts")
     rows = [
         (str(fact.get("id", "")), str(fact.get("category", "")), str(fact.get("content", "")))
@@ -182,8 +182,8 @@ def memory(document: Mapping[str, object]) -> list[PrintedLine]:
         if isinstance(fact, dict)
     ]
     profile = [*_sections(document.get("userContext")), *_sections(document.get("history"))]
-    nothing = told("nothing is remembered yet") if not (rows or profile) else []
-    return [*told(*profile), *told(*columns(rows), kind="memory"), *nothing]
+    nothing = printed("nothing is remembered yet") if not (rows or profile) else []
+    return [*printed(*profile), *printed(*columns(rows), kind="memory"), *nothing]
 
 
 def _sections(part: object) -> Iterator[str]:
@@ -204,22 +204,22 @@ def recall(found: Recall) -> list[PrintedLine]:
         )
         for item in found.items
     ]
-    return told(*columns(rows), kind="memory") or told("memory has nothing on that")
+    return printed(*columns(rows), kind="memory") or printed("memory has nothing on that")
 
 
 def forgotten(done: Forgotten) -> list[PrintedLine]:
-    """Report what was deleted."""
-    return told(
+    """Render the report of a deletion."""
+    return printed(
         f"deleted for good: {count(done.facts, 'fact')}, {count(done.turns, 'turn')}", kind="memory"
     )
 
 
 def usage(spent: ThreadUsage) -> list[PrintedLine]:
-    """Show what a thread spent, by the caller of the model."""
+    """Render the usage of a thread, by the caller of the model."""
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     rows += [_spent(name, use) for name, use in spent.callers.items()]
     rows.append(_spent("in all", spent.total))
-    return told(*columns(rows), *_saved(spent.saved or 0.0, spent.total.currency))
+    return printed(*columns(rows), *_saved(spent.saved or 0.0, spent.total.currency))
 
 
 def _saved(amount: float, currency: str) -> list[str]:
@@ -238,29 +238,29 @@ def _spent(name: str, use: Usage) -> tuple[str, ...]:
 
 def done(what: str, result: Done) -> list[PrintedLine]:
     """Report a manual operation on the thread."""
-    return told(f"{what}: {result.tokens:,} of {result.limit:,} tokens now", kind="context")
+    return printed(f"{what}: {result.tokens:,} of {result.limit:,} tokens now", kind="context")
 
 
 def uploads(sent: Uploads) -> list[PrintedLine]:
     """List the files that the agent can read."""
     rows = [(file.path, _size(file.size), file.media_type, file.note) for file in sent.items]
-    return told(*columns(rows)) or told("no file was sent to this thread")
+    return printed(*columns(rows)) or printed("no file was sent to this thread")
 
 
 def artifacts(made: Artifacts) -> list[PrintedLine]:
     """List the files that the agent made."""
     rows = [(file.path, _size(file.size), _when(file.modified)) for file in made.files]
     more = ["… and more"] if made.truncated else []
-    return told(*columns(rows), *more) or told("the agent has made no file")
+    return printed(*columns(rows), *more) or printed("the agent has made no file")
 
 
 def question(action: Action) -> list[PrintedLine]:
     """Show an action of the agent in full: a person has to judge it."""
     given = [f"  {name}: {_value(value)}" for name, value in action.arguments.items()]
-    said = action.description.strip()
+    description = action.description.strip()
     # LangChain's own words repeat the call; only those of whoever set the tool up tell more.
-    about = [f"  {said}"] if said and not said.startswith(_USUAL_WORDS) else []
-    return told(f"The agent asks to call {action.name}", *given, *about, kind="failure")
+    about = [f"  {description}"] if description and not description.startswith(_USUAL_WORDS) else []
+    return printed(f"The agent asks to call {action.name}", *given, *about, kind="failure")
 
 
 def _value(value: object) -> str:

@@ -12,7 +12,7 @@ import typer
 from thalweg import archive
 from thalweg.cli.home import home_folder
 from thalweg.cli.layout import count
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.cli.shared_options import AsJson, Config, single_command
 from thalweg_server.cli.doctor import machine, storage
 from thalweg_server.cli.doctor.configured import configured, settings_of
@@ -40,7 +40,7 @@ def doctor(
     findings = [*_findings(config)]
     broken = [finding for finding in findings if finding.state == "broken"]
     plain = {"works": not broken, "findings": [asdict(finding) for finding in findings]}
-    tell([*_lines(findings), "", _verdict(findings, broken)], plain, as_json=as_json)
+    print_result([*_lines(findings), "", _verdict(findings, broken)], plain, as_json=as_json)
     if broken:
         raise typer.Exit(1)
 
@@ -48,8 +48,8 @@ def doctor(
 def _findings(config: Path | None) -> Iterator[Finding]:
     yield from machine.installation()
     yield from machine.variables()
-    settings, said = settings_of(config)
-    yield from said
+    settings, findings = settings_of(config)
+    yield from findings
     home = archive.home()
     if settings is not None and "home" in settings.storage.model_fields_set:
         home = Path(settings.storage.home)

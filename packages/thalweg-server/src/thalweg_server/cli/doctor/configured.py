@@ -1,4 +1,4 @@
-"""Checks of what the settings name: models and their servers, storage, sandbox, MCP servers."""
+"""Checks of configured features: models and their servers, storage, sandbox, MCP servers."""
 
 import os
 import shutil
@@ -71,7 +71,7 @@ def _models(settings: Settings) -> Iterator[Finding]:
             model = model_by_name(name, settings)
         except ConfigError as error:
             state: State = "broken" if name in used else "off"
-            yield Finding(what, error.problem, error.mend, state)
+            yield Finding(what, error.problem, error.fix, state)
             continue
         address = _address(model)
         ready = "used; its package and key are here" if name in used else "ready"
@@ -112,7 +112,7 @@ def _sandbox(settings: Settings) -> Finding:
     try:
         check_sandbox(settings.sandbox)
     except ThalwegError as error:
-        problem, fix = getattr(error, "problem", f"{error}"), getattr(error, "mend", "")
+        problem, fix = getattr(error, "problem", f"{error}"), getattr(error, "fix", "")
         return Finding(f"sandbox {use}", problem, fix or "set sandbox.use: none", "broken")
     return Finding(f"sandbox {use}", "commands of the agent run here")
 

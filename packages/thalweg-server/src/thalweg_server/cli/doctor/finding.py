@@ -12,8 +12,8 @@ class Finding:
 
     Attributes:
         what: The thing that was checked.
-        seen: What was found.
-        fix: One command or action; empty where nothing is to be done.
+        seen: The result.
+        fix: One command or action; empty if none is needed.
         state: `ok`; `off` for something that is not set up here, and nothing needs it; `broken` for
             something that is needed or configured, and does not work.
     """

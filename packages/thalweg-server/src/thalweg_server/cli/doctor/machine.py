@@ -110,14 +110,14 @@ def sandbox() -> Finding:
     try:
         check_bubblewrap()
     except ConfigError as error:
-        return Finding("sandbox", error.problem, error.mend, "off")
+        return Finding("sandbox", error.problem, error.fix, "off")
     return Finding("sandbox", "bubblewrap confines commands here (sandbox: {use: bubblewrap})")
 
 
 def recorder(home: Path) -> Iterator[Finding]:
     """Check the sessions of coding agents, and whether they are recorded.
 
-    There are no findings where the package of the recorder is not installed.
+    There are no findings if the package of the recorder is not installed.
     """
     if not _is_there("thalweg_recorder"):
         return

@@ -54,14 +54,14 @@ def _database(path: Path) -> Finding:
     try:
         address = f"{path.as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=_TIMEOUT_S)) as opened:
-            (said,) = opened.execute("PRAGMA quick_check(1)").fetchone()
-            if said != "ok":
-                return Finding(path.name, f"damaged: {said}", recover, "broken")
+            (result,) = opened.execute("PRAGMA quick_check(1)").fetchone()
+            if result != "ok":
+                return Finding(path.name, f"damaged: {result}", recover, "broken")
             refuse_newer_file(opened, str(path))
             components: tuple[Component, ...] = get_args(Component)
             versions = {name: version_of(opened, name) for name in components}
     except ConfigError as error:
-        return Finding(path.name, error.problem, error.mend, "broken")
+        return Finding(path.name, error.problem, error.fix, "broken")
     except sqlite3.Error as error:
         return Finding(path.name, f"cannot be read: {error}", recover, "broken")
     held = [name for name, version in versions.items() if version]
@@ -83,7 +83,7 @@ def server(url: str) -> Finding:
         with connect(url, place, _TIMEOUT_S) as connection:
             version = version_on(connection)
     except ThalwegError as error:
-        fix = str(getattr(error, "mend", "")) or "check storage.url"
+        fix = str(getattr(error, "fix", "")) or "check storage.url"
         return Finding("PostgreSQL", f"{error}", fix, "broken")
     if version != HEAD:
         seen = f"{place}: tables at version {version or 'none'}, this Thalweg has {HEAD}"

@@ -1,4 +1,4 @@
-"""`…/uploads` and `…/artifacts`: files that go to an agent, and what it made of them."""
+"""`…/uploads` and `…/artifacts`: files sent to an agent, and files made by it."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -11,7 +11,7 @@ from thalweg.errors import ThalwegError, ThreadExistsError
 from thalweg_server.api.files import Artifacts, Uploads
 from thalweg_server.api.threads import NewThread
 from thalweg_server.app import Tenant
-from thalweg_server.gateway.access import Mine, Name, ThreadId, problems
+from thalweg_server.gateway.access import CurrentTenant, Name, ThreadId, problems
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.uploads.serving import answer_for
@@ -28,7 +28,7 @@ _DOWNLOADS: dict[int | str, dict[str, Any]] = {
 
 @files.post("/uploads", status_code=201, responses=problems(409))
 async def upload_file(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     sent: Annotated[list[UploadFile], File(alias="files", description="One or more files.")],
 ) -> Uploads:
@@ -40,36 +40,38 @@ async def upload_file(
     made = []
     try:
         for file in sent:
-            made.append(await mine.files.upload(thread, file.filename or "", _chunks(file)))  # noqa: PERF401 (what was made is needed where one fails)
+            made.append(await tenant.files.upload(thread, file.filename or "", _chunks(file)))  # noqa: PERF401 (what was made is needed where one fails)
     except ThalwegError:
         for upload in made:
-            await mine.files.delete_upload(thread, upload.name)
+            await tenant.files.delete_upload(thread, upload.name)
         raise
     with suppress(ThreadExistsError):
-        await mine.threads.create(NewThread(id=thread))
+        await tenant.threads.create(NewThread(id=thread))
     return Uploads(items=tuple(made))
 
 
 @files.get("/uploads")
-async def list_uploads(mine: Mine, thread: ThreadId) -> Uploads:
+async def list_uploads(tenant: CurrentTenant, thread: ThreadId) -> Uploads:
     """List files that were sent to a thread."""
-    await mine.threads.get(thread)
-    return Uploads(items=await mine.files.uploads(thread))
+    await tenant.threads.get(thread)
+    return Uploads(items=await tenant.files.uploads(thread))
 
 
 @files.delete("/uploads/{name}", status_code=204)
 async def delete_upload(
-    mine: Mine, thread: ThreadId, name: Annotated[Name, Path(description="As it is listed.")]
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    name: Annotated[Name, Path(description="As it is listed.")],
 ) -> None:
     """Delete a file that was sent, and its text."""
-    await mine.files.delete_upload(thread, name)
+    await tenant.files.delete_upload(thread, name)
 
 
 @files.get("/artifacts")
-async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
+async def list_artifacts(tenant: CurrentTenant, thread: ThreadId) -> Artifacts:
     """List files that the agent of a thread made."""
-    await mine.threads.get(thread)
-    return await mine.files.artifacts(thread)
+    await tenant.threads.get(thread)
+    return await tenant.files.artifacts(thread)
 
 
 @files.get(
@@ -78,7 +80,7 @@ async def list_artifacts(mine: Mine, thread: ThreadId) -> Artifacts:
     responses={**_DOWNLOADS, **problems(416)},
 )
 async def download_artifact(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     path: Annotated[str, Path(max_length=4_096, description="As it is listed.")],
     inline: Annotated[  # noqa: FBT002 (a query has no positions)
@@ -90,23 +92,23 @@ async def download_artifact(
     if_range: Annotated[str | None, Header(max_length=200)] = None,
     if_none_match: Annotated[str | None, Header(max_length=2_000)] = None,
 ) -> Response:
-    """Fetch a file of a thread, or a part of it; what was sent, too."""
-    found = await mine.files.stat(thread, f"/{path.lstrip('/')}")
-    told = answer_for(
+    """Fetch a file of a thread, or a part of it; uploads, too."""
+    found = await tenant.files.stat(thread, f"/{path.lstrip('/')}")
+    served = answer_for(
         found,
         range_header=range_,
         if_range=if_range,
         if_none_match=if_none_match,
         inline=inline,
     )
-    if told.status == _NO_SUCH_PART:
-        said = f"{found.path} has {found.size:,} bytes; {range_} is after its end"
-        headers = {"Content-Range": told.headers["Content-Range"]}
-        raise GatewayRefusal(_NO_SUCH_PART, "file.range", said, headers)
-    if told.part is None:
-        return Response(None, told.status, told.headers)
-    body = _read(mine, thread, found.path, told.part)
-    return StreamingResponse(body, told.status, told.headers)
+    if served.status == _NO_SUCH_PART:
+        detail = f"{found.path} has {found.size:,} bytes; {range_} is after its end"
+        headers = {"Content-Range": served.headers["Content-Range"]}
+        raise GatewayRefusal(_NO_SUCH_PART, "file.range", detail, headers)
+    if served.part is None:
+        return Response(None, served.status, served.headers)
+    body = _read(tenant, thread, found.path, served.part)
+    return StreamingResponse(body, served.status, served.headers)
 
 
 _NO_SUCH_PART = 416
@@ -117,6 +119,6 @@ async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _read(mine: Tenant, thread: str, path: str, part: range) -> AsyncIterator[bytes]:
+async def _read(tenant: Tenant, thread: str, path: str, part: range) -> AsyncIterator[bytes]:
     for start in range(part.start, part.stop, _STEP):
-        yield await mine.files.read(thread, path, start, min(start + _STEP, part.stop))
+        yield await tenant.files.read(thread, path, start, min(start + _STEP, part.stop))

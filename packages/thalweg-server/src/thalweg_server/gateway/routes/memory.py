@@ -1,4 +1,4 @@
-"""`/api/memory`: what is remembered as one document, and everything done to it as a whole."""
+"""`/api/memory`: an owner's memory as one document, and operations on the whole of it."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,13 +28,13 @@ async def get_memory(known: Known) -> MemoryDocument:
 
 @memory.delete("/api/memory", responses=problems(403))
 async def clear_memory(known: Known) -> Commit | None:
-    """Take out everything; it can be undone. `null` where there was nothing."""
+    """Remove everything; it can be undone. `null` if there was nothing."""
     return await known.clear()
 
 
 @memory.post("/api/memory/reload")
 async def reload_memory(known: Known) -> MemoryDocument:
-    """Take in what was edited by hand in `memory.json`, where memory is kept in one."""
+    """Import manual edits of `memory.json`, if memory is kept in one."""
     return await known.reload()
 
 
@@ -85,7 +85,7 @@ async def import_memory(
 
 @memory.get("/api/memory/search")
 async def search_memory(known: Known, q: Query_) -> Recall:
-    """Return what a run about these words would be shown."""
+    """Return the facts that a run about these words would receive."""
     return await known.search(q)
 
 

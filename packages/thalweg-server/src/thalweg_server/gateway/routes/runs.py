@@ -8,12 +8,12 @@ from fastapi import APIRouter, Body, Header, Query, Request, Response
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
 from thalweg_server.app import Tenant
-from thalweg_server.gateway.access import Many, Mine, RunId, Shared, ThreadId, problems
+from thalweg_server.gateway.access import CurrentTenant, Many, RunId, Shared, ThreadId, problems
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.streams import EventStream
 
 runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=GatewayRoute)
-Asked = Annotated[
+NewRunBody = Annotated[
     NewRun,
     Body(
         openapi_examples={
@@ -27,7 +27,7 @@ Asked = Annotated[
 
 @runs.get("")
 async def list_runs(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     limit: Many = 50,
     before: Annotated[
@@ -35,48 +35,53 @@ async def list_runs(
     ] = None,
 ) -> Runs:
     """List runs of a thread, newest first."""
-    return await mine.runs.list(thread, limit=limit, before=before)
+    return await tenant.runs.list(thread, limit=limit, before=before)
 
 
 @runs.post("", status_code=202, responses=problems(409, 429))
 async def start_run(
-    mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request, response: Response
+    tenant: CurrentTenant,
+    shared: Shared,
+    thread: ThreadId,
+    new: NewRunBody,
+    request: Request,
+    response: Response,
 ) -> Run:
     """Start a run. It continues with or without a client that follows it.
 
     A missing thread is created. The same id a second time starts nothing, and returns the existing
     run: a request whose response was lost can be retried.
     """
-    async with shared.budgets.starting(mine.owner, mine.runs.active):
-        run = await mine.runs.start(thread, new)
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+        run = await tenant.runs.start(thread, new)
     response.headers["Location"] = _place(request, run)
     return run
 
 
 @runs.post("/stream", status_code=200, response_class=EventStream, responses=problems(409, 429))
 async def stream(
-    mine: Mine, shared: Shared, thread: ThreadId, new: Asked, request: Request
+    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewRunBody, request: Request
 ) -> EventStream:
     """Ask an agent and follow the run; the header `Location` names it.
 
     Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
     """
-    shared.streams.check(mine.owner)
-    async with shared.budgets.starting(mine.owner, mine.runs.active):
-        run = await mine.runs.start(thread, new)
+    shared.streams.check(tenant.owner)
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+        run = await tenant.runs.start(thread, new)
     place = _place(request, run)
-    return _stream(mine, shared, run, 0, {"Location": place, "Content-Location": place})
+    return _stream(tenant, shared, run, 0, {"Location": place, "Content-Location": place})
 
 
 @runs.get("/{run}")
-async def get_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
+async def get_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run:
     """Return one run."""
-    return await mine.runs.get(thread, run)
+    return await tenant.runs.get(thread, run)
 
 
 @runs.get("/{run}/stream", status_code=200, response_class=EventStream, responses=problems(429))
 async def join_run(
-    mine: Mine,
+    tenant: CurrentTenant,
     shared: Shared,
     thread: ThreadId,
     run: RunId,
@@ -86,14 +91,14 @@ async def join_run(
     ] = None,
 ) -> EventStream:
     """Stream a run from any event on, on any gateway; also one that has ended."""
-    shared.streams.check(mine.owner)
-    found = await mine.runs.get(thread, run)
-    return _stream(mine, shared, found, after if last_event_id is None else last_event_id)
+    shared.streams.check(tenant.owner)
+    found = await tenant.runs.get(thread, run)
+    return _stream(tenant, shared, found, after if last_event_id is None else last_event_id)
 
 
 @runs.get("/{run}/wait")
 async def wait_run(
-    mine: Mine,
+    tenant: CurrentTenant,
     shared: Shared,
     thread: ThreadId,
     run: RunId,
@@ -105,28 +110,28 @@ async def wait_run(
 
     The wait ends early if the gateway closes.
     """
-    ended = asyncio.ensure_future(mine.runs.wait(thread, run, timeout))
+    ended = asyncio.ensure_future(tenant.runs.wait(thread, run, timeout))
     closing = asyncio.ensure_future(shared.streams.closing.wait())
     try:
         await asyncio.wait([ended, closing], return_when=asyncio.FIRST_COMPLETED)
-        return await (ended if ended.done() else mine.runs.get(thread, run))
+        return await (ended if ended.done() else tenant.runs.get(thread, run))
     finally:
         ended.cancel()
         closing.cancel()
 
 
 @runs.post("/{run}/cancel")
-async def cancel_run(mine: Mine, thread: ThreadId, run: RunId) -> Run:
+async def cancel_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run:
     """Cancel a run; the thread keeps the state of its last step. No effect on an ended one."""
-    return await mine.runs.cancel(thread, run)
+    return await tenant.runs.cancel(thread, run)
 
 
 def _stream(
-    mine: Tenant, shared: Shared, run: Run, after: int, headers: dict[str, str] | None = None
+    tenant: Tenant, shared: Shared, run: Run, after: int, headers: dict[str, str] | None = None
 ) -> EventStream:
-    events = mine.runs.lines(run.thread, run.id, after)
+    events = tenant.runs.lines(run.thread, run.id, after)
     return EventStream(
-        events, shared.streams, mine.owner, headers=headers, sent=shared.metrics.sent
+        events, shared.streams, tenant.owner, headers=headers, sent=shared.metrics.sent
     )
 
 

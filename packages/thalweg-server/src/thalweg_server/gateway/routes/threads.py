@@ -22,7 +22,7 @@ from thalweg_server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg_server.gateway.access import Many, Mine, ThreadId, Words, problems
+from thalweg_server.gateway.access import CurrentTenant, Many, ThreadId, Words, problems
 from thalweg_server.gateway.bodies import GatewayRoute
 
 threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=GatewayRoute)
@@ -31,42 +31,44 @@ Before = Annotated[str | None, Query(max_length=400, description="`before` of th
 
 @threads.get("")
 async def list_threads(
-    mine: Mine, limit: Many = 50, before: Before = None, q: Words = ""
+    tenant: CurrentTenant, limit: Many = 50, before: Before = None, q: Words = ""
 ) -> Threads:
     """List threads, the one that was used last first."""
-    return await mine.threads.list(limit=limit, before=before, q=q)
+    return await tenant.threads.list(limit=limit, before=before, q=q)
 
 
 @threads.post("", status_code=201, responses=problems(409))
 async def create_thread(
-    mine: Mine,
+    tenant: CurrentTenant,
     request: Request,
     response: Response,
     new: Annotated[NewThread, Body(examples=[{"title": "Cutover plan"}, {"id": "t1"}])],
 ) -> Thread:
-    """Make a thread; a run makes one, too, where there is none."""
-    made = await mine.threads.create(new)
+    """Create a thread; a run creates one, too, if there is none."""
+    made = await tenant.threads.create(new)
     response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/threads/{made.id}"
     return made
 
 
 @threads.get("/{thread}")
-async def get_thread(mine: Mine, thread: ThreadId) -> Thread:
+async def get_thread(tenant: CurrentTenant, thread: ThreadId) -> Thread:
     """Return the metadata of a thread."""
-    return await mine.threads.get(thread)
+    return await tenant.threads.get(thread)
 
 
 @threads.patch("/{thread}")
 async def update_thread(
-    mine: Mine, thread: ThreadId, change: Annotated[ThreadChange, Body(examples=[{"title": "New"}])]
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    change: Annotated[ThreadChange, Body(examples=[{"title": "New"}])],
 ) -> Thread:
     """Change a thread's title."""
-    return await mine.threads.update(thread, change)
+    return await tenant.threads.update(thread, change)
 
 
 @threads.delete("/{thread}", responses=problems(409))
 async def delete_thread(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     memory: Annotated[
         Literal["keep", "forget"],
@@ -78,18 +80,18 @@ async def delete_thread(
     With `memory=forget` the facts learned from it are deleted, too, and all bytes are erased from
     the files of the databases before the response, which lists what remains and where.
     """
-    return await mine.threads.delete(thread, forget=memory == "forget")
+    return await tenant.threads.delete(thread, forget=memory == "forget")
 
 
 @threads.get("/{thread}/state")
-async def get_state(mine: Mine, thread: ThreadId) -> State:
+async def get_state(tenant: CurrentTenant, thread: ThreadId) -> State:
     """Return the state of a thread: its plan, its files, its pending questions."""
-    return await mine.threads.state(thread)
+    return await tenant.threads.state(thread)
 
 
 @threads.get("/{thread}/history")
 async def get_history(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     limit: Many = 100,
     before: Number | None = None,
@@ -98,66 +100,70 @@ async def get_history(
     ] = False,
 ) -> History:
     """Return the newest messages, oldest first, including compacted ones."""
-    return await mine.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
+    return await tenant.threads.history(thread, limit=limit, before=before, abandoned=abandoned)
 
 
 @threads.get("/{thread}/turns")
 async def list_turns(
-    mine: Mine,
+    tenant: CurrentTenant,
     thread: ThreadId,
     edits_only: Annotated[bool, Query(description="Only turns with decisions.")] = False,  # noqa: FBT002
 ) -> Turns:
-    """List turns with what was decided about the context in each, why, and at what price."""
-    return await mine.threads.turns(thread, edits_only=edits_only)
+    """List turns with the decisions about the context in each, the reasons and the price."""
+    return await tenant.threads.turns(thread, edits_only=edits_only)
 
 
 @threads.get("/{thread}/context")
-async def get_context(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Context:
+async def get_context(
+    tenant: CurrentTenant, thread: ThreadId, turn: Number | None = None
+) -> Context:
     """Return the exact request of a turn, as the model received it; the newest by default."""
-    return await mine.threads.context(thread, turn)
+    return await tenant.threads.context(thread, turn)
 
 
 @threads.post("/{thread}/compact", responses=problems(409, 502))
-async def compact_thread(mine: Mine, thread: ThreadId) -> Done:
+async def compact_thread(tenant: CurrentTenant, thread: ThreadId) -> Done:
     """Compact now what can be; nothing is lost, and it can be undone."""
-    return await mine.threads.compact(thread)
+    return await tenant.threads.compact(thread)
 
 
 @threads.post("/{thread}/rewind", responses=problems(409))
 async def rewind_thread(
-    mine: Mine, thread: ThreadId, to: Annotated[Rewind, Body(examples=[{"turn": 3}])]
+    tenant: CurrentTenant, thread: ThreadId, to: Annotated[Rewind, Body(examples=[{"turn": 3}])]
 ) -> Done:
     """Restore the thread's state at the request of a turn; the next run continues there."""
-    return await mine.threads.rewind(thread, to)
+    return await tenant.threads.rewind(thread, to)
 
 
 @threads.post("/{thread}/undo", responses=problems(409))
-async def undo_compaction(mine: Mine, thread: ThreadId, turn: Number | None = None) -> Done:
-    """Undo a compaction; the newest where no turn is named."""
-    return await mine.threads.undo(thread, turn)
+async def undo_compaction(
+    tenant: CurrentTenant, thread: ThreadId, turn: Number | None = None
+) -> Done:
+    """Undo a compaction; the newest if no turn is named."""
+    return await tenant.threads.undo(thread, turn)
 
 
 @threads.post("/{thread}/branch", status_code=201, responses=problems(409))
 async def branch_thread(
-    mine: Mine, thread: ThreadId, branch: Annotated[Branch, Body(examples=[{"turn": 3}])]
+    tenant: CurrentTenant, thread: ThreadId, branch: Annotated[Branch, Body(examples=[{"turn": 3}])]
 ) -> Thread:
     """Create a thread from the beginning of another, which does not change."""
-    return await mine.threads.branch(thread, branch)
+    return await tenant.threads.branch(thread, branch)
 
 
 _WORDS = Body(examples=[{"position": 0, "quote": "never touch the production database"}])
 
 
 @threads.post("/{thread}/pin", responses=problems(409))
-async def pin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
+async def pin(tenant: CurrentTenant, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Keep words of the user verbatim in every context to come."""
-    return await mine.threads.pin(thread, words)
+    return await tenant.threads.pin(thread, words)
 
 
 @threads.post("/{thread}/unpin", responses=problems(409))
-async def unpin(mine: Mine, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
+async def unpin(tenant: CurrentTenant, thread: ThreadId, words: Annotated[Pinned, _WORDS]) -> Done:
     """Let go of words that were pinned."""
-    return await mine.threads.unpin(thread, words)
+    return await tenant.threads.unpin(thread, words)
 
 
 _LINES = {"application/jsonl": {"schema": {"type": "string"}}}
@@ -168,9 +174,9 @@ _LINES = {"application/jsonl": {"schema": {"type": "string"}}}
     response_class=StreamingResponse,
     responses={200: {"description": "One object a line.", "content": _LINES}},
 )
-async def export_thread(mine: Mine, thread: ThreadId) -> StreamingResponse:
+async def export_thread(tenant: CurrentTenant, thread: ThreadId) -> StreamingResponse:
     """Write the whole thread as lines of JSON, as `thalweg thread export` does."""
-    lines = mine.threads.export(thread)
+    lines = tenant.threads.export(thread)
     # Requested before the response begins, so that a missing thread is answered with a 404.
     first = await anext(lines, "")
     name = f'attachment; filename="{thread}.jsonl"'

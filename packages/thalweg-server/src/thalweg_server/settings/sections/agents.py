@@ -39,12 +39,12 @@ class AgentSettings(SettingsSection):
 
 
 class SubagentSettings(SettingsSection):
-    """A subagent. What is not set is that of the main agent."""
+    """A subagent. A setting that is not set is that of the main agent."""
 
     name: Name
-    """What the agent calls it by."""
+    """The name by which the agent calls it."""
     description: str = ""
-    """What it is good for: the agent chooses a subagent by it."""
+    """Its purpose: the agent chooses a subagent by it."""
     system_prompt: str | None = None
     """Its instructions."""
     tools: tuple[Name, ...] | None = None
@@ -61,8 +61,8 @@ class SubagentSettings(SettingsSection):
     @model_validator(mode="after")
     def _validate_description(self) -> Self:
         if self.name != GENERAL_PURPOSE and not self.description.strip():
-            mend = "describe when the agent should use it"
-            refuse(f"subagent {self.name!r} has no description", mend, key="description")
+            fix = "describe when the agent should use it"
+            refuse(f"subagent {self.name!r} has no description", fix, key="description")
         return self
 
 

@@ -52,7 +52,7 @@ class GatewayKey(SettingsSection):
     """A key of an owner."""
 
     key: Secret
-    """What a client sends as `Authorization: Bearer KEY`; best as a variable."""
+    """The key that a client sends as `Authorization: Bearer KEY`; best as a variable."""
     owner: Owner
     """The owner whose threads, memory and files it opens."""
     limits: OwnerLimits | None = None

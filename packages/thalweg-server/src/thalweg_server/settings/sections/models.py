@@ -19,25 +19,25 @@ class ModelSettings(Open):
         ('mini', {'temperature': 0})
     """
 
-    THEIRS: ClassVar[frozenset[str]] = frozenset({"user", "n"})
+    KNOWN_KEYS: ClassVar[frozenset[str]] = frozenset({"user", "n"})
 
     name: Name
-    """What it is called: here, in requests and in the chat."""
+    """Its name: here, in requests and in the chat."""
     display_name: str = ""
     """What people are shown; its name when it is empty."""
     description: str = ""
-    """What it is good for, to people who choose."""
+    """Its purpose, for people who choose."""
     provider: Name | None = None
     """Of LangChain's `init_chat_model`: `anthropic`, `openai`, `ollama`, …"""
     use: Import | None = None
     """The class itself, as `langchain_openai:ChatOpenAI`, in place of a provider."""
     model: Name = ""
-    """What the provider calls it; the name by default."""
+    """The provider's name for it; the name by default."""
     api_key: Secret | None = None
     """The key; best as a variable: `$OPENAI_API_KEY`. The provider's own variable by
     default."""
     base_url: str | None = Field(default=None, repr=False)
-    """Where it is served, when not by its provider: any OpenAI-compatible address."""
+    """Its address, if not its provider's: any OpenAI-compatible address."""
     window: PositiveInt | None = None
     """Tokens it accepts, its answer included; the model's own by default."""
     max_output: PositiveInt | None = None
@@ -69,8 +69,8 @@ class ModelSettings(Open):
     def _validate_window(self) -> Self:
         if self.window and self.max_output and self.max_output >= self.window:
             problem = f"an answer of {self.max_output} tokens fills the window of {self.window}"
-            mend = f"write less than {self.window}, or a larger window"
-            refuse(problem, mend, key="max_output", against="window")
+            fix = f"write less than {self.window}, or a larger window"
+            refuse(problem, fix, key="max_output", against="window")
         return self
 
     def arguments(self) -> dict[str, Any]:

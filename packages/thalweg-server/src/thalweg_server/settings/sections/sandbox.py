@@ -1,4 +1,4 @@
-"""`sandbox:`: where commands of the agent run, and what they may use."""
+"""`sandbox:`: where commands of the agent run, and their limits."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -17,7 +17,7 @@ def _validate_folder(folder: str) -> str:
 
 
 class SandboxSettings(SettingsSection):
-    """Commands: whether the agent has the tool `execute`, and what confines what it runs."""
+    """Commands: whether the agent has the tool `execute`, and the sandbox that confines it."""
 
     use: Literal["none", "bubblewrap", "docker", "podman", "custom", "host"] = "none"
     """Where commands run: nowhere; confined on this machine by `bubblewrap`; each in a container of
@@ -38,7 +38,7 @@ class SandboxSettings(SettingsSection):
     read_only: tuple[Name, ...] = ()
     """Folders of this machine that commands may read, at the same paths; of `bubblewrap`."""
     image: Name = "docker.io/library/python:3.13-slim"
-    """What is in the containers of `docker` and `podman`."""
+    """The image for the containers of `docker` and `podman`."""
     factory: Import | None = None
     """Of `custom`: `module:attribute`, called with an owner, a thread's id and `options` by name.
     It returns a sandbox as deepagents has them (`SandboxBackendProtocol`): of Daytona, Modal,
@@ -46,7 +46,7 @@ class SandboxSettings(SettingsSection):
     options: Options = Field(default=FrozenMapping[object]())
     """What `factory` is called with as well."""
     folder: Annotated[Name, AfterValidator(_validate_folder)] = "/workspace"
-    """Of `custom`: where the thread's files are in the sandbox."""
+    """Of `custom`: the folder of the thread's files in the sandbox."""
 
     @property
     def is_on(self) -> bool:
@@ -61,8 +61,8 @@ class SandboxSettings(SettingsSection):
     @model_validator(mode="after")
     def _validate_use(self) -> Self:
         if self.read_only and self.use not in {"none", "bubblewrap"}:
-            mend = "remove it, or use bubblewrap"
-            refuse(f"commands of {self.use} do not support it", mend, key="read_only")
+            fix = "remove it, or use bubblewrap"
+            refuse(f"commands of {self.use} do not support it", fix, key="read_only")
         if self.use == "custom" and self.factory is None:
             refuse("no sandbox is configured", "name sandbox.factory", key="use")
         return self

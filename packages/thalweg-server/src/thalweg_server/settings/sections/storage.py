@@ -23,8 +23,8 @@ class StorageSettings(SettingsSection):
     @classmethod
     def _validate_url(cls, url: Secret | None) -> Secret | None:
         if url is not None and not url.get_secret_value().startswith(_SCHEMES):
-            mend = "write postgresql://user:password@host/name, or null for SQLite in storage.home"
-            refuse("it is not the address of a PostgreSQL server", mend)
+            fix = "write postgresql://user:password@host/name, or null for SQLite in storage.home"
+            refuse("it is not the address of a PostgreSQL server", fix)
         return url
 
     @property

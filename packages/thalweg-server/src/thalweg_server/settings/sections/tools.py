@@ -13,21 +13,22 @@ class ToolGroup(SettingsSection):
     """A name under which tools are put together."""
 
     name: Name
-    """What the group is called."""
+    """The name of the group."""
 
 
 class ToolSettings(Open):
     """A tool that is imported. Keys that are not listed here are its options."""
 
     name: Name
-    """What the model calls it."""
+    """The name by which the model calls it."""
     group: str = ""
     """The group it belongs to, of `tool_groups`."""
     use: Import
-    """Where it is: `module:attribute`, a LangChain tool or a function with a docstring."""
+    """Its location: `module:attribute`, a LangChain tool or a function with a docstring."""
     options: Options = Field(default=FrozenMapping[object]())
-    """Arguments for it, where the attribute is a class or takes any. They may be keys of
-    the tool itself, too."""
+    """Arguments for it, if the attribute is a class or takes any.
+
+    They may be keys of the tool itself, too."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as a constructor takes them, with the values of secrets."""
@@ -40,7 +41,7 @@ class McpServer(Deferred):
     enabled: bool = True
     """Whether its tools are there."""
     description: str = ""
-    """What it is for, to people."""
+    """Its purpose, for people."""
     command: Name | None = None
     """What to start, without its arguments."""
     args: tuple[str, ...] = Field(default=(), repr=False)
@@ -48,7 +49,7 @@ class McpServer(Deferred):
     env: Secrets = Field(default=FrozenMapping[SecretStr]())
     """Variables of the command besides the usual few, such as PATH."""
     url: Name | None = Field(default=None, repr=False)
-    """Where it listens, when it is running already."""
+    """Its address, if it is running already."""
     transport: Literal["stdio", "streamable_http", "sse", "websocket"] | None = None
     """The protocol: `stdio` to a command and `streamable_http` to an address by default."""
     headers: Secrets = Field(default=FrozenMapping[SecretStr]())
@@ -57,8 +58,8 @@ class McpServer(Deferred):
     @model_validator(mode="after")
     def _validate_address(self) -> Self:
         if self.command and self.url:
-            mend = "leave one out"
-            refuse("it has a command and an address", mend, key="url", against="command")
+            fix = "leave one out"
+            refuse("it has a command and an address", fix, key="url", against="command")
         if not self.command and not self.url:
             refuse("it has neither a command nor an address", "write command: or url:")
         return self
@@ -71,6 +72,6 @@ class McpServer(Deferred):
             problem = f"{self.transport} has no effect on a command"
             refuse(problem, "use stdio, or url:", key="transport", against="command")
         if self.url and self.transport == "stdio":
-            problem, mend = "stdio does not reach an address", "use streamable_http, sse, websocket"
-            refuse(problem, mend, key="transport", against="url")
+            problem, fix = "stdio does not reach an address", "use streamable_http, sse, websocket"
+            refuse(problem, fix, key="transport", against="url")
         return self

@@ -225,7 +225,7 @@ class JournalContract:
 
             assert again is not None
             assert run is not None
-            assert (run.attempt, run.handed, run.status) == (2, 1, "running")
+            assert (run.attempt, run.releases, run.status) == (2, 1, "running")
 
     async def test_runs_of_dead_processes_are_taken_over_once(self, journals: Journals) -> None:
         """By the first process that claims, for any owner; not those of live processes."""

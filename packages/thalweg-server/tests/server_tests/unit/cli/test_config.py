@@ -89,7 +89,7 @@ def test_the_same_is_told_to_programs() -> None:
             "line": 1,
             "key": "memry",
             "problem": "there is no setting 'memry'",
-            "mend": "did you mean 'memory'?",
+            "fix": "did you mean 'memory'?",
         }
     ]
     assert [notice["key"] for notice in told["notices"]] == ["title"]

@@ -156,7 +156,7 @@ def _count(db: ArchiveRows, word: str, threads: Sequence[int], ends: Mapping[int
 def _lookups(
     query: Sequence[str], counts: Sequence[float]
 ) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
-    """Plan what is read of the index: words that a passage has all of, and some it has one of."""
+    """Plan the index lookups: words that a passage has all of, and some it has one of."""
     order = sorted((bit for bit, count in enumerate(counts) if count), key=counts.__getitem__)
     spoken = [bit for bit in order if not is_shape_word(query[bit])]
     totals = accumulate(counts[bit] for bit in spoken)
@@ -218,11 +218,11 @@ def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
 
 def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
     """Return passages of any thread."""
-    wanted = sorted(ids)
-    threads = sorted({row >> BITS for row in wanted})
+    row_ids = sorted(ids)
+    threads = sorted({row >> BITS for row in row_ids})
     if db.bound == UNBOUND:
-        return rows_of(db, wanted)
+        return rows_of(db, row_ids)
     rows: dict[int, PassageRow] = {}
     for (thread,) in _parts(db, threads):
-        rows |= rows_of(db, [row for row in wanted if row >> BITS == thread])
+        rows |= rows_of(db, [row for row in row_ids if row >> BITS == thread])
     return rows

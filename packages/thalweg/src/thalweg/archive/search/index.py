@@ -27,7 +27,7 @@ BATCH_PASSAGES = 5_000
 MAX_HITS = 800
 """Passages that are read for one word, newest first."""
 _PROBES = 64
-"""Passages that one statement probes to find where a message begins."""
+"""Passages that one statement probes to find the beginning of a message."""
 MAX_GROUPS = 6
 """Groups of very common words that are searched for together."""
 
@@ -102,7 +102,7 @@ def words_of(who: str, text: str) -> str:
 
 
 def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
-    """Return where the newest messages begin that are removed from the index in one batch.
+    """Return the start of the newest messages that are removed from the index in one batch.
 
     Returns:
         The first of their positions, and the number of passages before it.

@@ -27,7 +27,7 @@ def pack(
     """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
     chosen: list[tuple[int, Passage]] = []
     seen: set[str] = set()
-    told: set[tuple[int, int]] = set()
+    covered: set[tuple[int, int]] = set()
     left = max_tokens
     for candidate in candidates:
         if left < LEAST_TOKENS:
@@ -38,7 +38,7 @@ def pack(
             continue
         row = candidate.row
         message = (row.id >> BITS, row.position)
-        with_about = message not in told
+        with_about = message not in covered
         for chars in (width, NARROWEST, 0):
             passage = _excerpt(candidate, rows, chars, with_about=with_about)
             cost = count(render_passages([passage]) + "\n\n") + 1
@@ -48,7 +48,7 @@ def pack(
             continue
         left -= cost
         seen |= _lines(passage.text)
-        told.add(message)
+        covered.add(message)
         chosen.append((row.id, passage))
     while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()

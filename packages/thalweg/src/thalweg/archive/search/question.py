@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from thalweg.archive.search.shapes import SHAPE_WORDS, is_shape_word, shapes_asked
+from thalweg.archive.search.shapes import SHAPE_WORDS, answer_shapes, is_shape_word
 from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, words
 
 MAX_CHARS = 4_000
@@ -42,7 +42,7 @@ class SearchQuery:
     phrases: tuple[str, ...] = ()
     """Texts in quotation marks, in lower case."""
     shapes: tuple[str, ...] = ()
-    """Shapes of a possible answer, as in `looks_like`."""
+    """Shapes of a possible answer, as in `has_shape`."""
     speakers: tuple[str, ...] = ()
     """Roles that the question names."""
     end: int = 0
@@ -72,11 +72,11 @@ def ask(query: str) -> SearchQuery:
     """
     query = query[:MAX_CHARS]
     found = list(dict.fromkeys(words(query)))
-    telling = [word for word in found if word not in STOP_WORDS]
+    keywords = [word for word in found if word not in STOP_WORDS]
     return SearchQuery(
-        words=tuple((telling or found)[:MAX_WORDS]),
+        words=tuple((keywords or found)[:MAX_WORDS]),
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
-        shapes=shapes_asked(query),
+        shapes=answer_shapes(query),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),
         end=bool(_NEWEST.search(query)) - bool(_BEGINNING.search(query)),
     )

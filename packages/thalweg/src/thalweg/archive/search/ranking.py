@@ -18,12 +18,12 @@ from thalweg.archive.base import Span
 from thalweg.archive.search.excerpts import NARROWEST, Stretch, best_window, segments, widen
 from thalweg.archive.search.index import BITS, Hits, PassageRow
 from thalweg.archive.search.question import SearchQuery
-from thalweg.archive.search.shapes import SHAPE_WORDS, looks_like
+from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.words import Weights, find_tokens, rarity, token_words
 
 SHORTLIST = 240
 """Passages that are read."""
-CLOSE_LOOKS = 100
+FINALISTS = 100
 """Passages whose lines are evaluated."""
 FOLLOWERS = 3
 """Passages that are always read after one with the text about its message."""
@@ -93,8 +93,8 @@ class PassageWeights(Weights):
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
         self._starts = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
         self._masks: dict[str, int] = {}
-        telling = [shape for shape in question.shapes if shape in SHAPE_WORDS]
-        self._shapes = {shape: 1 << bit for bit, shape in enumerate(telling, len(question.words))}
+        indexed = [shape for shape in question.shapes if shape in SHAPE_WORDS]
+        self._shapes = {shape: 1 << bit for bit, shape in enumerate(indexed, len(question.words))}
         self.words = (1 << len(question.words)) - 1
         """All words except the shapes."""
         self.all = self(self.words) or 1.0
@@ -129,9 +129,9 @@ class PassageWeights(Weights):
         if not text.isascii() and words & self.words & ~reduce(or_, found, 0):
             found = [self.words_in(text[start:end]) for start, end in lines]
         for shape, bit in self._shapes.items():
-            if looks_like(text, shape):
+            if has_shape(text, shape):
                 for index, (start, end) in enumerate(lines):
-                    found[index] |= bit if looks_like(text[start:end], shape) else 0
+                    found[index] |= bit if has_shape(text[start:end], shape) else 0
         return found
 
     def _words_at_starts(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
@@ -242,7 +242,7 @@ def _promising(
             total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
         return total + scale.of_thread(row.id), row.id
 
-    return sorted(rows, key=score, reverse=True)[:CLOSE_LOOKS]
+    return sorted(rows, key=score, reverse=True)[:FINALISTS]
 
 
 def _role(row: PassageRow) -> str:
@@ -295,7 +295,7 @@ class _ShownPassage:
         stretch = row.text[slice(*widen(lines, first, last, NARROWEST))]
         whole |= hits.rows.get(row.id, 0)
         common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
-        traits = {shape for shape in common if looks_like(stretch, shape)}
+        traits = {shape for shape in common if has_shape(stretch, shape)}
         traits |= {_role(row)} & set(question.speakers)
         return cls(row, first, last, window, whole, frozenset(traits))
 
@@ -313,7 +313,7 @@ def _features(
     about = hits.rows.get(row.about, 0) & ~whole & scale.words
     near = _near(hits, row) & ~whole & ~about & scale.words
     text = row.text.lower() if question.phrases else ""
-    said = [phrase in text for phrase in question.phrases]
+    matches = [phrase in text for phrase in question.phrases]
     passages = hits.sizes.get(row.id >> BITS)
     offset = row.id - (row.id >> BITS << BITS)
     place = offset / passages if passages else row.position / last_position
@@ -322,7 +322,7 @@ def _features(
         passage=scale(whole & ~window) / scale.all,
         about=scale(about) / scale.all,
         around=scale(near) / scale.all,
-        phrase=sum(said) / len(said) if said else 0.0,
+        phrase=sum(matches) / len(matches) if matches else 0.0,
         shape=scale(one.window & ~scale.words) / scale.all,
         common_shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
         speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,

@@ -9,7 +9,7 @@ import re
 from thalweg.engine.data_files import read_table
 
 _SHAPES = read_table(__package__, "shapes.toml")
-_ASKS, _LOOKS = (
+_QUERY_PATTERNS, _TEXT_PATTERNS = (
     {name: re.compile("|".join(row[key]), re.IGNORECASE) for name, row in _SHAPES.items()}
     for key in ("asks", "looks")
 )
@@ -23,24 +23,24 @@ def is_shape_word(word: str) -> bool:
     return word in _INDEXED
 
 
-def shapes_asked(query: str) -> tuple[str, ...]:
+def answer_shapes(query: str) -> tuple[str, ...]:
     """Return the shapes that an answer to a query may have.
 
     Example:
         >>> shapes_asked("Which commit came last, and how long did it take?")
         ('duration', 'id')
     """
-    return tuple(name for name, asks in _ASKS.items() if asks.search(query))
+    return tuple(name for name, pattern in _QUERY_PATTERNS.items() if pattern.search(query))
 
 
-def looks_like(text: str, shape: str) -> bool:
+def has_shape(text: str, shape: str) -> bool:
     """Return whether something in a text has the shape of an answer.
 
     Example:
         >>> looks_like("ok  4.081s", "duration"), looks_like("all passed", "duration")
         (True, False)
     """
-    return _LOOKS[shape].search(text) is not None
+    return _TEXT_PATTERNS[shape].search(text) is not None
 
 
 def shape_words(text: str) -> list[str]:
@@ -50,4 +50,4 @@ def shape_words(text: str) -> list[str]:
         >>> shape_words("ok  pkg  12.061s"), shape_words("all passed")
         (['durationshape0'], [])
     """
-    return [word for name, word in SHAPE_WORDS.items() if looks_like(text, name)]
+    return [word for name, word in SHAPE_WORDS.items() if has_shape(text, name)]

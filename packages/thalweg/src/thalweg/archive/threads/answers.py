@@ -1,6 +1,6 @@
-"""Who gave the answers of a thread, and what their signed reasoning is bound to.
+"""The models that produced the answers of a thread, and the bindings of their signed reasoning.
 
-The journal has it, not the messages: they stay as the provider returned them (I52).
+The journal stores both, not the messages: they remain as the provider returned them (I52).
 """
 
 from collections.abc import Callable, Mapping
@@ -37,12 +37,12 @@ class AnswerLog:
         return cls(number, partial(read_pages, archive, key))
 
     def model(self, position: int, message: Message) -> str:
-        """Return the model that gave an answer, as `provider:name`; empty if it is unknown."""
+        """Return the model that produced an answer, as `provider:name`; empty if it is unknown."""
         answer = self._at(position, message.uid)
         return "" if answer is None else answer.model
 
     def bond(self, position: int, message: Message) -> ReasoningBinding | None:
-        """Return what the signed reasoning of an answer is bound to, if known."""
+        """Return the binding of the signed reasoning of an answer; `None` if it is unknown."""
         answer = self._at(position, message.uid)
         return None if answer is None else ReasoningBinding.read(answer.bond)
 
@@ -65,7 +65,7 @@ class AnswerLog:
         return self.known.get(uid)
 
     def _read(self, last: int) -> None:
-        """Read the records up to one, as far back as a block goes, or a damaged row."""
+        """Read the records up to one, back to the start of a batch or to a damaged row."""
         pages = self.pages(max(0, last - BLOCK + 1), last)
         number = last if last in pages else None
         while number is not None and number in pages:

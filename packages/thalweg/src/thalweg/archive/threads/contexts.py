@@ -1,4 +1,4 @@
-"""Rebuild what a turn sent, from the log and the journal alone."""
+"""Rebuild the context that a turn sent, from the log and the journal alone."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
 from thalweg.engine.window.items import WindowItem
-from thalweg.engine.window.window import Beside
+from thalweg.engine.window.window import OverheadSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def tools_of(archive: Archive, key: ThreadKey, page: TurnRecord) -> Sequence[dic
 def engine_at(
     archive: Archive, key: ThreadKey, page: TurnRecord, standing: EngineSnapshot
 ) -> Engine:
-    """Return the engine as a turn ended, with the budget recorded in the journal.
+    """Return the engine as of the end of a turn, with the budget recorded in the journal.
 
     Args:
         archive: The archive of the thread.
@@ -109,8 +109,8 @@ def new_engine(archive: Archive, key: ThreadKey, page: TurnRecord) -> Engine:
 def set_overhead(engine: Engine, page: TurnRecord) -> None:
     """Set the number of model calls and the overhead tokens as a turn had them."""
     engine.turn = page.turn
-    for section in get_args(Beside):
-        engine.window.set_beside(section, page.tokens.get(section, 0))
+    for section in get_args(OverheadSection):
+        engine.window.set_overhead(section, page.tokens.get(section, 0))
 
 
 def budget_of(page: TurnRecord) -> Budget:

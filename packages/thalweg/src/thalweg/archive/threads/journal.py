@@ -29,7 +29,7 @@ from thalweg.errors import ArchiveError
 THIS = -1
 """As the base of a turn record: the turn itself."""
 Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
-"""A model call; the end of a run; what a person did to the thread; rows that were imported."""
+"""A model call; the end of a run; a person's operation on the thread; imported rows."""
 BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 """The kinds of turns that a person added."""
 
@@ -68,7 +68,7 @@ class AuxiliaryUsage:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """How an answer was given."""
+    """The origin of an answer."""
 
     uid: str
     """The id of its message."""
@@ -131,10 +131,11 @@ class TurnRecord:
     """Messages sent in another form than the edits show, since the previous turn: the provider
     would have refused them."""
     rejected: str = ""
-    """Error message of a provider that refused this turn's request, and its repair: the next
-    request omits what was refused."""
+    """Error of the provider that refused this turn's request, and its repair.
+
+    The next request omits the refused content."""
     cleared: tuple[int, int] = (0, 0)
-    """What the provider cleared from the previous request: tool uses, and its count of tokens."""
+    """Tool uses that the provider cleared from the previous request, and its count of tokens."""
     answered: GivenAnswer | None = None
     """How the request of the parent turn was answered; `None` if it was not."""
     additions: tuple[Listed, ...] = ()

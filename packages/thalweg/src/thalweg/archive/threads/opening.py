@@ -27,7 +27,7 @@ def open_session(
     archive: Archive,
     key: ThreadKey,
     mark: int | None,
-    said: Sequence[Message],
+    messages: Sequence[Message],
     make_engine: MakeEngine,
     by_hand: "ByHand | None" = None,
     *,
@@ -45,10 +45,10 @@ def open_session(
         archive: The archive of the thread.
         key: The thread.
         mark: Number of the last turn of the state; `None` for a new one.
-        said: The messages of the state, oldest first.
+        messages: The messages of the state, oldest first.
         make_engine: Creates a new engine.
         by_hand: Manual operations since then; see `left_by_hand`.
-        cuts: Whether the thread begins where the state does, if its first message was removed.
+        cuts: Whether the thread begins at the start of the state if its first message was removed.
 
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
@@ -56,13 +56,13 @@ def open_session(
     generation, _ = archive.extent(key)
     number, page = _newest_readable(archive, key, mark)
     held = list(read_line(archive, key, ThreadBranch(page.held)))
-    alignment = plan_alignment([message for _, message in held], said)
+    alignment = plan_alignment([message for _, message in held], messages)
     kept = [held[k] for k in alignment.kept]
     dropped = {held[k][0] for k in alignment.dropped}
     if by_hand is not None:
         since = Span(page.length, by_hand.page.length - 1)
         number, page = by_hand.number, by_hand.page
-        kept += _logged_already(archive, key, since, said[len(kept) :])
+        kept += _logged_already(archive, key, since, messages[len(kept) :])
     if by_hand is None or not by_hand.is_rewound:
         if alignment.is_cleared:
             dropped.update(page.line)
@@ -71,7 +71,7 @@ def open_session(
         dropped.difference_update(position for position, _ in kept)
     if number != mark and by_hand is None:  # the row of the state's turn is damaged
         length = archive.length(key)
-        kept += _logged_already(archive, key, Span(page.length, length - 1), said[len(kept) :])
+        kept += _logged_already(archive, key, Span(page.length, length - 1), messages[len(kept) :])
         later = (position for position, _ in kept if position >= page.length)
         page = replace(page, length=length, line=ThreadBranch.of([*page.line, *sorted(later)]))
         dropped = set()
@@ -106,7 +106,7 @@ def open_session(
         length=length,
         line=line,
         answers=answers,
-        held=_held(kept, said),
+        held=_held(kept, messages),
         calibrations={
             model: replace(first_calibration(model), factor=factor, observations=seen)
             for model, (factor, seen) in page.calibration.items()
@@ -114,7 +114,7 @@ def open_session(
     )
     session.carry_over(restored)
     if by_hand is not None and by_hand.is_rewound:
-        session.leave_behind(_before_newest_request(said[len(kept) :]))
+        session.leave_behind(_before_newest_request(messages[len(kept) :]))
     return session
 
 
@@ -131,12 +131,12 @@ def _newest_readable(
     return None, _BLANK
 
 
-def _held(kept: Sequence[tuple[int, Message]], said: Sequence[Message]) -> list[StateMessage]:
+def _held(kept: Sequence[tuple[int, Message]], messages: Sequence[Message]) -> list[StateMessage]:
     """Pair positions with the messages of the state; those out of order were added again."""
     newest = accumulate((position for position, _ in kept), max, initial=-1)
     return [
         StateMessage(position, message, is_again=position < last)
-        for (position, _), message, last in zip(kept, said, newest, strict=False)
+        for (position, _), message, last in zip(kept, messages, newest, strict=False)
     ]
 
 
@@ -155,7 +155,7 @@ class Alignment:
     """Whether all were removed: then no older message is in the branch."""
 
 
-def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignment:
+def plan_alignment(held: Sequence[Message], messages: Sequence[Message]) -> Alignment:
     """Compare the former messages of a state with its present ones.
 
     A missing message was removed. One with the same id and another text was edited: a log does not
@@ -168,19 +168,19 @@ def plan_alignment(held: Sequence[Message], said: Sequence[Message]) -> Alignmen
         >>> plan_alignment([a, b, c], [a, c]).dropped
         (1,)
     """
-    same = common(held, said)
+    same = common(held, messages)
     if same == len(held):
         return Alignment(tuple(range(same)), (), 0, is_cleared=False)
     kept = list(range(same))
     uids = [stored_text(message.uid) for message in held]
     places = {uid: k for k, uid in enumerate(uids) if k >= same}
-    for message in said[same:]:
+    for message in messages[same:]:
         k = places.get(stored_text(message.uid), -1)
         if k < len(kept) or (kept and k <= kept[-1]) or not is_same(held[k], message):
             break
         kept.append(k)
     dropped = tuple(sorted(set(range(len(held))).difference(kept)))
-    there = {stored_text(message.uid) for message in said}
+    there = {stored_text(message.uid) for message in messages}
     survivors = (k for k, uid in enumerate(uids) if uid in there)
     first = next(survivors, len(held))
     return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
@@ -227,13 +227,13 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     return ByHand(done[-1], later[done[-1]], is_rewound)
 
 
-def copied_turn(archive: Archive, key: ThreadKey, said: Sequence[Message]) -> int | None:
+def copied_turn(archive: Archive, key: ThreadKey, messages: Sequence[Message]) -> int | None:
     """Return the turn from which the first run on a copied or imported log continues.
 
     Args:
         archive: The archive of the thread.
         key: The thread.
-        said: The messages of a state without a checkpoint pointer.
+        messages: The messages of a state without a checkpoint pointer.
 
     Returns:
         `None` if the log is no copy, or another run has continued from it.
@@ -243,7 +243,7 @@ def copied_turn(archive: Archive, key: ThreadKey, said: Sequence[Message]) -> in
         copied += 1
     if copied < 0:
         return None
-    first = archive.positions(key, {message.uid for message in said[:1]})
+    first = archive.positions(key, {message.uid for message in messages[:1]})
     length = read_page(archive, key, copied).length
     begun = any(position >= length for places in first.values() for position in places)
     return copied if copied == count - 1 or begun else None
@@ -289,5 +289,5 @@ def _logged_already(
 def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
     """Return the messages up to the last answer before the newest request; empty if none."""
     ran = [k for k, message in enumerate(new) if message.role != "user"]
-    asked = [k for k, message in enumerate(new) if message.role == "user"]
-    return new[: ran[-1] + 1] if ran and asked and asked[-1] > ran[-1] else ()
+    requests = [k for k, message in enumerate(new) if message.role == "user"]
+    return new[: ran[-1] + 1] if ran and requests and requests[-1] > ran[-1] else ()

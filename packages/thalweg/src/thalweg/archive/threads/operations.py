@@ -44,7 +44,7 @@ class OperationResult:
     limit: int
     """Tokens it may fill, if recorded in the journal; else 0."""
     changed: bool = True
-    """Whether a turn was added; `False` where there was nothing to compact."""
+    """Whether a turn was added; `False` if there was nothing to compact."""
 
     @property
     def fits(self) -> bool:
@@ -133,7 +133,7 @@ def compact(
 
 def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edit]]) -> None:
     """Perform a requested compaction, with each batch passed through `settle`."""
-    steps = engine.steps(asked=True)
+    steps = engine.steps(requested=True)
     with suppress(StopIteration):
         batch = next(steps)
         while True:

@@ -1,6 +1,6 @@
 """Restore the engine of a thread from its snapshot, or rebuild it from the log.
 
-A snapshot is derived from the log and the journal. Where it is damaged, of another format, or has
+A snapshot is derived from the log and the journal. If it is damaged, of another format, or has
 compacted a message that is no longer in the thread, the engine is rebuilt from the turn before that
 compaction, and in the end from the log alone: no snapshot can make a thread unusable (I55).
 """
@@ -92,7 +92,7 @@ def resumed(
 ) -> Engine:
     """Return a new engine after it continues from a snapshot.
 
-    What the snapshot has of messages that are not in the branch is dropped.
+    Data of the snapshot on messages that are not in the branch is dropped.
     """
     standing = standing.restricted(line)
     engine.resume(standing, _live_messages(archive, key, line, standing))
@@ -170,7 +170,7 @@ def _pins_between(
 
 
 def pin_again(engine: Engine, edits: Iterable[Edit]) -> None:
-    """Apply pins and unpins of other turns; pins of messages that are gone are skipped."""
+    """Apply pins and unpins of other turns; pins of missing messages are skipped."""
     for edit in edits:
         if isinstance(edit, Pin):
             with suppress(PinError):

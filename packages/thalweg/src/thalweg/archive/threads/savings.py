@@ -53,25 +53,25 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
     def tariff_of(digest: str) -> Tariff:
         return Tariff.model_validate_json(archive.attachment(key, digest))
 
-    told = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
-    asked: list[Message] = []
+    state = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
+    recalled: list[Message] = []
     for number in way:
         turn = turns[number]
         if not turn.page.tariff:
             continue
-        told.enter(turn, tariff_of(turn.page.tariff))
+        state.enter(turn, tariff_of(turn.page.tariff))
         if turn.answer is None:
             continue
-        told.fetch(asked)
-        asked = _recalled(archive, key, turn.answer)
-    return Saved(dict(zip(told.numbers, told.ledger.lines(), strict=True)), told.ledger.beyond)
+        state.fetch(recalled)
+        recalled = _recalled(archive, key, turn.answer)
+    return Saved(dict(zip(state.numbers, state.ledger.lines(), strict=True)), state.ledger.beyond)
 
 
 @dataclass(slots=True)
 class _SavingsState:
     """The savings while they are computed."""
 
-    is_cache_told: bool
+    is_cache_reported: bool
     """Whether the provider reports cached tokens."""
     ledger: Savings = field(default_factory=Savings)
     numbers: list[int] = field(default_factory=list)
@@ -98,13 +98,13 @@ class _SavingsState:
             if one.page.kind == "call":
                 is_cold = page.is_cold or one.page.is_cold
                 page = replace(page, same=min(page.same, one.page.same), is_cold=is_cold)
-        sent = sent_of(page, tariff, turn.usage, is_cache_told=self.is_cache_told)
+        sent = sent_of(page, tariff, turn.usage, is_cache_reported=self.is_cache_reported)
         change = None
         if self._waiting:
             edits = [edit for one in self._waiting for edit in one.page.edits]
             spent = [one.page.spent for one in self._waiting if one.page.spent]
-            asked = sum(one.price(tariff) for one in spent)
-            change = change_of(page.turn, edits, asked, took=self._took(edits))
+            summary_cost = sum(one.price(tariff) for one in spent)
+            change = change_of(page.turn, edits, summary_cost, took=self._took(edits))
             if change.forecast is None:  # from the data of that time
                 foreseen = foresee(sent_of(page, tariff), change, self._tokens)
                 change = replace(change, forecast=foreseen)
@@ -158,7 +158,7 @@ def sent_of(
     tariff: Tariff,
     usage: Usage | None = None,
     *,
-    is_cache_told: bool = False,
+    is_cache_reported: bool = False,
 ) -> ChargedRequest:
     """Return how the request of a turn was charged, or will be.
 
@@ -166,13 +166,13 @@ def sent_of(
         page: The turn record.
         tariff: Its model's prices.
         usage: The reported usage.
-        is_cache_told: Whether this provider reports cached tokens.
+        is_cache_reported: Whether this provider reports cached tokens.
     """
     tokens, is_cold = sum(page.tokens.values()), page.is_cold
     factor = usage.input / tokens if usage and usage.input > 0 and tokens else 1.0
     cached = 0 if is_cold else min(page.same, tokens)
     written = tokens - cached
-    if usage is not None and is_cache_told:
+    if usage is not None and is_cache_reported:
         cached = min(tokens, round(usage.cached / factor))
         is_cold = is_cold and not cached
         written = round(usage.written / factor) if usage.written else tokens - cached
@@ -188,14 +188,14 @@ def sent_of(
 
 
 def change_of(
-    turn: int, edits: Sequence[Edit], asked: float, took: Iterable[int] = ()
+    turn: int, edits: Sequence[Edit], summary_cost: float, took: Iterable[int] = ()
 ) -> RequestChanges:
     """Return the combined change before one request.
 
     Args:
         turn: Number of the model call in the thread.
         edits: The edits; at least one.
-        asked: Cost of the models that wrote summaries.
+        summary_cost: Cost of the models that wrote summaries.
         took: Positions of the messages that are no longer shown verbatim.
     """
     return RequestChanges(
@@ -203,7 +203,7 @@ def change_of(
         reason=main_reason(edits),
         freed=sum(edit.freed for edit in edits),
         took=took,
-        asked=asked,
+        summary_cost=summary_cost,
         forecast=forecast_of(edits),
     )
 

@@ -1,7 +1,7 @@
 """An open thread: the engine, synchronized with the archive.
 
-The order of effects is fixed: messages are appended to the log, edits are planned, what they refer
-to is made durable, the turn is added to the journal. After a crash between any two,
+The order of effects is fixed: messages are appended to the log, edits are planned, the content that
+they refer to is made durable, the turn is added to the journal. After a crash between any two,
 `open_session` continues.
 """
 
@@ -46,13 +46,13 @@ class ThreadSession:
     number: int | None = None
     """Number of the parent turn; `None` before the first."""
     root: int | None = None
-    """`TurnRecord.root` of its branch; `None` until `sync` finds where a new branch begins."""
+    """`TurnRecord.root` of its branch; `None` until `sync` finds the beginning of a new branch."""
     length: int = 0
     """Last seen length of the log."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
     answers: AnswerLog = field(default_factory=AnswerLog)
-    """Who gave its answers."""
+    """The models that produced its answers."""
     held: list[StateMessage] = field(default_factory=list)
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """Calibrations by model."""
@@ -70,11 +70,11 @@ class ThreadSession:
     generation: int = 0
     """Generation of the thread (`Archive.extent`); 0 for a new one."""
 
-    def knows(self, said: Sequence[Message]) -> bool:
+    def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
-        return common([h.message for h in self.held], said) == len(self.held)
+        return common([h.message for h in self.held], messages) == len(self.held)
 
-    def sync(self, said: Sequence[Message], *, joins: Callable[[], bool]) -> None:
+    def sync(self, messages: Sequence[Message], *, joins: Callable[[], bool]) -> None:
         """Append the new messages of a state, which the session `knows`, to the log.
 
         A message that was removed from the state and added again, with the same text and id, keeps
@@ -82,7 +82,7 @@ class ThreadSession:
         skipped if a rewind abandoned them.
 
         Args:
-            said: The messages of the state, oldest first.
+            messages: The messages of the state, oldest first.
             joins: Returns whether messages appended by others belong to the thread. Called only if
                 there are any.
 
@@ -93,8 +93,8 @@ class ThreadSession:
         """
         self.write()
         known = len(self.held)
-        again = self._again(said[known:])
-        new = [message for k, message in enumerate(said[known:]) if k not in again]
+        again = self._again(messages[known:])
+        new = [message for k, message in enumerate(messages[known:]) if k not in again]
         found = self._extent()
         if self.root is None:
             self._begin(new, found)
@@ -110,7 +110,7 @@ class ThreadSession:
                 self._hold(entry)
         if again:
             news = iter(self.held[known:])
-            places = range(len(said) - known)
+            places = range(len(messages) - known)
             self.held[known:] = [again[k] if k in again else next(news) for k in places]
 
     def write(self) -> None:
@@ -148,21 +148,21 @@ class ThreadSession:
         if not self.generation:
             self.generation = self.archive.extent(self.key)[0]
 
-    def _again(self, said: Sequence[Message]) -> dict[int, StateMessage]:
-        """Return the messages that are in the branch already, by index in `said`.
+    def _again(self, messages: Sequence[Message]) -> dict[int, StateMessage]:
+        """Return the messages that are in the branch already, by index in `messages`.
 
         Computed only if there is a user message: messages of a model and its tools are new.
         """
-        if all(message.role != "user" for message in said):
+        if all(message.role != "user" for message in messages):
             return {}
         held = {h.position for h in self.held}
         if held.issuperset(self.line):
             return {}
-        found = self.archive.positions(self.key, {message.uid for message in said})
+        found = self.archive.positions(self.key, {message.uid for message in messages})
         standing = {p for places in found.values() for p in places if p in self.line} - held
         logged = dict(read_line(self.archive, self.key, ThreadBranch.of(sorted(standing))))
         again: dict[int, StateMessage] = {}
-        for k, message in enumerate(said):
+        for k, message in enumerate(messages):
             places = [p for p in found.get(message.uid, ()) if p in logged]
             if same := [p for p in places if is_same(logged[p], message)]:
                 logged.pop(same[0])
@@ -170,9 +170,9 @@ class ThreadSession:
         return again
 
     def _begin(self, new: Sequence[Message], found: int) -> None:
-        """Find where a branch begins that continues from no turn.
+        """Find the beginning of a branch that continues from no turn.
 
-        It is a new one, unless the log has the first message of the state already: then a run
+        The branch is new, unless the log already has the first message of the state: then a run
         ended before its state had a checkpoint pointer. Messages without ids, which no graph's
         state has, are compared with the log from its beginning.
         """
@@ -198,14 +198,14 @@ class ThreadSession:
     def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
         """Read messages that others appended; those also in `new` are removed from that list."""
         later = self.archive.messages(self.key, self.length, found - 1)
-        theirs: Collection[int] | None = None
+        joined: Collection[int] | None = None
         for position, message in enumerate(later, self.length):
             if new and is_same(message, new[0]):
                 self._hold(self._receive(new.pop(0), position))
                 continue
-            if theirs is None:
-                theirs = self._joined(found) if joins() else ()
-            if position in theirs and not any(is_same(message, one) for one in new):
+            if joined is None:
+                joined = self._joined(found) if joins() else ()
+            if position in joined and not any(is_same(message, one) for one in new):
                 self._receive(message, position)
         self.length = found
 
@@ -233,24 +233,24 @@ class ThreadSession:
         self.carried, self.note = tuple(self.engine.history), restored.note
         self.engine.history.clear()
 
-    def leave_behind(self, said: Sequence[Message]) -> None:
+    def leave_behind(self, messages: Sequence[Message]) -> None:
         """Log messages of the state that a rewind abandoned, without adding them to the branch.
 
         Args:
-            said: They follow the last seen messages of the state.
+            messages: They follow the last seen messages of the state.
 
         Raises:
             ConflictError: Another process appended at the same time; open the thread again.
         """
-        if not said:
+        if not messages:
             return
         found = self.archive.length(self.key)
-        known = common(self.archive.messages(self.key, self.length, found - 1), said)
-        if rest := said[known:]:
+        known = common(self.archive.messages(self.key, self.length, found - 1), messages)
+        if rest := messages[known:]:
             self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
         there = range(self.length, self.length + known)
         positions = (*there, *range(found, found + len(rest)))
-        self.held += [StateMessage(p, m) for p, m in zip(positions, said, strict=True)]
+        self.held += [StateMessage(p, m) for p, m in zip(positions, messages, strict=True)]
         self.length = positions[-1] + 1
 
     def last_rejection(self) -> str:

@@ -7,16 +7,16 @@ from thalweg.engine.tokens import Counter
 from thalweg.engine.wires.fields import cache_written
 
 
-def spent_on(said: AIMessage, words: str, model: str, count: Counter) -> AuxiliaryUsage:
+def spent_on(answer: AIMessage, words: str, model: str, count: Counter) -> AuxiliaryUsage:
     """Return the usage of an answer.
 
     Args:
-        said: The answer.
+        answer: The answer.
         words: Its text, which is counted if the provider reports no usage.
         model: `provider:name` of the model.
         count: Counts tokens.
     """
-    usage = said.usage_metadata
+    usage = answer.usage_metadata
     if usage is None:
         return AuxiliaryUsage(calls=1, output=count(words), model=model)
     details = usage.get("input_token_details", {})

@@ -84,10 +84,10 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
     used = Path(archive) if archive else default_place()
     if place.exists() and used.exists() and place.samefile(used):
         raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
-    beside = place.with_name(f"{place.name}.part")
+    part = place.with_name(f"{place.name}.part")
     try:
         with open(
-            beside,
+            part,
             "w",
             encoding="utf-8",
             errors="backslashreplace",
@@ -95,9 +95,9 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
             opener=open_private,
         ) as file:
             file.writelines(pieces)
-        beside.replace(place)
+        part.replace(place)
     finally:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def export(
@@ -117,7 +117,7 @@ def export(
     Raises:
         ArchiveError: The journal has no such turn.
     """
-    messages = [said.message for said in history(archive, key, turn)]
+    messages = [logged.message for logged in history(archive, key, turn)]
     context = context_at(archive, key, turn) if archive.turn_count(key) else None
     if context is not None and context.system is not None:
         messages.insert(0, context.system)
@@ -150,9 +150,13 @@ def _body(
 
 
 def _tool(schema: Mapping[str, Any]) -> dict[str, Any]:
-    told = schema.get("function", schema)
-    described = {"description": told["description"]} if told.get("description") else {}
-    return {"name": told.get("name", ""), **described, "input_schema": told.get("parameters", {})}
+    function = schema.get("function", schema)
+    described = {"description": function["description"]} if function.get("description") else {}
+    return {
+        "name": function.get("name", ""),
+        **described,
+        "input_schema": function.get("parameters", {}),
+    }
 
 
 def _markdown(thread: str, messages: Sequence[Message]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def history(
     return _logged(archive, key, there, line)
 
 
-def newest_said(
+def newest_messages(
     archive: Archive,
     key: ThreadKey,
     limit: int,
@@ -62,8 +62,8 @@ def newest_said(
     there = _whole(archive, key) if abandoned else line
     there = there if before is None else there.before(before)
     positions = [*there]
-    said = _logged(archive, key, ThreadBranch.of(positions[-limit:]), line)
-    return said, len(positions) > limit
+    messages = _logged(archive, key, ThreadBranch.of(positions[-limit:]), line)
+    return messages, len(positions) > limit
 
 
 def _logged(
@@ -138,10 +138,10 @@ def _answers(pages: Mapping[int, TurnRecord]) -> Iterator[tuple[int, int]]:
     """Yield, for each answered model call, its number and the position of the answer."""
     answered: set[int] = set()
     for page in pages.values():
-        asked = page.parent
-        if asked is None or asked in answered or pages[asked].kind != "call":
+        parent = page.parent
+        if parent is None or parent in answered or pages[parent].kind != "call":
             continue
-        came = page.line.after(pages[asked].line.last)
+        came = page.line.after(pages[parent].line.last)
         if came.spans:
-            answered.add(asked)
-            yield asked, came.spans[0].first
+            answered.add(parent)
+            yield parent, came.spans[0].first

@@ -1,4 +1,4 @@
-"""`thalweg thread`: the commands, and what they print.
+"""`thalweg thread`: the commands, and their output.
 
 Two rules: a command opens the archive, calls `threads` and prints; the content of a message
 never acts on a terminal.

@@ -14,7 +14,7 @@ from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
 _NONE = "there are no checkpoints of LangGraph"
-_MEND = "name the file or the database of the agent's checkpointer"
+_FIX = "name the file or the database of the agent's checkpointer"
 
 
 def holds_thread(saver: BaseCheckpointSaver[Any], thread: str) -> bool:
@@ -47,13 +47,13 @@ def _in_file(path: str) -> Iterator[BaseCheckpointSaver[Any]]:
         from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415 (an extra)
 
     if not Path(path).is_file():
-        raise ConfigError(path, "there is no such file", _MEND)
+        raise ConfigError(path, "there is no such file", _FIX)
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         try:
             if not has_table(connection, "checkpoints"):
-                raise ConfigError(path, _NONE, _MEND)
+                raise ConfigError(path, _NONE, _FIX)
         except sqlite3.DatabaseError as error:
-            raise ConfigError(path, f"not a usable SQLite database ({error})", _MEND) from None
+            raise ConfigError(path, f"not a usable SQLite database ({error})", _FIX) from None
         yield SqliteSaver(connection)
 
 
@@ -71,7 +71,7 @@ def _in_postgres(url: str) -> Iterator[BaseCheckpointSaver[Any]]:
             there = "SELECT 1 FROM pg_class WHERE relname = 'checkpoints'"
             with saver.conn.cursor() as cursor:  # type: ignore[union-attr]
                 if cursor.execute(there).fetchone() is None:
-                    raise ConfigError(place, _NONE, _MEND)
+                    raise ConfigError(place, _NONE, _FIX)
             yield saver
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None

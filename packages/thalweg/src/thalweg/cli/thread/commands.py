@@ -1,4 +1,4 @@
-"""`thalweg thread`: what a thread was sent, what was done to it, and doing it by hand."""
+"""`thalweg thread`: a thread's requests, the operations on it, and manual operations."""
 
 import sys
 from argparse import Namespace
@@ -16,22 +16,22 @@ from thalweg.archive.threads.thread_export import FORMATS, check_format, export,
 from thalweg.archive.threads.thread_history import history, line_at, turns
 from thalweg.cli.asking import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
-from thalweg.cli.printing import tell
+from thalweg.cli.printing import print_result
 from thalweg.cli.thread.plain import (
     plain_context,
     plain_done,
-    plain_said,
+    plain_logged,
     plain_saved,
     plain_thread,
     plain_turn,
 )
 from thalweg.cli.thread.text import (
-    tell_context,
-    tell_done,
-    tell_history,
-    tell_threads,
-    tell_turn,
-    tell_turns,
+    render_context,
+    render_history,
+    render_operation,
+    render_threads,
+    render_turn,
+    render_turns,
 )
 from thalweg.cli.values import as_range, whole_number
 from thalweg.engine.transcript import printable
@@ -76,7 +76,7 @@ def _respond(
     options: Namespace, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
 ) -> None:
     """Print the result of a command; see `tell`."""
-    tell(lines, plain, as_json=options.as_json, nothing=nothing)
+    print_result(lines, plain, as_json=options.as_json, nothing=nothing)
 
 
 @thread.command("list", "List the threads.")
@@ -86,7 +86,7 @@ def list_threads(options: Namespace) -> None:
         known = known_threads(archive, options.owner)
     plain = {"threads": [plain_thread(one) for one in known]}
     nothing = f"Owner {printable(options.owner)} has no threads here."
-    _respond(options, tell_threads(known) if known else (), plain, nothing=nothing)
+    _respond(options, render_threads(known) if known else (), plain, nothing=nothing)
 
 
 @thread.command(
@@ -99,11 +99,11 @@ def list_threads(options: Namespace) -> None:
     ),
 )
 def show(options: Namespace) -> None:
-    """Show the turns of a thread: size, limit, what the provider reported, what was edited.
+    """Show the turns of a thread: size, limit, the usage reported by the provider, edits.
 
     Below a compaction are its predicted savings, and its savings so far.
-    With --turn, one of them by section; with --context, the very messages that were sent, made
-    again from the archive.
+    With --turn, one of them by section; with --context, the exact messages that were sent, rebuilt
+    from the archive.
     """
     with _opened(options) as (archive, key):
         taken = turns(archive, key)
@@ -111,14 +111,14 @@ def show(options: Namespace) -> None:
         if options.turn is None and not options.context:
             listed = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
             plain = {"thread": options.name, "turns": listed, **plain_saved(saved)}
-            _respond(options, tell_turns(taken, saved), plain)
+            _respond(options, render_turns(taken, saved), plain)
             return
         made = context_at(archive, key, options.turn)
     shown, saving = taken[made.turn], saved.lines.get(made.turn)
     context = plain_context(made) if options.context else {}
     lines = [
-        *tell_turn(made, shown.usage, saving),
-        *(tell_context(made) if options.context else ()),
+        *render_turn(made, shown.usage, saving),
+        *(render_context(made) if options.context else ()),
     ]
     _respond(options, lines, {"thread": options.name, **plain_turn(shown, saving), **context})
 
@@ -138,8 +138,8 @@ def print_history(options: Namespace) -> None:
     """Print the messages of a thread with their positions, compacted ones included."""
     with _opened(options) as (archive, key):
         messages = history(archive, key, options.turn, abandoned=options.abandoned)
-    plain = {"thread": options.name, "messages": [plain_said(one) for one in messages]}
-    _respond(options, tell_history(messages), plain)
+    plain = {"thread": options.name, "messages": [plain_logged(one) for one in messages]}
+    _respond(options, render_history(messages), plain)
 
 
 @thread.command(
@@ -182,7 +182,7 @@ def search(options: Namespace) -> None:
     argument("--path", metavar="P", default="", help="A JSONPath into a JSON text."),
 )
 def read(options: Namespace) -> None:
-    """Read what a handle names: a message, or a stretch of the thread."""
+    """Read the target of a handle: a message, or a range of the thread."""
     with _opened(options) as (archive, key):
         reading = archive.read(
             key,
@@ -235,13 +235,13 @@ def export_thread(options: Namespace) -> None:
     ),
 )
 def undo_compaction(options: Namespace) -> None:
-    """Undo a compaction: the next request shows again what it folded, as far as it fits.
+    """Undo a compaction: the next request shows the folded messages again, as far as they fit.
 
-    What does not fit is compacted again at once. Do it while the agent rests.
+    Messages that do not fit are compacted again at once. Run it while the agent is idle.
     """
     with _opened(options) as (archive, key):
         done = undo(archive, key, options.turn)
-    _respond(options, [tell_done("undo", done)], plain_done(done))
+    _respond(options, [render_operation("undo", done)], plain_done(done))
 
 
 @thread.command(
@@ -264,7 +264,7 @@ def rewind_thread(options: Namespace) -> None:
     """
     with _opened(options) as (archive, key):
         done = rewind(archive, key, options.turn)
-    _respond(options, [tell_done("rewind", done)], plain_done(done))
+    _respond(options, [render_operation("rewind", done)], plain_done(done))
 
 
 @thread.command("pin", "Pin words of the user: keep them in every request.", _ID, _POSITION, _WORDS)
@@ -272,7 +272,7 @@ def pin_words(options: Namespace) -> None:
     """Keep words of the user verbatim in every request, however often it is compacted."""
     with _opened(options) as (archive, key):
         done = pin(archive, key, options.position, options.words)
-    _respond(options, [tell_done("pin", done)], plain_done(done))
+    _respond(options, [render_operation("pin", done)], plain_done(done))
 
 
 @thread.command("unpin", "Unpin words.", _ID, _POSITION, _WORDS)
@@ -280,7 +280,7 @@ def unpin_words(options: Namespace) -> None:
     """Let go of words that were pinned."""
     with _opened(options) as (archive, key):
         done = unpin(archive, key, options.position, options.words)
-    _respond(options, [tell_done("unpin", done)], plain_done(done))
+    _respond(options, [render_operation("unpin", done)], plain_done(done))
 
 
 @thread.command(

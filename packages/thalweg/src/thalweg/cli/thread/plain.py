@@ -35,17 +35,17 @@ def plain_thread(known: ThreadOverview) -> dict[str, Any]:
     }
 
 
-def plain_said(said: LoggedMessage) -> dict[str, Any]:
+def plain_logged(logged: LoggedMessage) -> dict[str, Any]:
     """Return one message of a log with its position."""
     return {
-        "position": said.position,
-        "abandoned": said.is_abandoned,
-        "message": plain_message(said.message),
+        "position": logged.position,
+        "abandoned": logged.is_abandoned,
+        "message": plain_message(logged.message),
     }
 
 
 def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
-    """Return one turn of the journal, with the savings of what it rewrote."""
+    """Return one turn of the journal, with the savings of its rewrite."""
     return {
         **_page(turn.number, turn.page),
         "current": turn.is_current,
@@ -63,7 +63,7 @@ def plain_saved(saved: Saved) -> dict[str, Any]:
 
 
 def plain_context(context: TurnContext) -> dict[str, Any]:
-    """Return what a turn sent."""
+    """Return the context that a turn sent."""
     return {
         **_page(context.turn, context.page),
         "system": plain_message(context.system) if context.system else None,

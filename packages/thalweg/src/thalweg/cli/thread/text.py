@@ -31,7 +31,7 @@ _TURNS = "  turn  kind    when                tokens      limit   reported  mode
 WIDTH = 80
 """Columns of a line of a table."""
 NOTHING = Saved({})
-"""The savings of a thread where none were computed."""
+"""The savings of a thread for which none were computed."""
 ARRIVED: Reason = "arrived too large"
 """Why a message is bounded when it arrives: nothing that was sent is rewritten."""
 _DONE: Mapping[str, str] = {
@@ -41,10 +41,10 @@ _DONE: Mapping[str, str] = {
     "unpin": "unpinned in message #{about}",
     "compact": "compacted up to message #{about}",
 }
-"""What a person did, by the kind of turn."""
+"""The operations by a person, by the kind of turn."""
 
 
-def tell_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
+def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
     """List threads, one line each."""
     yield _THREADS
     for known in threads:
@@ -55,13 +55,13 @@ def tell_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
         yield f"{known.length:>8,}  {known.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
 
 
-def tell_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
+def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
     """List turns, one line each, with their edits below; `x` marks abandoned ones.
 
-    A model is named where it differs from the one before.
+    A model is named if it differs from the previous one.
 
     Args:
-        turns: What to list.
+        turns: The turns to list.
         saved: The savings of the rewrites.
     """
     yield _TURNS
@@ -70,7 +70,7 @@ def tell_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
         yield _turn_line(turn, turn.page.model if turn.page.model != model else "")
         model = turn.page.model
         gained = _saving_lines(saved.lines.get(turn.number))
-        for line in (*_edit_lines(turn.page.edits), *gained, *_beside_lines(turn.page)):
+        for line in (*_edit_lines(turn.page.edits), *gained, *_extra_lines(turn.page)):
             yield f"        {line}"
     if saved.lines:
         yield ""
@@ -86,16 +86,16 @@ def _saving_lines(saving: Saving | None) -> Iterator[str]:
         return
     forecast = saving.forecast
     even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
-    told = f"predicted {forecast.gain:+,.0f} after {count(forecast.calls, 'call')}"
-    yield from wrap(f"{told}; so far {saving.realised:+,.0f} (break-even {even})", WIDTH - 8)
+    predicted = f"predicted {forecast.gain:+,.0f} after {count(forecast.calls, 'call')}"
+    yield from wrap(f"{predicted}; so far {saving.realised:+,.0f} (break-even {even})", WIDTH - 8)
 
 
 def _all_saved(saved: Saved) -> str:
     beyond = ""
     if saved.beyond >= 1:
         beyond = f"; {saved.beyond:,.0f} of what that costs is for tokens over the window"
-    told = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
-    return f"{told}, compared with sending all messages{beyond}."
+    text = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
+    return f"{text}, compared with sending all messages{beyond}."
 
 
 def _turn_line(turn: Taken, model: str) -> str:
@@ -129,7 +129,7 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
         yield f"{kind}{many} {before:,} -> {after:,}: {reason}"
 
 
-def _beside_lines(page: TurnRecord) -> Iterator[str]:
+def _extra_lines(page: TurnRecord) -> Iterator[str]:
     for repair in page.repairs:
         where = f" #{repair.position}" if repair.position >= 0 else ""
         about = f" ({_one_line(repair.detail)})" if repair.detail else ""
@@ -150,7 +150,7 @@ def _spent(spent: AuxiliaryUsage) -> str:
     return f"the summary took {count(spent.calls, 'call')}{of}: {tokens}"
 
 
-def tell_turn(
+def render_turn(
     context: TurnContext,
     usage: Usage | None,
     saving: Saving | None = None,
@@ -173,12 +173,12 @@ def tell_turn(
         if isinstance(edit, Fold):
             kept = "".join(f" #{position}" for position in edit.kept)
             yield f"  folded up to #{edit.last}{f', but kept{kept}' if kept else ''}"
-    for line in (*_edit_lines(page.edits), *_saving_lines(saving), *_beside_lines(page)):
+    for line in (*_edit_lines(page.edits), *_saving_lines(saving), *_extra_lines(page)):
         yield f"  {line}"
 
 
-def tell_context(context: TurnContext) -> Iterator[str]:
-    """Write what a turn sent: what it carried besides messages, then message by message."""
+def render_context(context: TurnContext) -> Iterator[str]:
+    """Render the context that a turn sent: additions to the messages, then each message."""
     if context.additions:
         yield "\n== besides messages and tools"
         for one in context.additions:
@@ -195,9 +195,9 @@ def tell_context(context: TurnContext) -> Iterator[str]:
         yield _headed(where, item.message, f" ({item.tokens:,} tokens)")
 
 
-def tell_history(said: Iterable[LoggedMessage]) -> Iterator[str]:
+def render_history(messages: Iterable[LoggedMessage]) -> Iterator[str]:
     """Yield messages with their positions; `x` marks abandoned ones."""
-    for one in said:
+    for one in messages:
         yield _headed(f"{'x ' if one.is_abandoned else ''}#{one.position}", one.message, "")
 
 
@@ -205,13 +205,13 @@ def _headed(where: str, message: Message, size: str) -> str:
     return f"\n== {where} {printable(speaker(message))}{size}\n{printable(as_text(message))}"
 
 
-def tell_done(kind: str, done: OperationResult) -> str:
+def render_operation(kind: str, done: OperationResult) -> str:
     """Describe a manual operation and its result."""
-    said = _DONE[kind].format(about=done.about)
+    action = _DONE[kind].format(about=done.about)
     room = f" of {done.limit:,}" if done.limit else ""
     size = f"the next request begins from {done.tokens:,}{room} tokens"
     again = "" if done.fits else "; that does not fit, so the next turn compacts again"
-    return f"Turn {done.turn}: {said}; {size}{again}."
+    return f"Turn {done.turn}: {action}; {size}{again}."
 
 
 def _when(at: float) -> str:

@@ -1,4 +1,4 @@
-"""Deferred tools in requests: what a client binds, what a body says, and the tool that finds them.
+"""Deferred tools in requests: the tools a client binds, a body's content, and the search tool.
 
-Begin with `shelf.py`. Loaded only where `ContextPolicy.defer_tools` is on.
+Begin with `shelf.py`. Loaded only if `ContextPolicy.defer_tools` is on.
 """

@@ -1,8 +1,8 @@
 """Deferred tools in the finished body of a request, as the provider takes them.
 
-A tool whose search result is in the body is loaded there, at the end of what was sent before, so
-the cached prefix stays. After a compaction that removed the result it is sent in full with the
-others: what a thread loaded stays loaded.
+A tool whose search result is in the body is loaded there, at the end of the part sent before, so
+the cached prefix is kept. After a compaction that removed the result it is sent in full with the
+others: tools that a thread loaded remain loaded.
 
 Sources, read 2026-11-23: platform.claude.com, "Tool search tool" ("Custom tool search
 implementation") and "Tool use with prompt caching"; learn.microsoft.com, "Use tool search with the
@@ -98,7 +98,7 @@ def _added(
     tools: Mapping[str, Mapping[str, Any]],
     live: set[str],
 ) -> Iterator[Any]:
-    """Yield items, and behind a run of results the tools that they found; fill in `live`."""
+    """Yield items, and after each run of results the tools that they found; fill in `live`."""
     due: list[str] = []
     for item in [*items, None]:
         is_result = isinstance(item, Mapping) and item.get("type") == "function_call_output"

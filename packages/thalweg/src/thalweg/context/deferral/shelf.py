@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool
 from thalweg.context.deferral.bodies import with_items, with_references
 from thalweg.context.ready_tools import SameTools, Tool, as_openai, tool_name, with_deferral
 from thalweg.context.request.cache_marks import is_anthropic, is_openai
-from thalweg.context.request.checked_model import LastLook
+from thalweg.context.request.checked_model import BodyTransform
 from thalweg.context.request.guard import count_text, written
 from thalweg.context.request.model_limits import layers
 from thalweg.context.turn.context_tools import ContextTool
@@ -32,7 +32,7 @@ _PINNED = ("cache_control", "allowed_callers")
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ToolLayout:
     """The tools of one request."""
 
     bound: tuple[Tool, ...]
@@ -47,15 +47,15 @@ class Shelf:
     way: Way = "rewrite"
 
     @property
-    def look(self) -> LastLook | None:
-        """Places the deferred tools in the finished body; `None` if it stays as it is."""
+    def transform(self) -> BodyTransform | None:
+        """Function that places the deferred tools in the finished body; `None` if it needs none."""
         if not self.deferred or self.way == "rewrite":
             return None
         place = with_references if self.way == "reference" else with_items
         return partial(place, self.deferred, self.loaded)
 
     def update(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changes of the state: what is deferred, and what is newly loaded."""
+        """Return the changes of the state: the deferred tools, and the newly loaded ones."""
         changes: dict[str, Any] = {}
         if list(self.deferred) != (state.get("thalweg_deferred") or []):
             changes["thalweg_deferred"] = list(self.deferred)
@@ -71,20 +71,20 @@ class Shelf:
         return tuple(t for t in self.bound if tool_name(t) in self.loaded.keys() - known)
 
 
-def shelf_of(
+def lay_out_tools(
     request: ModelRequest[Any], policy: ContextPolicy, tariff: Tariff, window: int, count: Counter
-) -> Shelf:
+) -> ToolLayout:
     """Sort the tools of a request; see `plan_deferral`.
 
-    The system prompt, the tools, the prices and the window decide what is deferred. The state, the
-    calls in the messages and a forced tool decide what is loaded.
+    The system prompt, the tools, the prices and the window decide which tools are deferred. The
+    state, the calls in the messages and a forced tool decide which are loaded.
     """
     tools = tuple(request.tools)
     way = _way(request.model, tools, policy)
     system = "" if request.system_message is None else str(request.system_message.text)
-    ours = SameTools(tools)
+    tool_set = SameTools(tools)
     deferred = _deferred(
-        ours,
+        tool_set,
         count,
         system=system,
         keep=policy.keep_tools,
@@ -96,7 +96,7 @@ def shelf_of(
         return _nothing(tools, policy.tool_names.find_tools)
     loaded = _loaded(request, frozenset(deferred))
     find = policy.tool_names.find_tools
-    return _sorted(ours, deferred, tuple(loaded.items()), way, find)
+    return _sorted(tool_set, deferred, tuple(loaded.items()), way, find)
 
 
 def card_of(tool: BaseTool, count: Counter | None = None) -> ToolCard:
@@ -111,8 +111,8 @@ def _way(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> Way:
 
     Anthropic's tool search works from Claude 4 on, and not together with `input_examples`
     (platform.claude.com, "Tool search tool", read 2026-11-23). OpenAI's `additional_tools` are for
-    the models that LangChain's profiles list. Behind another address the provider's way is used
-    only where the policy says so.
+    the models that LangChain's profiles list. At another address the provider's way is used
+    only if the policy selects it.
     """
     if policy.defer_tools == "own":
         return "rewrite"
@@ -134,10 +134,10 @@ def _extras(tool: Tool) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=32)
-def _deferred(ours: SameTools, count: Counter, **chosen: Any) -> tuple[str, ...]:  # noqa: ANN401 (`plan_deferral`'s)
+def _deferred(tool_set: SameTools, count: Counter, **chosen: Any) -> tuple[str, ...]:  # noqa: ANN401 (`plan_deferral`'s)
     cards = [
         card_of(tool, count)
-        for tool in ours.tools
+        for tool in tool_set.tools
         if isinstance(tool, BaseTool) and not isinstance(tool, ContextTool) and not _is_pinned(tool)
     ]
     return plan_deferral(cards, **chosen)
@@ -147,10 +147,10 @@ def _is_pinned(tool: BaseTool) -> bool:
     return any(_extras(tool).get(key) for key in _PINNED)
 
 
-def _nothing(tools: tuple[Tool, ...], find: str) -> Shelf:
+def _nothing(tools: tuple[Tool, ...], find: str) -> ToolLayout:
     """Defer nothing: then there is nothing to find, either."""
     shown = tuple(tool for tool in tools if tool_name(tool) != find)
-    return Shelf(shown, shown)
+    return ToolLayout(shown, shown)
 
 
 def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, str]:
@@ -178,21 +178,21 @@ def _forced(choice: object) -> str:
 
 @lru_cache(maxsize=64)
 def _sorted(
-    ours: SameTools,
+    tool_set: SameTools,
     deferred: tuple[str, ...],
     loaded: tuple[tuple[str, str], ...],
     way: Way,
     find: str,
-) -> Shelf:
-    """Sort tools by where they are sent; the search tool is the last that every request has."""
-    tools, found, hidden = ours.tools, dict(loaded), frozenset(deferred)
+) -> ToolLayout:
+    """Sort tools by their place in requests; the search tool is the last that every request has."""
+    tools, found, hidden = tool_set.tools, dict(loaded), frozenset(deferred)
     named = {tool_name(tool): tool for tool in tools}
     kept = tuple(t for t in tools if tool_name(t) not in hidden | {find})
     search = named.get(find)
     prefix = (*kept, *([_described(search, deferred)] if isinstance(search, BaseTool) else []))
     if way == "rewrite":
         whole = (*prefix, *(with_deferral(named[name], deferred=False) for name in found))
-        return Shelf(whole, whole, deferred, found, way)
+        return ToolLayout(whole, whole, deferred, found, way)
     aside = tuple(
         with_deferral(tool, deferred=name not in found)
         for name, tool in named.items()
@@ -201,7 +201,7 @@ def _sorted(
     unfound = tuple(
         with_deferral(named[name], deferred=False) for name, call in found.items() if not call
     )
-    return Shelf((*aside, *prefix), (*prefix, *unfound), deferred, found, way)
+    return ToolLayout((*aside, *prefix), (*prefix, *unfound), deferred, found, way)
 
 
 def _described(search: BaseTool, deferred: Sequence[str]) -> BaseTool:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import ThreadKey
-from thalweg.context.request.checked_model import Body, LastLook
+from thalweg.context.request.checked_model import Body, BodyTransform
 from thalweg.context.request.model_limits import layers
 from thalweg.engine.pricing.table import LIFE_1H
 from thalweg.engine.pricing.tariff import Tariff
@@ -40,7 +40,7 @@ _OPENAI, _ANTHROPIC = "api.openai.com", "api.anthropic.com"
 class _Block:
     path: tuple[str | int, ...]
     body: Mapping[str, Any] | str
-    """The text itself where the API takes one in place of a list of blocks."""
+    """The text itself if the API accepts one in place of a list of blocks."""
     role: str
 
     @property
@@ -51,13 +51,13 @@ class _Block:
 
 @dataclass(slots=True)
 class CacheMarker:
-    """Marks the requests of one thread, and remembers what the last one had."""
+    """Marks the requests of one thread, and remembers the blocks of the last one."""
 
     _last: list[bytes] = field(default_factory=list)
     """Digests of the content blocks of the last request."""
     _lifetime: StableLifetime = field(default_factory=StableLifetime)
 
-    def look(
+    def transform(
         self,
         model: BaseChatModel,
         key: ThreadKey,
@@ -65,8 +65,8 @@ class CacheMarker:
         *,
         has_record: bool,
         goes_on: bool = True,
-    ) -> LastLook | None:
-        """Return what adds breakpoints to a request when it is sent; `None` if its client has none.
+    ) -> BodyTransform | None:
+        """Return a function that adds breakpoints to a sent request; `None` if its client has none.
 
         Args:
             model: The model of the request.
@@ -77,7 +77,7 @@ class CacheMarker:
                 writes nothing new to it.
         """
 
-        def look(body: Body) -> Body:
+        def mark_body(body: Body) -> Body:
             now = time.time() if is_anthropic(model, at_home=True) else None
             return self.mark(body, tariff, has_record=has_record, goes_on=goes_on, now=now)
 
@@ -87,7 +87,7 @@ class CacheMarker:
             return body if has_key else {**body, "prompt_cache_key": _name(key)}
 
         if is_anthropic(model) and tariff.breakpoints is not None:
-            return look
+            return mark_body
         return route if is_openai(model) else None
 
     def mark(
@@ -99,7 +99,7 @@ class CacheMarker:
         goes_on: bool = True,
         now: float | None = None,
     ) -> Body:
-        """Return a copy of a request's body with breakpoints; see `look` for the arguments.
+        """Return a copy of a request's body with breakpoints; see `transform` for the arguments.
 
         With the time `now`, the pauses of the thread decide how long the stable prefix lives; a
         service that is not Anthropic's own may refuse another lifetime than the default's.
@@ -215,9 +215,9 @@ def _digest(block: _Block) -> bytes:
 
 
 def _sent(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[bytes]) -> int:
-    """Return the end of what was already sent to the provider.
+    """Return the end of the blocks that were already sent to the provider.
 
-    If the last request is unknown, that is everything before the newest answer.
+    If the last request is unknown, these are all blocks before the newest answer.
     """
     if last:
         pairs = zip(digests, last, strict=False)
@@ -245,7 +245,7 @@ def _ttl(mark: object) -> str:
 
 
 def _with_mark(body: Body, block: _Block, ttl: str) -> Body:
-    """Copy a body with one block marked; what is on no way to the block is shared."""
+    """Copy a body with one block marked; all parts outside the path to the block are shared."""
     mark = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     if isinstance(block.body, str):
         made = _with(body, block.path, [{"type": "text", "text": block.body, MARK: mark}])

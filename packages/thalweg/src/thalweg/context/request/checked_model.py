@@ -22,43 +22,45 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
 Body = dict[str, Any]
-LastLook = Callable[[Body], Body]
+BodyTransform = Callable[[Body], Body]
 """Returns the body to send from the one that was built, which it does not change."""
 LastCheck = Callable[[Sequence[BaseMessage]], list[BaseMessage]]
 """Returns the messages to send, system prompt included, from those that the model received."""
 _BUILDERS = ("_get_request_payload", "_prepare_request")
 """The methods that build a body: of OpenAI's and Anthropic's clients, of Google's."""
 _READER = "_convert_input"
-"""The method of every chat model that takes what it is asked."""
+"""The method with which every chat model reads its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Hooks:
-    look: LastLook | None = None
+    transform: BodyTransform | None = None
     check: LastCheck | None = None
 
 
-def with_last_look(model: BaseChatModel, look: LastLook) -> BaseChatModel:
+def with_transform(model: BaseChatModel, transform: BodyTransform) -> BaseChatModel:
     """Make the double of a model; the model itself where its client has no such method."""
-    return _with_hooks(model, lambda hooks: replace(hooks, look=look), _BUILDERS)
+    return _with_hooks(model, lambda hooks: replace(hooks, transform=transform), _BUILDERS)
 
 
-def with_looks(request: ModelRequest[Any], *looks: LastLook | None) -> ModelRequest[Any]:
+def with_transforms(
+    request: ModelRequest[Any], *transforms: BodyTransform | None
+) -> ModelRequest[Any]:
     """Return a request whose body is changed when it is sent, by one look after the other."""
-    made = [look for look in looks if look is not None]
+    made = [transform for transform in transforms if transform is not None]
     if not made:
         return request
 
-    def look(body: Body) -> Body:
+    def transform(body: Body) -> Body:
         for one in made:
             body = one(body)
         return body
 
-    return request.override(model=with_last_look(request.model, look))
+    return request.override(model=with_transform(request.model, transform))
 
 
 def with_last_check(model: BaseChatModel, check: LastCheck) -> BaseChatModel:
-    """Make the double of a model; the model itself where it is chosen when it is called."""
+    """Return a copy of a model with the check; the model itself if it is chosen when called."""
     return _with_hooks(model, lambda hooks: replace(hooks, check=check), (_READER,))
 
 
@@ -71,10 +73,10 @@ def changed_copy(model: BaseChatModel, **update: object) -> BaseChatModel:
 
 
 def with_kept_settings(model: BaseChatModel) -> BaseChatModel:
-    """Return a model that keeps what it was bound with when tools are bound.
+    """Return a model that keeps its bound settings when tools are bound.
 
     `bind_tools` of a binding binds the model inside of it, and loses stop words, tags or retries:
-    LangChain does so for every agent with tools. One that has only ours is to keep them.
+    LangChain does so for every agent with tools. An agent that has only our tools keeps them.
     """
     if getattr(model, "bound", None) is None:
         return model
@@ -141,8 +143,8 @@ _OWNER = "_thalweg_owner"
 
 @cache
 def _double_of(kind: type[BaseChatModel]) -> type[BaseChatModel]:
-    def read(self: BaseChatModel, asked: Any) -> PromptValue:  # noqa: ANN401 (theirs)
-        value: PromptValue = getattr(kind, _READER)(self, asked)
+    def read(self: BaseChatModel, model_input: Any) -> PromptValue:  # noqa: ANN401 (theirs)
+        value: PromptValue = getattr(kind, _READER)(self, model_input)
         hooks: _Hooks | None = getattr(self, _HOOKS, None)
         if hooks is None or hooks.check is None:
             return value
@@ -192,6 +194,6 @@ def _builder(kind: type[BaseChatModel], name: str) -> Callable[..., Body]:
     def build(self: BaseChatModel, *args: Any, **settings: Any) -> Body:  # noqa: ANN401 (theirs)
         body: Body = getattr(kind, name)(self, *args, **settings)
         hooks: _Hooks | None = getattr(self, _HOOKS, None)
-        return hooks.look(body) if hooks is not None and hooks.look is not None else body
+        return hooks.transform(body) if hooks is not None and hooks.transform is not None else body
 
     return build

@@ -25,7 +25,7 @@ class TooLarge(BaseException):
 
 
 class RequestGuard(BaseCallbackHandler):
-    """Measure what is sent for one request, and stop what would not fit."""
+    """Measures all messages sent for one request, and stops a request that would not fit."""
 
     raise_error = True
     run_inline = True
@@ -67,16 +67,16 @@ class RequestGuard(BaseCallbackHandler):
         Raises:
             TooLarge: It is more than the limit.
         """
-        ours = messages[0] if messages else []
-        last = next((k for k in reversed(range(len(ours))) if self._is_known(ours[k])), None)
+        batch = messages[0] if messages else []
+        last = next((k for k in reversed(range(len(batch))) if self._is_known(batch[k])), None)
         if last is None:
             return  # a call that another middleware makes for itself
-        self.behind = ours[last + 1 :]
-        told = kwargs.get("metadata") or {}
-        if told.get("ls_provider") and told.get("ls_model_name"):
-            name = str(told["ls_model_name"]).removeprefix("models/")
-            self.model = f"{told['ls_provider']}:{name}"
-        tokens = sum(self._tokens(message) for message in ours)
+        self.behind = batch[last + 1 :]
+        metadata = kwargs.get("metadata") or {}
+        if metadata.get("ls_provider") and metadata.get("ls_model_name"):
+            name = str(metadata["ls_model_name"]).removeprefix("models/")
+            self.model = f"{metadata['ls_provider']}:{name}"
+        tokens = sum(self._tokens(message) for message in batch)
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge

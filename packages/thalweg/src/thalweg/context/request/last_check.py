@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, tool_name
-from thalweg.context.request.checked_model import Body, with_last_check, with_last_look
+from thalweg.context.request.checked_model import Body, with_last_check, with_transform
 from thalweg.context.request.message_adaptation import listener_of
 from thalweg.context.request.message_writer import common_prefix, read_state
 from thalweg.context.request.model_limits import profile_of
@@ -39,7 +39,7 @@ class _CheckedExchange:
     """Of the calls that are sent."""
     found: tuple[RequestDefect, ...]
     ends: tuple[int, int]
-    """The index of its end in the input, and in what is sent."""
+    """The index of its end in the input, and in the sent messages."""
     refers: bool
     """Whether its repair has a reference."""
 
@@ -81,9 +81,9 @@ class _Exchanges:
             self.sent = []
         if len(self.rows) < length:
             ids = {call_id for row in self.rows for call_id in row.ids}
-            began = any(message.type != "system" for message in self.sent)
+            started = any(message.type != "system" for message in self.sent)
             answered = bool(self.sent) and self.sent[-1].type == "ai"
-            self._checker = ExchangeChecker(self.rules, ids, began, answered)
+            self._checker = ExchangeChecker(self.rules, ids, started, answered)
         return len(self.rows)
 
     def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
@@ -141,7 +141,7 @@ def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
 
 @dataclass(slots=True)
 class LastCheck:
-    """Checks the requests of one thread, and remembers what it repaired."""
+    """Checks the requests of one thread, and remembers its repairs."""
 
     alternates: bool = False
     """Whether the model has refused two answers in a row."""
@@ -229,7 +229,7 @@ class LastCheck:
         return "" if position is None or position < 0 else self._pointer(position)
 
     def foresee(self, request: ModelRequest[Any]) -> None:
-        """Check a request before it is sent, so that what is repaired in it can be taken."""
+        """Check a request before it is sent, so that its repairs can be taken."""
         self.check(self._rules(request), _messages(request))
 
     def _rules(self, request: ModelRequest[Any]) -> WireRules:
@@ -243,8 +243,8 @@ class LastCheck:
 
         Args:
             request: The request.
-            recall: The tool that its references name: it stays in the request, whatever other
-                middleware does to its tools. `None` if it has no references.
+            recall: The tool that its references name: it remains in the request, even if other
+                middleware changes the tools. `None` if it has no references.
         """
         wire = _wire(request)
         check = partial(self.check, self._rules(request))
@@ -253,7 +253,7 @@ class LastCheck:
             request = _with_messages(request, check(_messages(request)))
             return _CheckedRequest.of(request, self.request, recall)
         if wire == "gemini":
-            model = with_last_look(model, _joined)
+            model = with_transform(model, _joined)
         return _CheckedRequest.of(request.override(model=model), self.request, recall)
 
 
@@ -268,7 +268,7 @@ class _CheckedRequest(ModelRequest[Any]):
 
     @classmethod
     def of(cls, request: ModelRequest[Any], again: _Checking, recall: BaseTool | None) -> Self:
-        """Make one of a request; `recall` stays among its tools."""
+        """Create one from a request; `recall` remains among its tools."""
         made = cls.__new__(cls)
         vars(made).update(vars(request), _again=again, _recall=recall)
         return made

@@ -1,4 +1,4 @@
-"""Limits learned from a provider's refusals, where they are below the expected window."""
+"""Limits learned from a provider's refusals, if they are below the expected window."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -8,8 +8,9 @@ from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
 
 SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
-"""Size of the next request, as a share of the one just refused, where the refusal has no numbers:
-a little less at first, and after five refusals less than a twentieth of the first."""
+"""Size of the next request after a refusal without numbers, as a share of the refused one.
+
+A little less at first, and after five refusals less than a twentieth of the first."""
 BELOW = 0.85
 """Share of a refused size that later turns still try, if the refusal named no limit."""
 LEAST_TOKENS, LEAST_BYTES, LEAST_MEDIA = 8_000, 65_536, 10
@@ -41,13 +42,13 @@ class SizeRefusal:
     model: str
     overflow: Overflow
     size: RequestSize
-    said: str = ""
+    message: str = ""
     """The provider's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Learned limits of one model; `None` where it never refused."""
+    """Learned limits of one model; `None` for a limit without a refusal."""
 
     window: int | None = None
     """Tokens of input and output together, as the provider counts."""
@@ -58,7 +59,7 @@ class Ceilings:
     turn too large that has such media."""
 
     def under(self, budget: Budget) -> Budget:
-        """Lower a budget to what is accepted."""
+        """Lower a budget to the accepted limits."""
         changed: dict[str, int] = {}
         if self.counts_in_full:
             changed["trusts_least"] = False
@@ -84,9 +85,9 @@ class Ceilings:
         Args:
             overflow: The refusal.
             ledger: Of the request that was refused.
-            budget: What it was made for.
-            calibration: How the provider counts, the refusal's own count taken in.
-            times: Refusals of this request before.
+            budget: The budget it was made for.
+            calibration: How the provider counts, including the refusal's own count.
+            times: Earlier refusals of this request.
         """
         share = SMALLER[min(times, len(SMALLER) - 1)]
         if overflow.kind == "bytes":
@@ -104,14 +105,14 @@ class Ceilings:
     def learned(
         self, refusals: Iterable[SizeRefusal], taken: RequestSize, output: int
     ) -> "Ceilings":
-        """Learn what holds for later turns, too, once a smaller request was taken.
+        """Learn limits for later turns, after a smaller request was accepted.
 
-        A limit that was named is believed; of a size that was only refused, that it is too
-        large, and never that the limit is as low as what happened to be taken.
+        A limit that the provider named is trusted. A size that was only refused is too large;
+        the limit is never taken to be as low as the size that was accepted.
 
         Args:
-            refusals: What the model refused in this turn.
-            taken: What it took then.
+            refusals: The model's refusals in this turn.
+            taken: The request that it then accepted.
             output: Tokens that were kept free for the answer.
         """
         learned = self
@@ -133,7 +134,7 @@ class Ceilings:
         return learned.raised(taken, output)
 
     def raised(self, taken: RequestSize, output: int) -> "Ceilings":
-        """Learn from a request that was taken: what it filled fits."""
+        """Learn from an accepted request: its size fits."""
         return Ceilings(
             None if self.window is None else max(self.window, taken.tokens + output),
             None if self.bytes is None else max(self.bytes, taken.bytes),

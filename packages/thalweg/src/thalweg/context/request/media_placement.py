@@ -1,8 +1,8 @@
-"""Where the media of a tool's result are sent, and in which form.
+"""The place and the form in which the media of a tool's result are sent.
 
 Some clients take images and documents inside a result, others only in a message of the user; each
-knows its own provider's blocks and LangChain's standard ones, and passes on, drops or refuses the
-others. Tried with langchain-anthropic 1.7.10, langchain-openai 1.7.4 and langchain-google-genai
+supports its own provider's blocks and LangChain's standard ones, and passes on, drops or refuses
+the others. Tried with langchain-anthropic 1.7.10, langchain-openai 1.7.4 and langchain-google-genai
 4.4.0, 2026-11-28.
 """
 
@@ -59,11 +59,11 @@ def _standard(media: Media, shell: Mapping[str, Any]) -> Media:
 
 
 def below_result(message: Message, client: Client, *, read_back: bool) -> list[Media]:
-    """List the media of a tool's result that are sent in a message of the user behind all results.
+    """List the media of a tool's result that are sent in a message of the user after all results.
 
-    Those are all where the provider takes only text in results (OpenAI Chat). What `recall` read
-    back is sent there, too, by each client of which it is not known that it takes media in results,
-    and so is a block of an unknown type: a message of the user was its first place.
+    Those are all media if the provider takes only text in results (OpenAI Chat). Media that
+    `recall` read back are sent there, too, by each client that is not confirmed to take media in
+    results, and so is a block of an unknown type: a message of the user was its first place.
 
     Args:
         message: A message; others than results have none.
@@ -90,7 +90,7 @@ def _goes_below(media: Media, client: Client, *, read_back: bool) -> bool:
 def result_parts(message: Message, client: Client, *, read_back: bool) -> tuple[Part, ...]:
     """Return the parts of a tool's result as a client may send them in a result.
 
-    Media that go below are replaced by a line that says so.
+    Media that are sent below are replaced by a line that states this.
     """
     return tuple(_in_result(part, client, read_back=read_back) for part in message.parts)
 

@@ -19,12 +19,12 @@ from thalweg.engine.window.validity import check
 def as_left(
     state: Sequence[AnyMessage], request: Sequence[AnyMessage], view: Sequence[AnyMessage]
 ) -> list[AnyMessage]:
-    """Do to a view what was done to the state's messages on their way to us.
+    """Apply to a view the changes made to the state's messages on their way to us.
 
     Args:
         state: The messages of the state.
-        request: What became of them.
-        view: What we send in their stead.
+        request: The messages after those changes.
+        view: The messages that we send in their place.
     """
     if len(state) == len(request) and all(map(is_, state, request)):
         return list(view)
@@ -110,7 +110,7 @@ def _missing(message: AnyMessage) -> str | None:
 
 
 _LAST = ""
-"""Key of the view's last message: what is added at the end remains there."""
+"""Key of the view's last message: content added at the end remains there."""
 
 
 def _placed(

@@ -25,7 +25,7 @@ from thalweg.engine.wires.fields import is_of, pack, reopen, unpack
 from thalweg.engine.wires.langchain_content import WIRE
 from thalweg.engine.wires.rules import accepts_late_system
 
-_ASKED, _BOND = "thalweg_model", "thalweg_bond"
+_REQUESTED_MODEL, _BOND = "thalweg_model", "thalweg_bond"
 """Keys in the metadata of answers until November 2026: the requested model, and what signed
 reasoning is bound to. The journal has both now (`AnswerLog`)."""
 
@@ -58,8 +58,8 @@ def _client(request: ModelRequest[Any]) -> Client:
         if "ChatAnthropic" in names:
             return "anthropic"
         if "BaseChatOpenAI" in names:
-            asked = {**request.model_settings, "tools": []}
-            return "openai-responses" if uses_responses_api(one, asked) else "openai-chat"
+            settings = {**request.model_settings, "tools": []}
+            return "openai-responses" if uses_responses_api(one, settings) else "openai-chat"
         if "ChatGoogleGenerativeAI" in names:
             return "gemini"
     return "other"
@@ -112,28 +112,28 @@ def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
     return request.override(model_settings=settings)
 
 
-def is_own(message: Message, to: TargetModel, asked: Callable[[], str] = str) -> bool:
+def is_own(message: Message, to: TargetModel, requested_model: Callable[[], str] = str) -> bool:
     """Return whether an answer is the target model's own.
 
     Args:
         message: The answer.
         to: The target model.
-        asked: Returns the model that was asked, or an empty text; called only if the names in the
-            answer are not those of the target model: the provider's name for it may differ.
+        requested_model: Returns the requested model, or an empty text; called only if the names in
+            the answer are not those of the target model: the provider's name for it may differ.
     """
     meta = unpack(message.extra, WIRE).get("response_metadata")
     meta = meta if isinstance(meta, Mapping) else {}
-    if noted := meta.get(_ASKED):
+    if noted := meta.get(_REQUESTED_MODEL):
         return bool(noted == to.model)
     name = meta.get("model_name") or meta.get("model")
-    provider, _, asks = to.model.partition(":")
-    told = meta.get("model_provider") or provider
-    is_named = isinstance(name, str) and told == provider and _family(name) == _family(asks)
-    return is_named or asked() == to.model != ""
+    provider, _, model = to.model.partition(":")
+    reported = meta.get("model_provider") or provider
+    is_named = isinstance(name, str) and reported == provider and _family(name) == _family(model)
+    return is_named or requested_model() == to.model != ""
 
 
 def bond_in(_: int, message: Message) -> ReasoningBinding | None:
-    """Read what an answer's signed reasoning is bound to, if the answer keeps that."""
+    """Read the binding of an answer's signed reasoning, if the answer stores it."""
     meta = unpack(message.extra, WIRE).get("response_metadata")
     bond = meta.get(_BOND) if isinstance(meta, Mapping) else None
     return ReasoningBinding.read(bond) if isinstance(bond, str) else None
@@ -165,7 +165,9 @@ def fitted(
             parts = parts if to.client.startswith("openai") else message.parts
         case _:
             assert_never(message.role)
-    if parts is message.parts or (parts == message.parts and not _says_more(message, own=own)):
+    if parts is message.parts or (
+        parts == message.parts and not _has_foreign_fields(message, own=own)
+    ):
         return message
     if message.role != "assistant" or own:
         return replace(message, parts=parts, origin=None)
@@ -173,7 +175,7 @@ def fitted(
     return replace(message, parts=parts, origin=None, extra="", uid=uid)
 
 
-def _says_more(message: Message, *, own: bool) -> bool:
+def _has_foreign_fields(message: Message, *, own: bool) -> bool:
     """Return whether another model's message has provider's fields in addition to its content."""
     return message.role == "assistant" and not own and "additional_kwargs" in message.extra
 

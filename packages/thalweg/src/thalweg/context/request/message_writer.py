@@ -34,7 +34,7 @@ def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessages:
-    """The messages of a state, and what they were read as."""
+    """The messages of a state, and the messages parsed from them."""
 
     sources: Sequence[BaseMessage] = ()
     messages: list[Message] = field(default_factory=list)
@@ -94,14 +94,14 @@ class MessageWriter:
 
     recall: str = RECALL
     """The name of the tool in references; empty if they are notes."""
-    asked: Callable[[int, Message], str] = lambda _, __: ""
+    requested_model: Callable[[int, Message], str] = lambda _, __: ""
     """Returns the model that was asked for an answer at a position; empty if it is unknown."""
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
     _listener: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
     _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
-    """What follows results that may not hold it, and the position of the first of them."""
+    """Messages after results that may not hold their content; the position of the first result."""
 
     def speak_to(self, listener: TargetModel, recall: str = RECALL) -> None:
         """Set the target model of the messages written from now on, and how references name a tool.
@@ -141,8 +141,8 @@ class MessageWriter:
         known = self._rows[k] if k < len(self._rows) else None
         if known is not None and known.item is item:
             return known.is_own
-        asked = partial(self.asked, item.position, item.message)
-        return is_own(item.message, self._listener, asked)
+        requested_model = partial(self.requested_model, item.position, item.message)
+        return is_own(item.message, self._listener, requested_model)
 
     def _row(
         self,
@@ -194,7 +194,7 @@ class MessageWriter:
         return messages
 
     def places(self) -> Iterator[tuple[AnyMessage, int]]:
-        """Yield the messages last written, each with the position of what it shows; -1 of none."""
+        """Yield the messages last written, each with its source's position; -1 if it has none."""
         yield from ((message, row.item.position) for row in self._rows for message in row.written)
         yield from self._shown
 

@@ -1,4 +1,4 @@
-"""What a chat model accepts, its owner and its prices, as far as its object has them.
+"""The limits of a chat model, its owner and its prices, as far as its object has them.
 
 Every integration has another name for the same setting, and few have their model's window. Unknown
 values are assumed to be small, with a warning (I23).
@@ -39,15 +39,16 @@ class ModelLimits:
     window: int
     """Tokens of input and output together."""
     output: int
-    """Tokens to keep free for the answer: what the model asks for, where it asks."""
+    """Tokens to keep free for the answer: the model's own setting, if it has one."""
     model: str
     """`provider:name`, see `model_name`."""
     source: Source
-    """Where the window comes from: the caller; a setting of the model object (`num_ctx`); its
-    LangChain profile; our table (`engine/window/model_windows.py`); or a default, because none
-    has it."""
+    """The source of the window.
+
+    It is the caller; a setting of the model object (`num_ctx`); its LangChain profile; our table
+    (`engine/window/model_windows.py`); or a default, because none has it."""
     note: str = ""
-    """What was assumed or corrected, as one sentence; empty if nothing was."""
+    """Assumptions and corrections, as one sentence; empty if there are none."""
 
     @property
     def input(self) -> int:
@@ -80,7 +81,7 @@ class _Settings:
 
 
 def once_per_model(find: Reads) -> Reads:
-    """Cache what is read off a chat model until one of its settings changes.
+    """Cache a value read from a chat model until one of its settings changes.
 
     Settings are the numbers, texts and mappings among its attributes and those of the models that
     it binds.
@@ -119,7 +120,7 @@ def _bound(model: object) -> Iterator[object]:
 def limits_of(
     model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
 ) -> ModelLimits:
-    """Return what a chat model accepts.
+    """Return the limits of a chat model.
 
     Args:
         model: A chat model, a binding of one, or a configurable one with a default.
@@ -127,31 +128,33 @@ def limits_of(
         max_output: Overrides its own limit of the answer.
 
     Raises:
-        ConfigError: An argument is no count of tokens that a model could have.
+        ConfigError: An argument is not a possible number of tokens of a model.
     """
-    given, asked = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
+    given, requested = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
     objects = tuple(layers(model))
     name = model_name(model)
     profile = _profile(objects)
     most = _count(profile.get("max_output_tokens"))
-    asked = asked or _first(objects, _OUTPUT_NAMES)
+    requested = requested or _first(objects, _OUTPUT_NAMES)
     found, source = _window(objects, profile, name, given)
     if source == "default" and (known := window_for(provider_of(model), name)):
         found, source = known, "table"
     note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
     note = note if source == "default" else ""
-    output = asked or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
+    output = requested or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
     if source == "profile":
         found = _reading(name, provider_of(model), found, most or 0, output)
     if output >= found:
-        mended = min(MOST_OUTPUT, found // 8)
-        note = (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=mended)
-        output = mended
+        corrected = min(MOST_OUTPUT, found // 8)
+        note = (
+            (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=corrected)
+        )
+        output = corrected
     return ModelLimits(found, output, name, source, note)
 
 
 def limits_for(model: "BaseChatModel", policy: ContextPolicy | None) -> ModelLimits:
-    """Return what a request to a chat model may fill: the one source of limits for all requests.
+    """Return the limits of a request to a chat model: the one source of limits for all requests.
 
     Args:
         model: As for `limits_of`.
@@ -267,7 +270,7 @@ def _get(place: object, name: str) -> object:
 
 
 def _count(value: object) -> int | None:
-    """Return a count of tokens, or `None` for what is none: 0, -1, infinity, words."""
+    """Return a count of tokens, or `None` for an invalid one: 0, -1, infinity, words."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -291,7 +294,7 @@ def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
 
 
 def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
-    """Return LangChain's profile of a chat model; empty where it has none."""
+    """Return LangChain's profile of a chat model; empty if it has none."""
     return _profile(tuple(layers(model)))
 
 

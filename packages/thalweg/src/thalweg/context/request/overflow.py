@@ -14,7 +14,7 @@ from thalweg.context.request.provider_errors import error_chain, status_of, text
 from thalweg.engine.data_files import read_table
 
 Kind = Literal["tokens", "sum", "bytes", "media"]
-"""What was too much: the input, the input with the answer asked for, the body, the images."""
+"""The exceeded limit: of the input, the input with the requested answer, the body, the images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,9 @@ class Overflow:
     was asked for, so a smaller answer helps as well. `bytes`: the body or a text in it is too
     long to be read at all. `media`: too many images or documents, or one that is too large."""
     counted: int | None = None
-    """Tokens the provider counted in the input; where it names only the whole, input and answer
-    together."""
+    """Tokens that the provider counted in the input.
+
+    If the provider reports only the total, tokens of input and answer together."""
     limit: int | None = None
     """Tokens the provider accepts."""
     output: int | None = None

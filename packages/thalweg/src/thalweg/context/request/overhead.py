@@ -19,9 +19,9 @@ class Overhead:
     """System prompt and tools of one request, as texts and counted."""
 
     system: str
-    """The system message as JSON (`message_to_json`); empty where there is none."""
+    """The system message as JSON (`message_to_json`); empty if there is none."""
     tools: str
-    """The schemas of the tools as a JSON list; empty where there are none."""
+    """The schemas of the tools as a JSON list; empty if there are none."""
     system_tokens: int
     tools_tokens: int
 
@@ -55,5 +55,5 @@ class Overhead:
 
 
 @lru_cache(maxsize=32)
-def _schemas(ours: SameTools) -> str:
-    return written([as_openai(tool) for tool in ours.tools]) if ours.tools else ""
+def _schemas(tool_set: SameTools) -> str:
+    return written([as_openai(tool) for tool in tool_set.tools]) if tool_set.tools else ""

@@ -1,4 +1,4 @@
-"""What the errors of providers' clients carry: an HTTP status, the provider's words, a cause."""
+"""Contents of the errors of providers' clients: an HTTP status, the provider's words, a cause."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -45,14 +45,16 @@ def status_of(error: BaseException) -> int | None:
 
 def text_of(error: BaseException) -> str:
     """Return all text of an error, on one line: its message, its code and its body."""
-    said: list[object] = [str(error)]
-    said += [getattr(error, name, None) for name in ("message", "code", "type", "error", "details")]
+    texts: list[object] = [str(error)]
+    texts += [
+        getattr(error, name, None) for name in ("message", "code", "type", "error", "details")
+    ]
     body = getattr(error, "body", None)
     with suppress(TypeError, ValueError, RecursionError):
-        said.append(body if isinstance(body, str | None) else json.dumps(body))
+        texts.append(body if isinstance(body, str | None) else json.dumps(body))
     with suppress(RuntimeError):  # a streamed response that nobody has read
-        said.append(getattr(getattr(error, "response", None), "text", None))
-    words = dict.fromkeys(one for one in said if isinstance(one, str))
+        texts.append(getattr(getattr(error, "response", None), "text", None))
+    words = dict.fromkeys(one for one in texts if isinstance(one, str))
     return " ".join(" ".join(words).split())[:_LONGEST]
 
 

@@ -1,4 +1,4 @@
-"""Refusals of what a request contains: their causes, and the edits that remove each.
+"""Refusals of the content of a request: their causes, and the edits that remove each.
 
 A request that is too large is refused in `overflow`; a wrong key, model or parameter has to be
 corrected by the caller. All other refusals would recur with every message of the thread: its view
@@ -34,10 +34,10 @@ _STATUSES = frozenset({400, 422})
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A provider's refusal of what a request contains."""
+    """A provider's refusal of the content of a request."""
 
     status: int
-    said: str
+    message: str
     """The provider's words, on one line."""
     model: str = ""
     """Who refused it, as `provider:name`."""
@@ -52,12 +52,13 @@ class Cause:
     words: re.Pattern[str]
     """Searched in the provider's answer."""
     plan: Callable[[PlanningContext], Sequence[Edit]] | None
-    """Plans the edits for the window that was refused; none where there is nothing to change.
+    """Plans the edits for the window that was refused; none if there is nothing to change.
+
     `None`: the engine's plan against reasoning that is bound to another prefix."""
 
 
 def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
-    """Read an error, and what caused it, as the refusal of what a request contains.
+    """Parse an error, and its cause, as the refusal of the content of a request.
 
     Returns:
         `None` when it is about anything else: a connection, a rate, credentials, or a setting
@@ -85,10 +86,10 @@ def plan_repair(rejection: Rejection, engine: Engine) -> tuple[Cause, Sequence[E
     """Find the cause of a refusal and plan its repair.
 
     Returns:
-        `None` where no edit would change the request.
+        `None` if no edit would change the request.
     """
     for cause in CAUSES:
-        if cause.words.search(rejection.said):
+        if cause.words.search(rejection.message):
             plan = cause.plan
             edits = engine.refuse_reasoning() if plan is None else plan(engine.scene())
             if edits:

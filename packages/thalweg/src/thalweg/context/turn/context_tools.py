@@ -1,4 +1,4 @@
-"""What the agent itself can do with its context: read back, and ask to compact."""
+"""The agent's own operations on its context: read back, and request a compaction."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from thalweg.errors import ArchiveError
 _RUNTIME = "runtime"
 """The argument in which LangGraph passes a tool the context of its run."""
 _NOTHING = {"type": "object", "properties": {}}
-"""Takes no arguments. Of a model class without fields LangChain drops what is injected, too."""
+"""A schema without arguments. LangChain drops injected ones, too, for a class without fields."""
 
 
 class LenientTool(ReadyTool):
@@ -42,7 +42,7 @@ class LenientTool(ReadyTool):
 
 
 class ContextTool(LenientTool):
-    """A tool of the context engine: requests have it only where it is of use."""
+    """A tool of the context engine: requests have it only if it is of use."""
 
 
 def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph calls it so)
@@ -52,29 +52,35 @@ def last_written(before: bool, after: bool) -> bool:  # noqa: FBT001 (LangGraph 
 
 
 def with_loaded(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
-    """Let several searches load tools; the first that found one stays."""
+    """Let several searches load tools; of each tool the first search that found it is kept."""
     return {**before, **{name: call for name, call in after.items() if name not in before}}
 
 
-def recall_tool(desk: SessionPool) -> BaseTool:
-    """Return the tool that reads what a compaction removed from the context of its thread.
+def recall_tool(sessions: SessionPool) -> BaseTool:
+    """Return the tool that reads content that a compaction removed from the context of its thread.
 
     It sees the branch of the state: neither removed messages nor those after a rewind. Images and
     other media are in its result as they were received; the sender of the next request puts them
-    where the model takes them.
+    in a place that the model accepts.
     """
 
-    def run(runtime: ToolRuntime[Any, Any], **asked: Any) -> str | Command[Any]:  # noqa: ANN401 (a model's)
-        key = desk.key(runtime.config, runtime.state)
+    def run(runtime: ToolRuntime[Any, Any], **arguments: Any) -> str | Command[Any]:  # noqa: ANN401 (a model's)
+        key = sessions.key(runtime.config, runtime.state)
         try:
-            turn = read_mark(runtime.state.get("thalweg_turn"), key, desk.archive.identity)
+            turn = read_mark(runtime.state.get("thalweg_turn"), key, sessions.archive.identity)
             is_new = turn is None and keeps_state(runtime.config)
-            line = ThreadBranch() if is_new else line_at(desk.archive, key, turn)
-            room = _media_room(desk, desk.archive, key, turn)
+            line = ThreadBranch() if is_new else line_at(sessions.archive, key, turn)
+            room = _media_room(sessions, sessions.archive, key, turn)
         except ArchiveError:
             return prompt("recall_failed").render()
         found = recall_content(
-            desk.archive, key, room=room, within=line.spans, count=desk.count, name=name, **asked
+            sessions.archive,
+            key,
+            room=room,
+            within=line.spans,
+            count=sessions.count,
+            name=name,
+            **arguments,
         )
         if not found.media or runtime.tool_call_id is None:
             return found.text
@@ -84,7 +90,7 @@ def recall_tool(desk: SessionPool) -> BaseTool:
         answer = ToolMessage(content, tool_call_id=runtime.tool_call_id, name=name)
         return Command(update={"messages": [answer]})  # else LangGraph makes sounds a text
 
-    name = desk.policy.tool_names.recall
+    name = sessions.policy.tool_names.recall
     return ContextTool(
         func=run,
         name=name,
@@ -100,13 +106,15 @@ def _unmarked(block: object) -> object:
     return {name: value for name, value in block.items() if name != "cache_control"}
 
 
-def _media_room(desk: SessionPool, archive: Archive, key: ThreadKey, turn: int | None) -> MediaRoom:
-    """Return the room for media in one result: half of what a request of the thread may have."""
+def _media_room(
+    sessions: SessionPool, archive: Archive, key: ThreadKey, turn: int | None
+) -> MediaRoom:
+    """Return the limits on media in one result: half of those of a request of the thread."""
     window, limit, model = DEFAULT_WINDOW, None, ""
     if turn is not None or archive.turn_count(key):
         _, page = page_at(archive, key, turn)
         window, limit, model = page.window, page.limit, page.model
-    budget = desk.policy.budget(window, model=model)
+    budget = sessions.policy.budget(window, model=model)
     number = min(budget.max_media, budget.limits.images or budget.max_media)
     tokens = budget.limit if limit is None else limit
     most = max(1, number // 2)

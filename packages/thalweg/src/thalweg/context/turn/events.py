@@ -32,11 +32,11 @@ PRICES = "thalweg.prices"
 REPAIRED = "thalweg.repaired"
 """The same, of the event that a request was repaired which its provider would have refused."""
 REJECTED = "thalweg.rejected"
-"""The same, of the event that a provider refused what a request contains, and what was changed."""
+"""The same, of the event that a provider refused the content of a request, with the changes."""
 
 
 class CustomStream(Protocol):
-    """Where a run's custom stream is written: LangGraph's `Runtime`."""
+    """The target of a run's custom stream: LangGraph's `Runtime`."""
 
     @property
     def stream_writer(self) -> Any:  # noqa: ANN401 (LangGraph's own)
@@ -45,7 +45,7 @@ class CustomStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """What was decided before one request."""
+    """The decisions before one request."""
 
     key: ThreadKey
     page: TurnRecord
@@ -59,11 +59,11 @@ class TurnReport:
     messages: int
     """Messages of the request as it is."""
     faults: tuple[SummaryDefect, ...] = ()
-    """What was wrong with the summaries."""
+    """The defects of the summaries."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """What was decided."""
+        """The decided edits."""
         return self.page.edits
 
     @property
@@ -80,14 +80,14 @@ class TurnReport:
 
     @property
     def forecast(self) -> Forecast:
-        """What it is expected to cost and to save; what comes of it is in the journal."""
+        """The expected cost and savings; the actual ones are in the journal."""
         page = self.page
-        asked = page.spent.price(self.tariff) if page.spent else 0.0
-        change = change_of(page.turn, self.edits, asked)
+        summary_cost = page.spent.price(self.tariff) if page.spent else 0.0
+        change = change_of(page.turn, self.edits, summary_cost)
         return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
 
 
-def tell(report: TurnReport, runtime: CustomStream) -> None:
+def emit_turn(report: TurnReport, runtime: CustomStream) -> None:
     """Emit the event of a turn in which something was decided; nothing for other turns."""
     if not report.edits:
         return
@@ -104,12 +104,12 @@ def tell(report: TurnReport, runtime: CustomStream) -> None:
 
 
 def report_assumptions(limits: ModelLimits, priced: Priced | None, runtime: CustomStream) -> None:
-    """Report what is assumed of a model; the caller does so once per model.
+    """Report the assumptions about a model; the caller does so once per model.
 
     Args:
-        limits: Those of the model. An assumed window is logged, with where to set it.
+        limits: Those of the model. An assumed window is logged, with the place to set it.
         priced: Its prices if they decide anything; assumed ones are emitted.
-        runtime: Where they are emitted.
+        runtime: The stream that they are emitted to.
     """
     if limits.source == "default":
         _log.warning("%s", limits.note)
@@ -125,7 +125,7 @@ def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
 
 
 def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> None:
-    """Emit what was repaired in the requests of a turn; of nothing there is no event."""
+    """Emit the repairs of the requests of a turn; no event if there are none."""
     if not page.repairs:
         return
     event = {
@@ -159,19 +159,25 @@ def emit_rejection(
         "turn": turn,
         "model": rejection.model,
         "status": rejection.status,
-        "said": rejection.said[:SAID_CHARS],
+        "said": rejection.message[:MESSAGE_CHARS],
         "cause": cause.name,
         "edits": [_edit(edit) for edit in edits],
     }
     runtime.stream_writer(event)
-    model, said = rejection.model, event["said"]
+    model, message = rejection.model, event["said"]
     _log.warning(
-        _SENT_AGAIN, key.thread, model, cause.name, made_of(edits), said, extra={"thalweg": event}
+        _SENT_AGAIN,
+        key.thread,
+        model,
+        cause.name,
+        made_of(edits),
+        message,
+        extra={"thalweg": event},
     )
     trace(event)
 
 
-SAID_CHARS = 300
+MESSAGE_CHARS = 300
 """Most characters of a provider's words in an event."""
 _SENT_AGAIN = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
 
@@ -214,17 +220,17 @@ def event_of(report: TurnReport) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "kind": _kind(edit),
         "reason": edit.reason,
         "tokens_before": edit.tokens_before,
         "tokens_after": edit.tokens_after,
     }
     if isinstance(edit, Fold):
-        return {**told, "last": edit.last, "kept": list(edit.kept)}
+        return {**plain, "last": edit.last, "kept": list(edit.kept)}
     if isinstance(edit, Strip):
-        return {**told, "positions": list(edit.positions)}
-    return {**told, "position": edit.position}
+        return {**plain, "positions": list(edit.positions)}
+    return {**plain, "position": edit.position}
 
 
 def _place(edit: Edit) -> str:
@@ -253,13 +259,13 @@ def sentence(report: TurnReport) -> str:
 
 def note(report: TurnReport) -> str:
     """Return the faults of the summaries as counts and kinds; empty if there are none."""
-    said: list[str] = []
+    parts: list[str] = []
     if report.is_summary_lost:
-        said.append("no usable summary")
+        parts.append("no usable summary")
     for fault, count in Counter(replace(one, told="") for one in report.faults).items():
         one, many = ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
-        said.append(f"{count} {one if count == 1 else many}: {fault.kind}")
-    return "; ".join(said)
+        parts.append(f"{count} {one if count == 1 else many}: {fault.kind}")
+    return "; ".join(parts)
 
 
 def lines(report: TurnReport) -> Iterator[str]:

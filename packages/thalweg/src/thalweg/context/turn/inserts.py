@@ -32,10 +32,10 @@ class Inserts:
 
     additions: Sequence[Addition] = ()
     outer: Optional["Inserts"] = None
-    """What the request had from middleware further out."""
+    """The inserts of middleware further out."""
     shown: set[str] = field(default_factory=set)
     """The ids at which they were sent; the sender reports it."""
-    desk: SessionPool | None = None
+    sessions: SessionPool | None = None
     """Of the `ContextMiddleware` that sent them, if it was one."""
     messages: dict[str, AnyMessage] = field(init=False)
     """One message for each id: all additions before it."""
@@ -60,14 +60,14 @@ class Inserts:
         """Take them out of a request again."""
         if not self.messages:
             return messages
-        ours = {message.id for message in self.messages.values()}
-        return [message for message in messages if message.id not in ours]
+        inserted = {message.id for message in self.messages.values()}
+        return [message for message in messages if message.id not in inserted]
 
-    def sent(self, shown: set[str], desk: SessionPool) -> None:
+    def sent(self, shown: set[str], sessions: SessionPool) -> None:
         """Report to every middleware at which ids they were sent."""
-        self.shown, self.desk = shown, desk
+        self.shown, self.sessions = shown, sessions
         if self.outer is not None:
-            self.outer.sent(shown, desk)
+            self.outer.sent(shown, sessions)
 
 
 def _before(uid: str, text: str) -> HumanMessage:
@@ -78,10 +78,10 @@ def _before(uid: str, text: str) -> HumanMessage:
 def with_inserts(
     request: ModelRequest[Any], additions: Iterable[Addition]
 ) -> tuple[ModelRequest[Any], Inserts]:
-    """Put additions before the messages that the request has, and pass on all of them.
+    """Insert additions before the messages that the request has, and pass on all of them.
 
     Returns:
-        The request, and where its sender reports what was sent.
+        The request, and the object in which its sender reports the sent additions.
     """
     outer = inserts_of(request)
     inserts = Inserts((*outer.additions, *additions), outer)
@@ -96,7 +96,7 @@ def with_inserts(
 
 
 def inserts_of(request: ModelRequest[Any]) -> Inserts:
-    """Read the additions before messages that a request has; empty where there are none."""
+    """Read the additions before messages of a request; empty if there are none."""
     state: Any = request.state
     found = state.get(_INSERTS)
     return found if isinstance(found, Inserts) else Inserts()
@@ -105,7 +105,7 @@ def inserts_of(request: ModelRequest[Any]) -> Inserts:
 def listed_additions(
     request: ModelRequest[Any], places: Mapping[str, int], count: Counter
 ) -> list[Listed]:
-    """List what a request has besides messages, as far as it is sent; the system prompt's first.
+    """List the sent content of a request besides messages; the system prompt's first.
 
     Args:
         request: The request.

@@ -102,10 +102,10 @@ def _checkpoint(
 
 
 def _read(saver: BaseCheckpointSaver[Any], where: RunnableConfig) -> CheckpointTuple | None:
-    """Read a checkpoint; where a saver is async alone, on the loop that the run is on.
+    """Read a checkpoint; if a saver is only async, on the event loop of the run.
 
     Raises:
-        _UnreadableError: There is no loop that could be asked.
+        _UnreadableError: There is no event loop.
     """
     try:
         return saver.get_tuple(where)

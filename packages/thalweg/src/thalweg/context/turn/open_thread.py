@@ -25,7 +25,7 @@ class OpenThread:
     marking: CacheMarker = field(default_factory=CacheMarker)
     last_check: LastCheck = field(default_factory=LastCheck)
     clearing: ProviderClearing = field(default_factory=ProviderClearing)
-    """What the provider clears from its requests."""
+    """The results that the provider clears from its requests."""
     unseen: int = 0
     """Tokens of the view that the provider ignores: what precedes its own compaction."""
     added: int = 0
@@ -34,7 +34,7 @@ class OpenThread:
     """The summary of which it was seen that it is being written, or was."""
 
     def __post_init__(self) -> None:
-        self.wording.asked = self.session.answers.model
+        self.wording.requested_model = self.session.answers.model
 
     @property
     def mark(self) -> str:
@@ -52,43 +52,43 @@ class OpenThread:
             return True
         return self.last_check.refers or any(e.is_fetched for e in window.entries.values())
 
-    def set_beside(self, beside: Overhead) -> None:
+    def set_overhead(self, overhead: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
         window = self.session.engine.window
-        window.set_beside("system", beside.system_tokens)
-        window.set_beside("tools", beside.tools_tokens)
-        window.set_beside("added", self.added)
-        self.session.engine.prefixes.rebase(f"{beside.system}\n{beside.tools}")
+        window.set_overhead("system", overhead.system_tokens)
+        window.set_overhead("tools", overhead.tools_tokens)
+        window.set_overhead("added", self.added)
+        self.session.engine.prefixes.rebase(f"{overhead.system}\n{overhead.tools}")
 
-    def learn_beside(self, sent: int) -> None:
+    def learn_overhead(self, sent: int) -> None:
         """Count from now on what other middleware added to a request of so many tokens."""
         window = self.session.engine.window
         if sent:
             self.added = max(0, self.added + sent - window.tokens)
-            window.set_beside("added", self.added)
+            window.set_overhead("added", self.added)
 
-    def attach(self, beside: Overhead, tariff: Tariff) -> tuple[str, str, str]:
-        """Keep system prompt, tools and prices with the thread; the last request's are there.
+    def attach(self, overhead: Overhead, tariff: Tariff) -> tuple[str, str, str]:
+        """Store system prompt, tools and prices with the thread, unless the last request had them.
 
         Returns:
-            The digest of each; empty where there is none.
+            The digest of each; empty if there is none.
         """
         page, prices = self.session.page, tariff.model_dump_json()
-        digests = (*_digests(beside), _digest(prices))
+        digests = (*_digests(overhead), _digest(prices))
         known = {"", page.system, page.tools, page.tariff}
-        texts = zip(digests, (beside.system, beside.tools, prices), strict=True)
+        texts = zip(digests, (overhead.system, overhead.tools, prices), strict=True)
         if new := [text for digest, text in texts if digest not in known]:
             self.session.archive.attach(self.session.key, *new)
         return digests
 
-    def beside_changed(self, beside: Overhead) -> bool:
+    def overhead_changed(self, overhead: Overhead) -> bool:
         """Return whether the system prompt or the tools differ from those of the last request."""
-        return _digests(beside) != (self.session.page.system, self.session.page.tools)
+        return _digests(overhead) != (self.session.page.system, self.session.page.tools)
 
 
-def _digests(beside: Overhead) -> tuple[str, str]:
-    """Know system prompt and tools as `Archive.attach` will; empty where there is none."""
-    return _digest(beside.system), _digest(beside.tools)
+def _digests(overhead: Overhead) -> tuple[str, str]:
+    """Hash system prompt and tools as `Archive.attach` does; empty for a missing one."""
+    return _digest(overhead.system), _digest(overhead.tools)
 
 
 def _digest(text: str) -> str:

@@ -1,7 +1,7 @@
 """Our tools in the requests of one turn: whether they are there, and that they are ours.
 
-A reference implies that the tool which reads it is in the request (I51). Where no reference is, an
-agent without tools stays without them (I52); see decision 0072.
+A reference implies that the tool which reads it is in the request (I51). Without a reference, an
+agent without tools remains without them (I52); see decision 0072.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class OwnTools:
         """Read the tools of a request.
 
         Args:
-            request: The request, before ours are left out or added.
+            request: The request, before ours are removed or added.
             registered: Ours that the agent can execute.
             policy: When ours are sent.
             is_refused: Whether the model refused tools before.
@@ -73,7 +73,7 @@ class OwnTools:
 
     @property
     def reference(self) -> str:
-        """The name that references have; empty where they are notes."""
+        """The name that references have; empty if they are notes."""
         return "" if self.recall is None else self.recall.name
 
     def sent(self, *, refers: bool) -> list[Tool]:
@@ -89,11 +89,11 @@ class OwnTools:
 
 
 def _taken_name(name: str, policy: ContextPolicy) -> ConfigError:
-    ours = next(own for own, named in policy.tool_names.model_dump().items() if named == name)
+    setting = next(own for own, named in policy.tool_names.model_dump().items() if named == name)
     return ConfigError(
         "tools",
         f"two tools are named {name!r}: yours, and the one of ContextMiddleware that "
         "references in requests name",
-        f'rename ours, ContextPolicy(tool_names={{"{ours}": "{ours}_context"}}), or leave it out, '
-        'ContextPolicy(tools="off")',
+        f'rename ours, ContextPolicy(tool_names={{"{setting}": "{setting}_context"}}), or leave it '
+        'out, ContextPolicy(tools="off")',
     )

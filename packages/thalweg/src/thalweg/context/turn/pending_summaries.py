@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage
 
 from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
-from thalweg.context.request.checked_model import with_looks
+from thalweg.context.request.checked_model import with_transforms
 from thalweg.context.request.last_check import LastCheck
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.context.turn.session_pool import SessionPool
@@ -30,12 +30,12 @@ from thalweg.engine.pricing.tariff import Tariff
 class PendingSummaries:
     """The pending summary of a thread, in one turn."""
 
-    desk: SessionPool
+    sessions: SessionPool
     open: OpenThread
     tariff: Tariff
     folded: Unread
     _job: SummaryJob | None = None
-    """What is to be started once the turn is entered."""
+    """The summary to be started once the turn is entered."""
 
     def shown_early(self) -> list[Fold]:
         """Plan to show the pending summary in the current structured summary, if it is written.
@@ -53,12 +53,12 @@ class PendingSummaries:
         return [again] if again else []
 
     def plan(self, fold: Fold, summarizer: Summarizer, live: Sequence[AnyMessage]) -> Fold:
-        """Let a fold show the pending summary if it is written, and plan that of what it takes.
+        """Let a fold show the pending summary if it is written, and plan the next summary.
 
         Args:
             fold: The fold; it is not committed.
-            summarizer: Of the turn: what the pending summary cost is charged to it.
-            live: The live request as it was last sent, and what came since.
+            summarizer: Of the turn: the cost of the pending summary is charged to it.
+            live: The live request as it was last sent, and the messages since.
         """
         fold = self._joined(fold, summarizer)
         if fold.pending is not None:
@@ -91,9 +91,9 @@ class PendingSummaries:
         return session.engine.joined(fold, stored.summary, cost, first=first, last=last)
 
     def start(self, summarizer: Summarizer) -> None:
-        """Start to write the summary that was planned, or one that was lost with its process.
+        """Start to write the planned summary, or one that was lost with its process.
 
-        Call it once the turn is entered. What was lost is looked for where a thread was opened.
+        Call it once the turn is entered. A lost summary is looked for when a thread was opened.
         """
         fold = self.open.session.engine.window.fold
         pending = fold.pending if fold else None
@@ -103,10 +103,10 @@ class PendingSummaries:
                 self._job = self._job_of(task, summarizer)
         self.open.pending = pending
         if self._job is not None:
-            self.desk.jobs.start(self._job)
+            self.sessions.jobs.start(self._job)
 
     def _is_to_be_restarted(self, pending: PendingSummary) -> bool:
-        policy, session = self.desk.policy, self.open.session
+        policy, session = self.sessions.policy, self.open.session
         return (
             policy.summarize
             and policy.background
@@ -116,18 +116,18 @@ class PendingSummaries:
         )
 
     def _is_running(self, pending: PendingSummary) -> bool:
-        return self.desk.jobs.is_running(self.open.session.key, pending.source)
+        return self.sessions.jobs.is_running(self.open.session.key, pending.source)
 
     def _task_of(self, pending: PendingSummary) -> SummaryTask:
         folded = self.folded(pending.first, pending.last)
         requests = self.open.session.engine.window.record.requests
-        said = (Message("user", (Text(quote.text),)) for quote in requests)
+        quoted = (Message("user", (Text(quote.text),)) for quote in requests)
         return SummaryTask(
             first=pending.first,
             last=pending.last,
             older=tuple(folded),
             newer=(),
-            source=(*said, *(message for _, message in folded)),
+            source=(*quoted, *(message for _, message in folded)),
         )
 
     def _job_of(self, task: SummaryTask, summarizer: Summarizer) -> SummaryJob:
@@ -137,12 +137,12 @@ class PendingSummaries:
 
         def cacheable(request: ModelRequest[Any]) -> ModelRequest[Any]:
             request = check.request(request)
-            if not self.desk.policy.prompt_caching:
+            if not self.sessions.policy.prompt_caching:
                 return request
-            marks = marking.look(
+            marks = marking.transform(
                 request.model, key, self.tariff, has_record=has_record, goes_on=False
             )
-            return with_looks(request, marks)
+            return with_transforms(request, marks)
 
         alone = replace(
             summarizer, cacheable=cacheable, spent=AuxiliaryUsage(), faults=[], failures=0

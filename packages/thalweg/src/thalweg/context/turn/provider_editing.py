@@ -1,4 +1,4 @@
-"""What the provider edits of one thread: how a request asks for it, what an answer reports.
+"""The provider's edits of one thread: the settings in requests, the reports in answers.
 
 Anthropic's context editing and compaction (`context_management`, each with its own beta header),
 and OpenAI's compaction in the Responses API. Sources: see `engine.compaction.provider_edits`.
@@ -13,7 +13,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, AnyMessage
 
 from thalweg.context.request.cache_marks import is_anthropic
-from thalweg.context.request.checked_model import Body, LastLook
+from thalweg.context.request.checked_model import Body, BodyTransform
 from thalweg.context.request.message_adaptation import TargetModel, is_own
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -44,14 +44,14 @@ _REPORT = "context_management"
 
 @dataclass(frozen=True, slots=True)
 class ProviderEdits:
-    """What a request asks its provider to edit. A body with edits of its own is left alone."""
+    """The edits that a request asks of its provider. A body with edits of its own is unchanged."""
 
     kept: int | None = None
     """How many newest tool uses keep their results (Anthropic); `None` clears nothing."""
     compacts: int | None = None
     """Tokens of the request, which the provider is to compact; `None` if it is not."""
 
-    def look(self, body: Body) -> Body:
+    def transform(self, body: Body) -> Body:
         """Return a copy of a body that asks for these edits."""
         if "input" in body:
             return self._responses(body)
@@ -107,7 +107,7 @@ def _is_block(block: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEditing:
-    """What the provider of one request edits, by the user's policy."""
+    """The edits by the provider of one request, according to the user's policy."""
 
     policy: ContextPolicy
     request: ModelRequest[Any]
@@ -117,15 +117,15 @@ class ProviderEditing:
     @property
     def clears(self) -> bool:
         """Whether the provider clears old results: only for models that bind their reasoning."""
-        wanted = self.policy.clear_on_server or self.policy.compaction == "provider"
-        return wanted and self._engine.binds and is_anthropic(self.request.model)
+        requested = self.policy.clear_on_server or self.policy.compaction == "provider"
+        return requested and self._engine.binds and is_anthropic(self.request.model)
 
     @property
     def _engine(self) -> Engine:
         return self.open.session.engine
 
     def take(self) -> None:
-        """Set who edits the next request, and count what the provider cleared from the last."""
+        """Set who edits the next request, and count the results that the provider cleared last."""
         engine = self._engine
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.provider_clears = self.clears
@@ -143,7 +143,7 @@ class ProviderEditing:
         return fewest if fits else None
 
     def plan(self, tariff: Tariff, *, is_cold: bool) -> None:
-        """Choose what the provider clears from the next request."""
+        """Choose the results that the provider clears from the next request."""
         engine = self._engine
         engine.window.settle()
         if self.clears:
@@ -151,7 +151,7 @@ class ProviderEditing:
             self.open.clearing.plan(engine.window, tariff, limit, is_cold=is_cold)
 
     def received(self) -> Sequence[Edit]:
-        """Plan what an answer of the target model reports: everything before it is compacted."""
+        """Plan the reported compaction of everything before an answer of the target model."""
         window, index = self._engine.window, self._received_at()
         fold = None if index is None else plan_received(self._engine.scene(), index)
         if index is None or fold is None:
@@ -159,8 +159,8 @@ class ProviderEditing:
         read, written = compaction_cost(window.items[index].message)
         return [replace(fold, summary_input=read, summary_output=written)]
 
-    def look(self, *, goes_on: bool) -> LastLook | None:
-        """Return what changes a request's body; `None` for a client that knows no such edits.
+    def transform(self, *, goes_on: bool) -> BodyTransform | None:
+        """Return the function that edits a request's body; `None` for a client without such edits.
 
         Args:
             goes_on: Whether the thread continues from this request: no other one is compacted.
@@ -168,15 +168,17 @@ class ProviderEditing:
         if self.target.client not in ("anthropic", "openai-responses"):
             return None
         edits = self._edits()
-        return (edits if goes_on else replace(edits, compacts=None)).look
+        return (edits if goes_on else replace(edits, compacts=None)).transform
 
     def _edits(self) -> ProviderEdits:
-        """Return what the next request asks for, and note what the provider ignores of it."""
+        """Return the edits of the next request, and count the tokens that the provider ignores."""
         engine, index = self._engine, self._received_at()
         self.open.unseen = 0 if index is None else unseen_tokens(engine.window, index)
-        asks = isinstance(engine.policy, RentOrBuy) and engine.policy.asks
+        requests_compaction = (
+            isinstance(engine.policy, RentOrBuy) and engine.policy.requests_compaction
+        )
         kept = self.open.clearing.kept(engine.window) if self.clears else None
-        return ProviderEdits(kept, engine.window.tokens if asks else None)
+        return ProviderEdits(kept, engine.window.tokens if requests_compaction else None)
 
     def _received_at(self) -> int | None:
         window = self._engine.window
@@ -187,7 +189,7 @@ class ProviderEditing:
 
 
 def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
-    """Return what the API cleared from the request of the last answer: tool uses and tokens."""
+    """Return the tool uses and tokens that the API cleared from the request of the last answer."""
     last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
     report = last.response_metadata.get(_REPORT) if last is not None else None
     edits = report.get("applied_edits") if isinstance(report, Mapping) else None
@@ -201,7 +203,7 @@ def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
 def compaction_cost(message: Message) -> tuple[int, int]:
     """Return the tokens that Anthropic's API read and wrote to compact, apart from the answer's.
 
-    Zeros where the client does not pass them on, as for a streamed answer.
+    Zeros if the client does not pass them on, as for a streamed answer.
     """
     usage: object = unpack(message.extra, WIRE).get("response_metadata")
     for name in ("usage", "iterations"):

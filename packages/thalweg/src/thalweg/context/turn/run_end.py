@@ -12,23 +12,23 @@ from thalweg.context.turn.session_pool import SessionPool
 from thalweg.errors import ConflictError
 
 
-def end_run(desk: SessionPool, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
+def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
     """Log the newest messages of a state, end the run in the journal, and release old messages.
 
     Returns:
-        The update of the state; `None` where the run made no request.
+        The update of the state; `None` if the run made no request.
     """
     if state.get("thalweg_turn") is None:
         return None
-    key = desk.key(config, state)
-    said = desk.read(key, state["messages"])
+    key = sessions.key(config, state)
+    parsed = sessions.read(key, state["messages"])
     tries = Retry()
     while True:
-        opened = desk.open(key, state["thalweg_turn"], said, config)
+        opened = sessions.open(key, state["thalweg_turn"], parsed, config)
         session = opened.session
         try:
-            desk.sync(session, said, config, state["thalweg_turn"])
-            gone = desk.release(session, config)
+            sessions.sync(session, parsed, config, state["thalweg_turn"])
+            gone = sessions.release(session, config)
             page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
             page = replace(page, repairs=opened.last_check.take(0))
             session.enter(page, ())
@@ -36,7 +36,7 @@ def end_run(desk: SessionPool, state: Any, config: RunnableConfig) -> dict[str, 
             tries.spend(conflict)
         else:
             session.is_running = False
-            desk.put_back(opened)
+            sessions.put_back(opened)
             # Loops over `updates` read `update["messages"][-1]` of every node (LangChain's page
             # "Streaming"), so the newest message is written as it is: by its id, in its own place.
             removed = [RemoveMessage(id=uid) for uid in gone]

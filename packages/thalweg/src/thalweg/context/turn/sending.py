@@ -51,7 +51,7 @@ _LEARNED = "%s accepts less than assumed, %s from now on; it refused a request: 
 class Sending:
     """Sends the requests of one turn, and learns from what becomes of them."""
 
-    desk: SessionPool
+    sessions: SessionPool
     model: str
     """Who the requests are made for, as `provider:name`."""
     runtime: CustomStream
@@ -65,12 +65,12 @@ class Sending:
     is_toolless: bool = False
     """Whether tools were refused in this turn."""
     rejected: str = ""
-    """The provider's words, where it refused the repaired request as well."""
+    """The provider's words, if it refused the repaired request as well."""
     _repairs: Sequence[Edit] = ()
 
     def under(self, budget: Budget) -> Budget:
-        """Lower a budget to what is accepted, by the model and in this turn."""
-        return self.ceilings.under(self.desk.ceilings.get(self.model, Ceilings()).under(budget))
+        """Lower a budget to the limits that the model accepts, in general and in this turn."""
+        return self.ceilings.under(self.sessions.ceilings.get(self.model, Ceilings()).under(budget))
 
     def attempt(
         self, opened: OpenThread, request: ModelRequest[Any], *, has_own_tools: bool = False
@@ -78,8 +78,8 @@ class Sending:
         """Send a request; `has_own_tools` is whether all of its tools are ours.
 
         Returns:
-            `None` where it was refused. Of one that was too large, the thread's budget is lower
-            now, to plan with again; of one whose content was refused, see `take_repairs`.
+            `None` if it was refused. If it was too large, the thread's budget is lower now, to plan
+            with again; if its content was refused, see `take_repairs`.
 
         Raises:
             WindowExceededError: That was the last attempt.
@@ -95,7 +95,7 @@ class Sending:
         try:
             response: ModelResponse[Any] = yield Send(request, (boundary,))
         except TooLarge:
-            opened.learn_beside(boundary.tokens)
+            opened.learn_overhead(boundary.tokens)
             if self.attempts == ATTEMPTS:
                 raise self.exceeded(opened) from None
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
@@ -109,7 +109,7 @@ class Sending:
             elif not self._adapt(opened, error, model):
                 raise
         else:
-            opened.learn_beside(boundary.tokens)
+            opened.learn_overhead(boundary.tokens)
             self._observe(opened, response, boundary)
             return response
         return None
@@ -117,7 +117,7 @@ class Sending:
     def _leave_out_tools(self, model: str, error: Exception) -> None:
         """Send no tools of ours to a model that takes none."""
         self.is_toolless = True
-        self.desk.toolless.add(model)
+        self.sessions.toolless.add(model)
         _log.warning(_TOOLLESS, model, str(error)[:200])
 
     def _adapt(self, opened: OpenThread, error: Exception, model: str) -> bool:
@@ -136,19 +136,19 @@ class Sending:
     def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
         """Plan the repair of a request whose content was refused; there is one in a turn."""
         engine, key = opened.session.engine, opened.session.key
-        if is_binding_refusal(rejection.said) and rejection.model not in self.desk.binding:
-            self.desk.binding.add(rejection.model)
-            _log.warning(_BINDS, rejection.model, rejection.said[:200])
-        is_alternation = ALTERNATION.words.search(rejection.said) is not None
-        if is_alternation and rejection.model not in self.desk.alternating:
-            self.desk.alternating.add(rejection.model)
+        if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
+            self.sessions.binding.add(rejection.model)
+            _log.warning(_BINDS, rejection.model, rejection.message[:200])
+        is_alternation = ALTERNATION.words.search(rejection.message) is not None
+        if is_alternation and rejection.model not in self.sessions.alternating:
+            self.sessions.alternating.add(rejection.model)
             emit_rejection(key, engine.turn, rejection, ALTERNATION, (), self.runtime)
             return
         found = None if self.tried else plan_repair(rejection, engine)
         if found is None:
-            self.rejected = rejection.said
-            model, status, said = rejection.model, rejection.status, rejection.said
-            raise RejectedRequestError(model, status, said, self.tried, key.thread) from error
+            self.rejected = rejection.message
+            model, status, message = rejection.model, rejection.status, rejection.message
+            raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
         cause, self._repairs = found
         self.tried = f"{made_of(self._repairs)} ({cause.name})"
         emit_rejection(key, engine.turn, rejection, cause, self._repairs, self.runtime)
@@ -158,18 +158,18 @@ class Sending:
         repairs, self._repairs = self._repairs, ()
         return repairs
 
-    def _shrink(self, opened: OpenThread, overflow: Overflow, asked: str, said: str) -> None:
+    def _shrink(self, opened: OpenThread, overflow: Overflow, model: str, message: str) -> None:
         """Make the next request smaller, after a refusal by the provider or by our own check."""
         engine = opened.session.engine
-        calibration = self._calibrate(opened, asked, overflow.counted)
+        calibration = self._calibrate(opened, model, overflow.counted)
         if calibration.factor > engine.calibration.factor:
             engine.calibration = calibration  # until the thread is taken for the next turn
         ledger = engine.window.ledger
         size = RequestSize.of(ledger, calibration, overflow.counted)
         times = len(self.refusals)
-        self.refusals.append(SizeRefusal(asked, overflow, size, said))
+        self.refusals.append(SizeRefusal(model, overflow, size, message))
         budget = engine.budget
-        if asked != self.model and overflow.limit:  # its answers are of its own size
+        if model != self.model and overflow.limit:  # its answers are of its own size
             output = min(budget.output, int(overflow.limit * ANSWER))
             budget = budget.model_copy(update={"max_output": output})
         self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
@@ -178,45 +178,45 @@ class Sending:
     def _observe(
         self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
     ) -> None:
-        asked, counted = boundary.model or self.model, None
+        model, counted = boundary.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
                 (read,) = read_state([message])
-                self._note(opened, asked, read, boundary)
+                self._note(opened, model, read, boundary)
                 if message.usage_metadata and not compacts(read):
                     counted = message.usage_metadata["input_tokens"]
-        calibration = self._calibrate(opened, asked, counted)
+        calibration = self._calibrate(opened, model, counted)
         engine = opened.session.engine
-        known = self.desk.ceilings.get(asked, Ceilings())
-        refusals = [refusal for refusal in self.refusals if refusal.model == asked]
+        known = self.sessions.ceilings.get(model, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == model]
         if not refusals and known == Ceilings():
             return
         taken = RequestSize.of(engine.window.ledger, calibration, counted)
         learned = known.learned(refusals, taken, engine.budget.output)
         if learned != known:
-            self.desk.ceilings[asked] = learned
+            self.sessions.ceilings[model] = learned
         if refusals and learned != known:
-            _log.warning(_LEARNED, asked, _told(learned), refusals[-1].said[:200])
+            _log.warning(_LEARNED, model, _describe(learned), refusals[-1].message[:200])
 
     def _note(
-        self, opened: OpenThread, asked: str, answer: Message, boundary: RequestGuard
+        self, opened: OpenThread, model: str, answer: Message, boundary: RequestGuard
     ) -> None:
-        """Note in the thread who gave an answer, and what its reasoning is bound to."""
+        """Record in the thread the model of an answer, and the binding of its reasoning."""
         session, bond = opened.session, ""
         if is_signed(answer):
             bond = str(session.engine.bond(read_state(boundary.behind)))
-        session.answers.came(GivenAnswer(answer.uid, asked, bond))
+        session.answers.came(GivenAnswer(answer.uid, model, bond))
 
-    def _calibrate(self, opened: OpenThread, asked: str, counted: int | None) -> Calibration:
+    def _calibrate(self, opened: OpenThread, model: str, counted: int | None) -> Calibration:
         session, engine = opened.session, opened.session.engine
-        calibration = session.calibrations.get(asked) or first_calibration(asked)
+        calibration = session.calibrations.get(model) or first_calibration(model)
         if counted:
             seen = engine.window.tokens - opened.unseen
             calibration = calibration.observe(
                 estimated=seen, reported=counted, slack=engine.window.ledger.slack
             )
-            session.calibrations[asked] = calibration
-            if asked == self.model:
+            session.calibrations[model] = calibration
+            if model == self.model:
                 engine.calibration = calibration
         return calibration
 
@@ -246,14 +246,14 @@ class Sending:
             "tokens",
             kind=last.overflow.kind,
             model=last.model,
-            said=last.said,
+            message=last.message,
         )
 
 
-def _told(ceilings: Ceilings) -> str:
-    said = (
+def _describe(ceilings: Ceilings) -> str:
+    limits = (
         (ceilings.window, "tokens with the answer"),
         (ceilings.bytes, "bytes"),
         (ceilings.media, "images and documents"),
     )
-    return ", ".join(f"at most {most} {what}" for most, what in said if most is not None)
+    return ", ".join(f"at most {most} {what}" for most, what in limits if most is not None)

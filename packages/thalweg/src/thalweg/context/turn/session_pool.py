@@ -111,7 +111,7 @@ class SessionPool:
         self.alternating: set[str] = set()
         """Models that have refused two answers in a row."""
         self.assumed: set[str] = set()
-        """Models of which it was reported what is assumed of their windows and prices."""
+        """Models whose assumed windows and prices were reported."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self.jobs = SummaryJobs()
@@ -134,8 +134,8 @@ class SessionPool:
     def archive(self) -> Archive:
         """The archive; opened when it is first needed.
 
-        It is the one that was passed. If none was, it is in memory where the state is in memory,
-        too: one in a file would go on with the thread of that name of an earlier process. With
+        It is the one that was passed. If none was, it is in memory if the state is in memory,
+        too: one in a file would continue the thread of that name of an earlier process. With
         any other checkpointer it is `default_place`, or in memory if that cannot be written.
 
         Raises:
@@ -206,7 +206,7 @@ class SessionPool:
         self,
         key: ThreadKey,
         mark: str | None,
-        said: Sequence[Message],
+        messages: Sequence[Message],
         config: RunnableConfig,
         model: str = "",
     ) -> OpenThread:
@@ -221,20 +221,20 @@ class SessionPool:
         archive, keeps = self.archive, keeps_state(config)
         turn = read_mark(mark, key, archive.identity)
         if mark is None:
-            turn = copied_turn(archive, key, said) if keeps else _newest_turn(archive, key)
+            turn = copied_turn(archive, key, messages) if keeps else _newest_turn(archive, key)
         with self._lock:
             found = None if turn is None else self._open.pop((key, turn), None)
         if turn is not None and found is None and not archive.turns(key, turn, turn):
             turn = None
         if turn is None and mark:
-            self._adopt(archive, key, mark, len(said))
+            self._adopt(archive, key, mark, len(messages))
         passes_hands = (turn is None and keeps) or is_addressed(config)
         by_hand = None if passes_hands else left_by_hand(archive, key, turn)
         is_here = found is not None and found.session.archive is archive
-        if found is not None and is_here and by_hand is None and found.session.knows(said):
+        if found is not None and is_here and by_hand is None and found.session.knows(messages):
             return found
         make, cuts = partial(self._engine, model), self.state != "run"
-        return OpenThread(open_session(archive, key, turn, said, make, by_hand, cuts=cuts))
+        return OpenThread(open_session(archive, key, turn, messages, make, by_hand, cuts=cuts))
 
     def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
@@ -266,16 +266,16 @@ class SessionPool:
     def sync(
         self,
         session: ThreadSession,
-        said: Sequence[Message],
+        messages: Sequence[Message],
         config: RunnableConfig,
         mark: str | None,
     ) -> None:
         """Bring a thread's log up to date with the messages of a state; see `ThreadSession.sync`.
 
-        What others appended cannot belong to a thread whose messages all come from outside, nor to
-        one that begins with a state of another thread. Nor does it belong to a state without a
-        checkpoint pointer: that begins a branch, and what the log has from before is of checkpoints
-        that were deleted, or of a run that began at the same time.
+        Messages that others appended cannot belong to a thread whose messages all come from
+        outside, nor to one that begins with a state of another thread. Nor do they belong to a
+        state without a checkpoint pointer: that begins a branch, and earlier messages of the log
+        are of checkpoints that were deleted, or of a run that began at the same time.
 
         Raises:
             ConflictError: Another run appended in this very moment.
@@ -290,7 +290,7 @@ class SessionPool:
             return session.is_running if rewound is None else not rewound
 
         try:
-            session.sync(said, joins=joins)
+            session.sync(messages, joins=joins)
         except ConflictError:
             if session.is_running and keeps_state(config):
                 session.check_exists()

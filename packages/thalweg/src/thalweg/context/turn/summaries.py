@@ -54,12 +54,12 @@ SHRINKINGS = 4
 
 
 Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
-"""Reads what is folded already, from one position to another, with its positions."""
+"""Reads messages that are already folded, from one position to another, with their positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
-    """What a model is to summarize; complete in itself, since the thread may continue meanwhile."""
+    """Messages for a model to summarize; self-contained, as the thread may continue meanwhile."""
 
     first: int
     """Position from which all that was folded is summarized."""
@@ -70,7 +70,7 @@ class SummaryTask:
     newer: tuple[tuple[int, Message], ...]
     """Those that the fold takes."""
     source: tuple[Message, ...]
-    """What the summary is checked against."""
+    """The messages that the summary is checked against."""
     live: tuple[AnyMessage, ...] = ()
     """The live request, if asking at its end costs less than sending the originals."""
 
@@ -102,10 +102,10 @@ class Summarizer:
     count: Counter
     unread: Unread
     cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
-    """Has a request marked, so that it is read from the provider's cache where it can be."""
+    """Marks a request, so that it is read from the provider's cache if possible."""
     spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
     faults: list[SummaryDefect] = field(default_factory=list)
-    """Errors, and what was omitted."""
+    """Errors, and omitted content."""
     failures: int = 0
     """Errors in a row."""
 
@@ -128,12 +128,12 @@ class Summarizer:
         return engine.joined(fold, summary, cost, first=task.first)
 
     def plan(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> SummaryTask | None:
-        """Plan the summary of what a fold takes; see `summarize`.
+        """Plan the summary of the messages of a fold; see `summarize`.
 
-        Folds that were too small for a summary, and those of which it failed, are caught up on.
+        Messages of folds that were too small for a summary, or whose summary failed, are included.
 
         Returns:
-            `None` where all of it together is too small for one.
+            `None` if all of it together is too small for one.
         """
         window, record = engine.window, engine.window.record
         if fold.summary is not None:  # of earlier folds
@@ -145,14 +145,14 @@ class Summarizer:
         least = least_tokens(is_cold=self.is_cold and self.named is None)
         if tokens + self._tokens(older) < least:
             return None
-        said = [Message("user", (Text(quote.text),)) for quote in record.requests]
+        quoted = [Message("user", (Text(quote.text),)) for quote in record.requests]
         live_messages = (entry.message for entry in window.entries.values())
         return SummaryTask(
             first=older[0][0] if older else record.last + 1,
             last=fold.last,
             older=tuple(older),
             newer=tuple((entry.position, entry.message) for entry in folded),
-            source=(*said, *(message for _, message in older), *live_messages),
+            source=(*quoted, *(message for _, message in older), *live_messages),
             live=tuple(live) if self._pays_in_place(engine, tokens) else (),
         )
 
@@ -236,10 +236,10 @@ class Summarizer:
         asking = count(summaries.ask_for("", custom=self.policy.summary_prompt))
         room = int((self._limit(model) - asking) * MARGIN)
         if room < summaries.LEAST_BUDGET:
-            told = (
+            detail = (
                 f"a request of {self._limit(model)} tokens holds nothing besides {asking} of words"
             )
-            self.faults.append(SummaryDefect("no room", told))
+            self.faults.append(SummaryDefect("no room", detail))
             return []
         budget = max(
             summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
@@ -268,8 +268,8 @@ class Summarizer:
             transcripts = summaries.chunks(shown, budget, count)
         over = len(transcripts) - MOST_CHUNKS
         if over > 0:
-            told = f"the oldest {over} of {len(transcripts)} chunks were not read"
-            self.faults.append(SummaryDefect("chunks left out", told))
+            detail = f"the oldest {over} of {len(transcripts)} chunks were not read"
+            self.faults.append(SummaryDefect("chunks left out", detail))
         return transcripts[-MOST_CHUNKS:]
 
     def _round(
@@ -285,8 +285,8 @@ class Summarizer:
         words = min(summaries.WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
         custom = self.policy.summary_prompt
         texts = (summaries.ask_for(text, words=words, custom=custom) for text in transcripts)
-        asked = [[HumanMessage(encodable(text))] for text in texts]
-        came: list[BaseMessage | Exception] = yield _at_once(model, asked)
+        requests = [[HumanMessage(encodable(text))] for text in texts]
+        came: list[BaseMessage | Exception] = yield _at_once(model, requests)
         answers, smaller = [], 0
         for text, answer in zip(transcripts, came, strict=True):
             if isinstance(answer, GraphBubbleUp):  # as above
@@ -307,8 +307,8 @@ class Summarizer:
         """Record an error of a model; raise one that reports a wrong setup."""
         if isinstance(error, ConfigError):
             raise error
-        told = f"{type(error).__name__}: {str(error)[:200]}"
-        self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", told))
+        detail = f"{type(error).__name__}: {str(error)[:200]}"
+        self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", detail))
 
     def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
         answer = next((m for m in result if isinstance(m, AIMessage)), None)

@@ -29,7 +29,7 @@ _LOST = "thread %s: the summary of messages %d-%d could not be stored: %s"
 
 @dataclass(frozen=True, slots=True)
 class SummaryJob:
-    """A summary to be written, and where it is kept."""
+    """A summary to be written, and its place in the archive."""
 
     archive: Archive
     key: ThreadKey
@@ -54,7 +54,7 @@ class SummaryJob:
         return StoredSummary(summary, summarizer.spent, tuple(summarizer.faults))
 
     def keep(self, stored: StoredSummary) -> None:
-        """Store what was written, unless the thread was deleted or begun again meanwhile."""
+        """Store the written summary, unless the thread was deleted or restarted meanwhile."""
         task = self.task
         there = self.archive.messages(self.key, task.first, task.last)
         positions = {position for position, _ in task.covered}

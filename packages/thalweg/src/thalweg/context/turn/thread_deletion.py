@@ -29,7 +29,7 @@ _COPIES = "backups, exports, and logs of model providers"
 
 @dataclass(frozen=True, slots=True)
 class ThreadDeletion:
-    """What was deleted with a thread."""
+    """The data deleted with a thread."""
 
     threads: tuple[str, ...]
     """Names of the logs that the archive had: of the thread, and of its subagents."""
@@ -49,8 +49,8 @@ def delete_thread(
     """Delete a thread in its checkpointer and in the archive, with those of its subagents.
 
     Both are deleted although one of them, or both, no longer have the thread: after an interruption
-    or an error, call it again. SQLite files are rewritten, so that no byte of the thread is left
-    in them; other writers wait for that, about a second for 64 MiB.
+    or an error, call it again. SQLite files are rewritten, so that no byte of the thread
+    remains in them; other writers wait for that, about a second for 64 MiB.
 
     A run in progress cannot store anything of the thread in the archive any more: it ends with a
     `DeletedThreadError` at its next answer, tool result or call. A checkpoint that LangGraph was
@@ -141,7 +141,7 @@ def _of_archive(
 
 @contextmanager
 def _opened(given: Archive | str | PathLike[str] | None) -> Iterator[Archive | None]:
-    """Open the archive at an address; one that is open already stays so."""
+    """Open the archive at an address; one that is already open is not closed."""
     if given is None:
         given = default_place()
         if not given.is_file():

@@ -49,7 +49,7 @@ def child_name(config: RunnableConfig) -> str | None:
     """Name the thread of a subagent that the tool call of this config runs; see `thread_name`.
 
     Returns:
-        `None` where the call's own thread has no name: the child's first message names it.
+        `None` if the call's own thread has no name: the child's first message names it.
     """
     given = config.get("configurable", {})
     thread, inside = given.get("thread_id"), given.get("checkpoint_ns")

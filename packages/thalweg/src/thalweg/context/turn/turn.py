@@ -16,7 +16,7 @@ from langgraph.types import Command
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.retry import Retry
-from thalweg.context.request.checked_model import with_kept_settings, with_looks
+from thalweg.context.request.checked_model import with_kept_settings, with_transforms
 from thalweg.context.request.merging import as_left
 from thalweg.context.request.message_adaptation import (
     listener_of,
@@ -26,7 +26,7 @@ from thalweg.context.request.message_adaptation import (
 from thalweg.context.request.model_limits import ModelLimits, is_stand_in, limits_for, provider_of
 from thalweg.context.request.overhead import Overhead
 from thalweg.context.turn.effects import Flow
-from thalweg.context.turn.events import TurnReport, emit_repairs, report_assumptions, tell
+from thalweg.context.turn.events import TurnReport, emit_repairs, emit_turn, report_assumptions
 from thalweg.context.turn.inserts import Inserts, inserts_of, listed_additions
 from thalweg.context.turn.lineage import keeps_state
 from thalweg.context.turn.open_thread import OpenThread
@@ -53,22 +53,22 @@ from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 
 if TYPE_CHECKING:
-    from thalweg.context.deferral.shelf import Shelf
+    from thalweg.context.deferral.shelf import ToolLayout
 
 NOTE_CHARS = 2_000
-"""Most characters of what the journal notes of a summary's faults."""
+"""Most characters of the journal's note on the defects of a summary."""
 _WITHOUT_SUMMARY = (REFUSED, COMPACTED)
 """Compactions whose summary would be refused, or is the provider's."""
 
 
 def take_turn(
-    desk: SessionPool,
+    sessions: SessionPool,
     request: ModelRequest[Any],
     config: RunnableConfig,
     tools: Sequence[BaseTool],
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, and send it; `tools` are ours that the agent can execute."""
-    turn = _Turn(desk, request, config, tools)
+    turn = _Turn(sessions, request, config, tools)
     turn.report_assumptions()
     yield from turn.prepare()
     response = yield from turn.send()
@@ -77,23 +77,23 @@ def take_turn(
 
 @dataclass(slots=True)
 class _Turn:
-    desk: SessionPool
+    sessions: SessionPool
     request: ModelRequest[Any]
     config: RunnableConfig
     registered: Sequence[BaseTool]
     """Our tools."""
     own: OwnTools = field(init=False)
     key: ThreadKey = field(init=False)
-    said: list[Message] = field(init=False)
+    messages: list[Message] = field(init=False)
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
     priced: Priced = field(init=False)
-    beside: Overhead = field(init=False)
+    overhead: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
     editing: ProviderEditing = field(init=False)
     sending: Sending = field(init=False)
-    shelf: "Shelf | None" = None
+    layout: "ToolLayout | None" = None
     """Its tools, sorted, where tools are deferred."""
     pending: PendingSummaries = field(init=False)
     viewed: ModelRequest[Any] = field(init=False)
@@ -101,35 +101,37 @@ class _Turn:
 
     def __post_init__(self) -> None:
         self.request = with_late_system(self.request)
-        policy, model = self.desk.policy, self.request.model
-        self.key = self.desk.key(self.config, self.request.state)
-        self.said = self.desk.read(self.key, self.request.state["messages"])
+        policy, model = self.sessions.policy, self.request.model
+        self.key = self.sessions.key(self.config, self.request.state)
+        self.messages = self.sessions.read(self.key, self.request.state["messages"])
         self.limits = limits_for(model, policy)
-        self.count = counter_for(self.desk.count, self.limits.model)
+        self.count = counter_for(self.sessions.count, self.limits.model)
         self.priced = policy.pricing.of(provider_of(model), self.limits.model)
-        self.sending = Sending(self.desk, self.limits.model, self.request.runtime)
-        is_refused = self.limits.model in self.desk.toolless
+        self.sending = Sending(self.sessions, self.limits.model, self.request.runtime)
+        is_refused = self.limits.model in self.sessions.toolless
         self.own = OwnTools.of(self.request, self.registered, policy, is_refused=is_refused)
         self.inserts = inserts_of(self.request)
 
     def _equip(self) -> None:
-        """Set the tools of the request, with ours where it has references, and count them."""
+        """Set the tools of the request, with ours if it has references, and count them."""
         self.request = self.request.override(
-            tools=self.own.sent(refers=self.open.refers(self.desk.policy))
+            tools=self.own.sent(refers=self.open.refers(self.sessions.policy))
         )
-        tools, later = self._shelve()
-        self.beside = Overhead.of(self.request, self.count, tools, later)
-        self.open.set_beside(self.beside)
+        tools, later = self._lay_out_tools()
+        self.overhead = Overhead.of(self.request, self.count, tools, later)
+        self.open.set_overhead(self.overhead)
 
-    def _shelve(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        policy = self.desk.policy
+    def _lay_out_tools(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        policy = self.sessions.policy
         if policy.defer_tools == "off" or self.own.recall is None:
             return self.request.tools, ()
-        from thalweg.context.deferral.shelf import shelf_of  # noqa: PLC0415 (if used)
+        from thalweg.context.deferral.shelf import lay_out_tools  # noqa: PLC0415 (if used)
 
-        self.shelf = shelf_of(self.request, policy, self.tariff, self.limits.window, self.count)
-        self.request = self.request.override(tools=[*self.shelf.bound])
-        return self.shelf.prefix, self.shelf.later
+        self.layout = lay_out_tools(
+            self.request, policy, self.tariff, self.limits.window, self.count
+        )
+        self.request = self.request.override(tools=[*self.layout.bound])
+        return self.layout.prefix, self.layout.later
 
     @property
     def tariff(self) -> Tariff:
@@ -139,16 +141,16 @@ class _Turn:
     @property
     def _budget(self) -> Budget:
         limits = self.limits
-        budget = self.desk.policy.budget(limits.window, limits.output, limits.model)
+        budget = self.sessions.policy.budget(limits.window, limits.output, limits.model)
         return self.sending.under(budget)
 
     def report_assumptions(self) -> None:
-        """Report once what is assumed of a model: its window, and prices where they decide."""
-        model, policy = self.limits.model, self.desk.policy
-        if model not in self.desk.assumed and not is_stand_in(self.request.model):
+        """Report once the assumptions about a model: its window, and the prices if used."""
+        model, policy = self.limits.model, self.sessions.policy
+        if model not in self.sessions.assumed and not is_stand_in(self.request.model):
             priced = self.priced if policy.weighs_prices else None
             report_assumptions(self.limits, priced, self.request.runtime)
-        self.desk.assumed.add(model)
+        self.sessions.assumed.add(model)
 
     def prepare(self) -> Flow[None]:
         """Log the messages, plan, and enter the turn; retry if another run was first.
@@ -160,8 +162,8 @@ class _Turn:
         while True:
             try:
                 self._take()
-                asked = bool(self.request.state.get("thalweg_compact"))
-                yield from self._plan(asked=asked, repairs=self._left_out())
+                requested = bool(self.request.state.get("thalweg_compact"))
+                yield from self._plan(requested=requested, repairs=self._left_out())
             except ConflictError as conflict:
                 tries.spend(conflict)
             else:
@@ -170,12 +172,16 @@ class _Turn:
     def _take(self) -> None:
         mark = self.request.state.get("thalweg_turn")
         mark = mark if isinstance(mark, str) else None
-        self.open = self.desk.open(self.key, mark, self.said, self.config, self.limits.model)
+        self.open = self.sessions.open(
+            self.key, mark, self.messages, self.config, self.limits.model
+        )
         session, engine = self.open.session, self.open.session.engine
-        self.desk.sync(session, self.said, self.config, mark)
+        self.sessions.sync(session, self.messages, self.config, mark)
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
-        engine.binds = binds_thinking(self.limits.model) or self.limits.model in self.desk.binding
+        engine.binds = (
+            binds_thinking(self.limits.model) or self.limits.model in self.sessions.binding
+        )
         engine.calibration = session.calibrations.get(self.limits.model) or first_calibration(
             self.limits.model, (item.message.text for item in reversed(engine.window.items))
         )
@@ -185,20 +191,20 @@ class _Turn:
         self.open.wording.speak_to(target, self.own.reference)
         self._equip()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
-        self.editing = ProviderEditing(self.desk.policy, self.request, target, self.open)
+        self.editing = ProviderEditing(self.sessions.policy, self.request, target, self.open)
         self.editing.take()
 
-    def _plan(self, *, asked: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
-        """Plan and commit edits, with what they need from outside, and enter the turn."""
+    def _plan(self, *, requested: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
+        """Plan and commit edits, with the external results that they need, and enter the turn."""
         engine = self.open.session.engine
         is_cold = self._is_cold()
         self.editing.plan(self.tariff, is_cold=is_cold)
         sent, before = list(engine.window.items), engine.window.tokens
-        self.pending = PendingSummaries(self.desk, self.open, self.tariff, self._folded)
+        self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._folded)
         repairs = [*repairs, *self.editing.received()]
-        if is_cold and self.desk.policy.summarize and self.desk.policy.background:
+        if is_cold and self.sessions.policy.summarize and self.sessions.policy.background:
             repairs = [*repairs, *self.pending.shown_early()]
-        steps = engine.steps(cold=is_cold, asked=asked, repairs=repairs)
+        steps = engine.steps(cold=is_cold, requested=requested, repairs=repairs)
         summarizer = self._summarizer(is_cold=is_cold)
         edits = yield from self._edited(steps, summarizer)
         edits += yield from self._equipped(summarizer, is_cold=is_cold)
@@ -216,7 +222,7 @@ class _Turn:
             messages=len(engine.window.items),
             faults=tuple(summarizer.faults),
         )
-        tell(report, self.request.runtime)
+        emit_turn(report, self.request.runtime)
 
     def _edited(
         self, steps: Generator[Sequence[Edit], Sequence[Edit] | None], summarizer: Summarizer
@@ -235,10 +241,10 @@ class _Turn:
 
     def _equipped(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
-        self.viewed, known = self._view(), self.beside
+        self.viewed, known = self._view(), self.overhead
         self.open.last_check.foresee(self.viewed)
         self._equip()
-        if self.beside == known:
+        if self.overhead == known:
             return []
         edits = yield from self._edited(self.open.session.engine.steps(cold=is_cold), summarizer)
         self.viewed = self._view()
@@ -246,31 +252,31 @@ class _Turn:
         return edits
 
     def _left_out(self) -> Sequence[Edit]:
-        """Plan to remove what a provider refused last, and its repair (I43)."""
+        """Plan to remove the content that a provider refused last, and its repair (I43)."""
         session = self.open.session
-        begins = bool(self.said) and self.said[-1].role == "user"
+        begins = bool(self.messages) and self.messages[-1].role == "user"
         if not self.sending.tried and not (begins and session.last_rejection()):
             return ()
         return plan_plain(session.engine.scene())
 
     def _same(self, sent: Sequence[WindowItem]) -> int:
         """Count the tokens at the beginning of the request that the last one had, too."""
-        if self.open.beside_changed(self.beside):
+        if self.open.overhead_changed(self.overhead):
             return 0
         window = self.open.session.engine.window
         same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
-        return sum(window.beside.values()) + sum(item.tokens for item, _ in same)
+        return sum(window.overhead.values()) + sum(item.tokens for item, _ in same)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         engine = self.open.session.engine
         return Summarizer(
-            policy=self.desk.policy,
-            named=self.desk.summarizer,
+            policy=self.sessions.policy,
+            named=self.sessions.summarizer,
             request=self.request,
             limit=engine.budget.calibrated(engine.calibration).limit,
             tariff=self.tariff,
             is_cold=is_cold,
-            count=self.desk.count,
+            count=self.sessions.count,
             unread=self._folded,
             cacheable=partial(self._cacheable, goes_on=False),
         )
@@ -286,7 +292,7 @@ class _Turn:
     def _with_summaries(
         self, batch: Sequence[Edit], summarizer: Summarizer
     ) -> Flow[Sequence[Edit]]:
-        if not self.desk.policy.summarize:
+        if not self.sessions.policy.summarize:
             return batch
         better: list[Edit] = []
         for edit in batch:
@@ -299,7 +305,7 @@ class _Turn:
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine = self.open.session.engine
         live = self.open.wording.write(engine.window.items, engine.window.rewrites)
-        if self.desk.policy.background:
+        if self.sessions.policy.background:
             return self.pending.plan(fold, summarizer, live)
         return (yield from summarizer.summarize(engine, fold, live))
 
@@ -307,14 +313,16 @@ class _Turn:
         """Return whether a miss of the provider's cache is expected for the prefix."""
         page, lifetime = self.open.session.page, self.tariff.lifetime_s
         waited = lifetime is not None and time.time() - page.at > lifetime
-        return waited or page.model != self.limits.model or self.open.beside_changed(self.beside)
+        return (
+            waited or page.model != self.limits.model or self.open.overhead_changed(self.overhead)
+        )
 
     def _enter(
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
         session = self.open.session
         listed = listed_additions(self.request, session.engine.window.insert_places, self.count)
-        system, tools, tariff = self.open.attach(self.beside, self.tariff)
+        system, tools, tariff = self.open.attach(self.overhead, self.tariff)
         page = TurnRecord(
             kind="call",
             at=time.time(),
@@ -332,7 +340,7 @@ class _Turn:
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             cleared=cleared_uses(self.request.state["messages"]),
             repairs=self._repairs(),
-            additions=tuple(with_rest(listed, self.beside.system_tokens)),
+            additions=tuple(with_rest(listed, self.overhead.system_tokens)),
         )
         session.enter(page, edits)
         emit_repairs(self.key, session.page, self.request.runtime)
@@ -364,7 +372,7 @@ class _Turn:
             raise
 
     def _plan_again(self) -> Flow[None]:
-        """Plan with what a refusal taught; where another run came in between, from its result."""
+        """Plan with the effects of a refusal; if another run came in between, from its result."""
         self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
         self.open.wording.speak_to(listener_of(self.request), self.own.reference)
         try:
@@ -386,25 +394,25 @@ class _Turn:
         view = wording.write(engine.window.items, engine.window.rewrites)
         point, tool = engine.scene().pointer, self.own.reference
         self.open.last_check.expect(wording.places(), lambda p: refer(point(p), tool), tool)
-        asked = self.inserts.without(self.request.messages)
-        messages = as_left(self.request.state["messages"], asked, view)
+        original = self.inserts.without(self.request.messages)
+        messages = as_left(self.request.state["messages"], original, view)
         request = self.request.override(messages=messages)
         return without_thinking(request) if wording.lacks_thinking else request
 
     def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
         if request.tools and not self.own.others and request.response_format is None:
             request = request.override(model=with_kept_settings(request.model))
-        recall = self.own.recall if self.open.refers(self.desk.policy) else None
-        self.open.last_check.alternates = self.limits.model in self.desk.alternating
+        recall = self.own.recall if self.open.refers(self.sessions.policy) else None
+        self.open.last_check.alternates = self.limits.model in self.sessions.alternating
         request = self.open.last_check.request(request, recall)
-        policy, fold = self.desk.policy, self.open.session.engine.window.fold
+        policy, fold = self.sessions.policy, self.open.session.engine.window.fold
         marks = None
         if policy.prompt_caching:
-            marks = self.open.marking.look(
+            marks = self.open.marking.transform(
                 request.model, self.key, self.tariff, has_record=fold is not None, goes_on=goes_on
             )
-        shelved = self.shelf.look if self.shelf is not None else None
-        return with_looks(request, shelved, self.editing.look(goes_on=goes_on), marks)
+        deferral = self.layout.transform if self.layout is not None else None
+        return with_transforms(request, deferral, self.editing.transform(goes_on=goes_on), marks)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Return the thread to the pool for the next turn, and return the changes of the state.
@@ -416,8 +424,8 @@ class _Turn:
         if keeps_state(self.config):
             session.check_exists()
         session.is_running = True
-        self.inserts.sent({*session.engine.window.insert_places}, self.desk)
-        self.desk.put_back(self.open)
+        self.inserts.sent({*session.engine.window.insert_places}, self.sessions)
+        self.sessions.put_back(self.open)
         update: dict[str, Any] = {}
         if mark := self.open.mark:
             update["thalweg_turn"] = mark
@@ -425,8 +433,8 @@ class _Turn:
             update["thalweg_model"] = given.model
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
-        if self.shelf is not None:
-            update |= self.shelf.update(self.request.state)
+        if self.layout is not None:
+            update |= self.layout.update(self.request.state)
         return ExtendedModelResponse(response, Command(update=update))
 
 

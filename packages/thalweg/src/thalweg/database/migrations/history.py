@@ -1,4 +1,4 @@
-"""Every version of the tables, in order. Imported where a database lacks some."""
+"""Every version of the tables, in order. Imported if a database lacks some."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -29,6 +29,6 @@ def after(found: str) -> Iterator[ModuleType]:
     """List the versions that a database lacks.
 
     Args:
-        found: Its version; empty where it has none.
+        found: Its version; empty if it has none.
     """
     return (version for version in VERSIONS if found < version.NUMBER)

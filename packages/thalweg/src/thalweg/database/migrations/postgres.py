@@ -19,7 +19,7 @@ _LOCK = int.from_bytes(b"thalweg")
 
 
 def version_of(connection: psycopg.Connection) -> str:
-    """Return the version of a database; empty where it never had any."""
+    """Return the version of a database; empty if it never had any."""
     if not _has(connection, TABLE):
         return ""
     row = connection.execute(f"SELECT version_num FROM {TABLE}".encode()).fetchone()  # noqa: S608 (ours)
@@ -51,14 +51,14 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
     except psycopg.errors.InsufficientPrivilege:
         state = f"its tables are at version {found}, not {HEAD}" if found else "it has no tables"
         problem = f"{state}, and the role {who} may not create or change tables"
-        mend = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
-        raise ConfigError(place, problem, mend) from None
+        fix = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
+        raise ConfigError(place, problem, fix) from None
     except _REJECTED as error:
         step = f"from version {found} to {HEAD}" if found else f"to version {HEAD}"
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         problem = f"{server_name(connection)} cannot migrate its tables {step} ({reason})"
-        mend = "nothing was changed; undo manual changes to the tables, or report this error"
-        raise StorageError(place, problem, mend) from error
+        fix = "nothing was changed; undo manual changes to the tables, or report this error"
+        raise StorageError(place, problem, fix) from error
 
 
 _REJECTED = (

@@ -1,7 +1,7 @@
-"""What a role may do in a database: what keeps it to one owner's rows, and what it needs.
+"""The rights of a role in a database: its limitation to one owner's rows, and those it needs.
 
-The role that serves neither owns tables nor may it make any; it reads and writes rows, an owner's
-at a time. What is granted is read off the tables that are there.
+The role that serves neither owns tables nor may it create any; it reads and writes rows, of one
+owner at a time. The rights to grant are read from the existing tables.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)
     AND relnamespace = CAST(current_schema() AS regnamespace)
 ORDER BY relname
 """
-_OURS = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
+_TABLE_PREFIXES = ("archive_", "memory_", "run", "app_", "thread_file", "checkpoint", "thalweg_")
 """How the names of tables begin that are looked at."""
 OPEN = {
     "archive_meta": "SELECT, INSERT",
@@ -29,7 +29,7 @@ OPEN = {
     "checkpoint_migrations": "SELECT",
     "thalweg_version": "SELECT",
 }
-"""Tables that hold nothing of an owner, and what a role that serves does with them."""
+"""Tables without data of an owner, and the rights on them of a role that serves."""
 _ACROSS = """
 SELECT CAST(CAST(oid AS regprocedure) AS text) FROM pg_proc
 WHERE pronamespace = CAST(current_schema() AS regnamespace) AND prosecdef
@@ -51,17 +51,17 @@ class Role:
     name: str
     is_superuser: bool
     bypasses: bool
-    """Whether row-level security does not hold it back, for it was given that right."""
+    """Whether row-level security does not restrict it, because it was granted that right."""
     makes_tables: bool
 
     @property
     def is_held(self) -> bool:
-        """Whether it sees one owner's rows at a time, whatever it asks for."""
+        """Whether it sees one owner's rows at a time, with any query."""
         return not (self.is_superuser or self.bypasses)
 
 
 def role(connection: psycopg.Connection, name: str | None = None) -> Role | None:
-    """Tell what a role may do; without a name, the one that is connected."""
+    """Return the rights of a role; without a name, of the connected one."""
     row = connection.execute(_ROLE, (name,)).fetchone()
     return None if row is None else Role(*row)
 
@@ -70,25 +70,27 @@ def walled(connection: psycopg.Connection) -> dict[str, bool]:
     """List the tables that hold rows of owners, and whether each has its wall."""
     rows = connection.execute(_WALLED).fetchall()
     return {
-        table: has_wall for table, has_wall in rows if table.startswith(_OURS) and table not in OPEN
+        table: has_wall
+        for table, has_wall in rows
+        if table.startswith(_TABLE_PREFIXES) and table not in OPEN
     }
 
 
 def grants(connection: psycopg.Connection, place: str, name: str) -> Iterator[str]:
-    """Write what gives a role the rights to serve, one statement each.
+    """Yield the statements that grant a role the rights to serve.
 
     Raises:
-        ConfigError: There is no such role, or nothing holds it to one owner's rows.
+        ConfigError: There is no such role, or nothing restricts it to one owner's rows.
     """
-    asked = role(connection, name)
+    grantee = role(connection, name)
     quoted = sql.Identifier(name).as_string(connection)
-    if asked is None:
-        mend = f"CREATE ROLE {quoted} LOGIN PASSWORD '…' NOSUPERUSER NOBYPASSRLS"
-        raise ConfigError(place, f"there is no role {name}", mend)
-    if not asked.is_held:
+    if grantee is None:
+        fix = f"CREATE ROLE {quoted} LOGIN PASSWORD '…' NOSUPERUSER NOBYPASSRLS"
+        raise ConfigError(place, f"there is no role {name}", fix)
+    if not grantee.is_held:
         problem = f"the role {name} bypasses row-level security: it sees all owners' rows"
-        mend = f"ALTER ROLE {quoted} NOSUPERUSER NOBYPASSRLS, or take another role"
-        raise ConfigError(place, problem, mend)
+        fix = f"ALTER ROLE {quoted} NOSUPERUSER NOBYPASSRLS, or take another role"
+        raise ConfigError(place, problem, fix)
     there = {table for table, _ in connection.execute(_WALLED).fetchall()}
     owned = sorted(walled(connection))
     (schema,) = connection.execute("SELECT quote_ident(current_schema())").fetchone() or ("",)

@@ -10,10 +10,11 @@ from thalweg.errors import ConfigError
 HEAD = "0007"
 """The newest version. Versions are numbers, and a higher one is newer."""
 TABLE = "thalweg_version"
-"""Where a database has its version."""
+"""The table that stores the version of a database."""
 Component = Literal["archive", "memory", "app", "runs"]
-"""What has tables. A SQLite file has those of the components that were opened in it, PostgreSQL
-has all."""
+"""The components with tables.
+
+A SQLite file has the tables of the components that were opened in it, PostgreSQL has all."""
 
 
 class Schema(ABC):
@@ -32,10 +33,10 @@ class Schema(ABC):
 
     @abstractmethod
     def add_column(self, component: Component, table: str, column: str, /) -> None:
-        """Add a column, given as a name and what it is, to a table that may have it already."""
+        """Add a column, passed as its name and definition, to a table that may already have it."""
 
     def in_postgres(self, statements: str, /) -> None:  # noqa: B027 (elsewhere it does nothing)
-        """Run statements in PostgreSQL only; `{schema}` stands for the schema, quoted."""
+        """Run statements in PostgreSQL only; `{schema}` is replaced by the schema, quoted."""
 
     def in_sqlite(self, component: Component, statements: str, /) -> None:  # noqa: B027 (the same)
         """Run statements in SQLite only, on the tables of a component."""
@@ -46,11 +47,11 @@ class Schema(ABC):
 
     @abstractmethod
     def value(self, query: str, /) -> bytes | int | None:
-        """Return the first column of the first row of a query, `None` where there is no row."""
+        """Return the first column of the first row of a query, `None` if there is no row."""
 
 
 def refuse_newer(schema: Schema, place: str, version: str) -> None:
-    """Check a database's version, and the formats that its tables name, whatever the version.
+    """Check a database's version, and the formats that its tables name at any version.
 
     Raises:
         ConfigError: A newer Thalweg made the tables.
@@ -60,8 +61,8 @@ def refuse_newer(schema: Schema, place: str, version: str) -> None:
         raise ConfigError(place, problem, "update thalweg")
     for component, known in schema.formats.items():
         if schema.has(f"{component}_meta"):
-            asked = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
-            refuse_newer_format(place, component, int(schema.value(asked) or 0), known)
+            query = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
+            refuse_newer_format(place, component, int(schema.value(query) or 0), known)
 
 
 def refuse_newer_format(place: str, component: Component, found: int, known: int) -> None:

@@ -15,7 +15,7 @@ from thalweg.database.migrations.schema import (
 
 
 def version_of(connection: sqlite3.Connection, component: Component) -> str:
-    """Return the version of a component's tables in a file; empty where the file has none."""
+    """Return the version of a component's tables in a file; empty if the file has none."""
     if not has_table(connection, TABLE):
         return ""
     found = f"SELECT version FROM {TABLE} WHERE component = ?"  # noqa: S608 (ours)

@@ -1,14 +1,14 @@
-"""Walls around the rows of an owner: what a version says to give a table one.
+"""Walls around the rows of an owner: the statements with which a version adds one to a table.
 
-Whoever reads or writes has told the server whose rows are meant, for the length of one
-transaction, and sees no others, whatever the statement: the setting `thalweg.owner`, and within
-an owner's rows `thalweg.thread` (archive) or `thalweg.scope` (memory). The functions of the same
-names give what the settings say; those of a thread and a scope only where it is the owner's.
-Superusers, and roles that may bypass it, row-level security does not hold back.
+Each reader or writer sets the owner whose rows are meant, for the length of one transaction, and
+sees no others, with any statement: the setting `thalweg.owner`, and within an owner's rows
+`thalweg.thread` (archive) or `thalweg.scope` (memory). The functions of the same names return the
+settings; those of a thread and a scope only if it is the owner's. Row-level security does not
+restrict superusers and roles that may bypass it.
 
-What has to look across owners goes through functions that run as the owner of the tables, and
-nowhere else: only for that role, and only while such a function has set `thalweg.across`, do
-the rows of all owners stand open.
+Queries across owners use functions that run as the owner of the tables, and nothing else: only
+for that role, and only while such a function has set `thalweg.across`, are the rows of all owners
+visible.
 """
 
 OF_OWNER = "owner = thalweg_owner()"

@@ -1,8 +1,8 @@
-"""Media that a limit forbids to send: which of them leave a request, with a notice in their place.
+"""Media that a limit forbids to send: their removal from a request, with a notice in their place.
 
 Media of the newest messages are sent unless a published limit of the provider, the window, or a
-refusal forbids it. A limit of one file concerns that file alone. Of a limit of the whole request,
-the oldest media leave first, those of the newest request last.
+refusal forbids it. A limit of one file concerns that file alone. For a limit of the whole request,
+the oldest media are removed first, those of the newest request last.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,8 +20,9 @@ from thalweg.engine.prompts import prompt
 FORBIDDEN: Reason = "a limit of the provider forbids it"
 """Reason of these edits."""
 _KEPT = 3 / 4
-"""Share of a limit down to which older media leave once it is reached, so that the next messages do
-not remove one more each, with the cached prefix behind it."""
+"""Share of a limit to which older media are reduced once it is reached.
+
+So the next messages do not remove one more each, and the cached prefix after it."""
 
 
 Place = tuple[int, int]
@@ -40,7 +41,7 @@ class LiveMedia:
 
     @property
     def place(self) -> "Place":
-        """Where it is shown."""
+        """Its place: the position of the message, and the index in it."""
         return self.entry.position, self.index
 
     @property
@@ -50,7 +51,7 @@ class LiveMedia:
 
 
 def live_media(scene: PlanningContext) -> list[LiveMedia]:
-    """List the media of live messages, those that leave first at first."""
+    """List the media of live messages, in the order in which they are removed."""
     if not scene.window.ledger.media:
         return []
     latest = scene.latest_request
@@ -91,7 +92,7 @@ def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Tex
 
 
 def forbidding_limit(limits: MediaLimits, media: Media) -> tuple[str, str] | None:
-    """Return what a provider accepts of one file, and which part of this one can be sent.
+    """Return a provider's limit for one file, and the part of this file that can be sent.
 
     Returns:
         `None` if it accepts the file.
@@ -135,16 +136,16 @@ def described(media: Media) -> str:
         'audio/wav, 6 bytes'
     """
     facts, size = facts_of(media), pixels_of(media)
-    told = [media.mime or "media"]
+    parts = [media.mime or "media"]
     if facts.pages:
-        told.append(f"{facts.pages:,} pages")
+        parts.append(f"{facts.pages:,} pages")
     if facts.seconds:
-        told.append(f"{facts.seconds:,.0f} seconds")
+        parts.append(f"{facts.seconds:,.0f} seconds")
     if size:
-        told.append(f"{size[0]:,} x {size[1]:,} pixels")
+        parts.append(f"{size[0]:,} x {size[1]:,} pixels")
     if media.data:
-        told.append(f"{len(media.data) * 3 // 4:,} bytes")
-    return ", ".join(told)
+        parts.append(f"{len(media.data) * 3 // 4:,} bytes")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ def _over(scene: PlanningContext, rule: _Rule, one: LiveMedia) -> Text:
 
 
 def plan_smaller(scene: PlanningContext, reason: Reason) -> Iterator[Elide]:
-    """Yield notices for media that the window has no room for, one by one."""
+    """Yield notices for media that do not fit the window, one by one."""
     limit = f"the window has room for {scene.budget.limit:,} tokens"
     for one in live_media(scene):
         pointer = scene.pointer(one.entry.position)

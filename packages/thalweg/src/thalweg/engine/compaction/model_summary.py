@@ -9,8 +9,9 @@ from thalweg.engine.snapshot import Record
 LEAST_TOKENS = 1_000
 """Tokens of compacted messages below which a summary waits for those of the next compaction."""
 LEAST_COLD_TOKENS = 12_000
-"""The same where a cache miss is expected: everything would be read at full price. A later
-compaction catches up."""
+"""The same if a cache miss is expected: everything would be read at full price.
+
+A later compaction catches up."""
 MOST_UNREAD = 200
 """Most messages of earlier compactions without a summary that are considered."""
 PROMPT_TOKENS = 1_200

@@ -20,7 +20,7 @@ LEAST_RECORD = 600
 """Least tokens of a first structured summary."""
 QUOTED = 1_600
 """Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
-TOLD = 12
+COMPRESSION = 12
 """Compacted tokens per token of a structured summary."""
 
 
@@ -46,9 +46,9 @@ class Costs:
         return cls(tariff, scene.window.tokens, new, cold)
 
     def rent(self, freed: int, *, cold: bool) -> float:
-        """Return what the call costs more than it would with fewer tokens.
+        """Return the additional cost of the call, compared to one with fewer tokens.
 
-        It reads what was sent before from the cache and writes what is new; all of it is new
+        It reads the content sent before from the cache and writes new content; all of it is new
         if a cache miss is expected. A larger request may be in a more expensive tier.
         """
         smaller = self.tokens - max(0, freed)
@@ -82,16 +82,16 @@ class Costs:
     def rethinking(self, scene: PlanningContext, first: int) -> float:
         """Return the cost of reasoning that a change of `items[first]` discards.
 
-        Only a model that binds its reasoning loses what follows a change, and has to produce it
-        again. Reasoning in finished exchanges has led to an answer and counts nothing, so the cost
-        is lowest right after a person's message.
+        Only a model that binds its reasoning loses the reasoning after a change, and has to produce
+        it again. Reasoning in finished exchanges has led to an answer and counts nothing, so the
+        cost is lowest right after a person's message.
         """
         if not scene.binds:
             return 0.0
         latest, discarded = scene.latest_request, 0
-        began = latest.position if latest else -1
+        start = latest.position if latest else -1
         for item in scene.window.items[first:]:
-            if item.position > began and is_signed(item.message):
+            if item.position > start and is_signed(item.message):
                 discarded += scene.window.entries[item.position].thinking
         return self.tariff.prices(self.tokens).output * discarded
 
@@ -137,8 +137,8 @@ def fold(scene: PlanningContext, costs: Costs, tail: int, *, summarizes: bool) -
 def _record_tokens(scene: PlanningContext, cut: int, dropped: int, summary: int) -> int:
     """Estimate the tokens of the structured summary of a compaction at `items[cut]`.
 
-    It grows with what is dropped up to its budget, and beyond that with the user's requests, which
-    are quoted: of a conversation that is mostly the user's words, a compaction frees little.
+    It grows with the dropped tokens up to its budget, and beyond that with the user's requests,
+    which are quoted: of a conversation that is mostly the user's words, a compaction frees little.
 
     Args:
         scene: The planning context.
@@ -148,10 +148,12 @@ def _record_tokens(scene: PlanningContext, cut: int, dropped: int, summary: int)
     """
     window, budget = scene.window, scene.budget
     held = window.ledger.tokens["summary"]
-    grown = max(held, LEAST_RECORD) + max(0, dropped - held) // TOLD
+    grown = max(held, LEAST_RECORD) + max(0, dropped - held) // COMPRESSION
     entries = (window.entries.get(item.position) for item in window.items[window.head : cut])
-    said = sum(min(entry.tokens, QUOTED) for entry in entries if entry and entry.is_request)
-    quoted = min(budget.widest_record(scene.fixed), held - summary + said)
+    request_tokens = sum(
+        min(entry.tokens, QUOTED) for entry in entries if entry and entry.is_request
+    )
+    quoted = min(budget.widest_record(scene.fixed), held - summary + request_tokens)
     return max(quoted, min(budget.record(scene.fixed), grown))
 
 

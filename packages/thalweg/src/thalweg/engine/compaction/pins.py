@@ -100,7 +100,7 @@ def excerpt(
     """
     if len(text) <= head + tail + 200:
         return text
-    keep = [(0, _line_end(text, head)), *_most_telling(text, constraints)]
+    keep = [(0, _line_end(text, head)), *_strongest_constraints(text, constraints)]
     for quote in pinned:
         at = text.find(quote)
         if at >= 0:
@@ -120,7 +120,7 @@ def excerpt(
     return result if len(result) < len(text) else text
 
 
-def _most_telling(text: str, most: int | None) -> list[tuple[int, int]]:
+def _strongest_constraints(text: str, most: int | None) -> list[tuple[int, int]]:
     lines = constraint_lines(text)
     if most is None:
         return [*lines]

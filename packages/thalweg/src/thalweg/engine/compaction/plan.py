@@ -150,8 +150,8 @@ def kept_skills(scene: PlanningContext, tail: Container[int], room: int | None =
 
 def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
     """Return an assistant message and the results of its calls, found by one of them."""
-    asked = result.answers.id if result.answers else ""
-    calls = next((e for e in entries if asked in {use.id for use in e.uses}), result)
+    call_id = result.answers.id if result.answers else ""
+    calls = next((e for e in entries if call_id in {use.id for use in e.uses}), result)
     ids = {use.id for use in calls.uses}
     return [calls, *(e for e in entries if e.answers and e.answers.id in ids)]
 
@@ -182,9 +182,9 @@ def join_summary(
     """
     window, pending = scene.window, fold.pending
     folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
-    began = window.record.last + 1 if first is None else first
+    start = window.record.last + 1 if first is None else first
     ended = fold.last if last is None else last
-    record = summarized(window.planned.absorb(window.record, folded), began, ended, summary)
+    record = summarized(window.planned.absorb(window.record, folded), start, ended, summary)
     read, wrote = spent
     fold = replace(
         fold,
@@ -193,7 +193,7 @@ def join_summary(
         summary_last=last,
         summary_input=read,
         summary_output=wrote,
-        pending=None if pending and began <= pending.first else pending,
+        pending=None if pending and start <= pending.first else pending,
     )
     room = scene.budget.record(scene.fixed)
     rooms = fold.rooms or (room, _widest(scene, room))
@@ -247,6 +247,6 @@ def plan_clear(scene: PlanningContext, positions: Iterable[int], reason: Reason)
 
 
 def plan_tail(scene: PlanningContext, after: int) -> Iterator[Rewrite]:
-    """Plan to tidy what follows a position whose message changes: it is rewritten anyway."""
+    """Plan to tidy the messages after a changed one: they are rewritten anyway."""
     yield from supersede(scene, after)
     yield from unthink(scene, after)

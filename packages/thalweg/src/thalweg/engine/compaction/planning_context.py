@@ -40,8 +40,8 @@ class PlanningContext:
     @property
     def fixed(self) -> int:
         """Tokens that no edit can free: the system prompt, and the overhead of the request."""
-        beside, ledger = self.window.beside, self.window.ledger.tokens
-        return sum(beside.values()) + ledger["system"] - beside.get("system", 0)
+        overhead, ledger = self.window.overhead, self.window.ledger.tokens
+        return sum(overhead.values()) + ledger["system"] - overhead.get("system", 0)
 
     @property
     def spoken(self) -> int:
@@ -53,7 +53,7 @@ class PlanningContext:
         """Tokens of the request that have to fit.
 
         Media whose price is not exact count with the least that the provider may charge, until it
-        refuses a request: whether they fit is known by the provider alone. Their prices are in the
+        refuses a request: only the provider can decide whether they fit. Their prices are in the
         provider's tokens, and are not multiplied by how it counts text.
         """
         ledger, budget = self.window.ledger, self.budget
@@ -64,9 +64,9 @@ class PlanningContext:
     def body_bytes(self) -> int:
         """Bytes of the request's body: estimated for tools, frames and what JSON escapes."""
         window = self.window
-        beside = sum(window.beside.values()) * _BYTES_PER_TOKEN
+        overhead = sum(window.overhead.values()) * _BYTES_PER_TOKEN
         escaped = window.tokens // _TOKENS_PER_ESCAPE
-        return window.ledger.bytes + beside + len(window.items) * _FRAME_BYTES + escaped
+        return window.ledger.bytes + overhead + len(window.items) * _FRAME_BYTES + escaped
 
     @property
     def latest_request(self) -> Entry | None:

@@ -1,7 +1,7 @@
 """Policies: when to compact, and what.
 
-A policy is a generator of edits. Its caller stores what an edit removes from the view, applies
-the edit, and only then resumes the policy.
+A policy is a generator of edits. Its caller stores the content that an edit removes from the
+view, applies the edit, and only then resumes the policy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,7 +98,7 @@ class RentOrBuy:
     change discards reasoning that is bound to it."""
     provider_compacts: int | None = None
     """Fewest tokens of a request that the provider compacts in our place; `None` if it does not."""
-    asks: bool = False
+    requests_compaction: bool = False
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
     """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
@@ -117,7 +117,7 @@ class RentOrBuy:
     """Share of its price from which a compaction is made when a clear is due, for a model that
     binds its reasoning: both discard the same."""
     FULL = 0.85
-    """Share of the limit at which the provider compacts what it no longer can clear."""
+    """Share of the limit at which the provider compacts content that it can no longer clear."""
     MOST_CAUTION = 2.0
     """Largest factor on the tail, if the model keeps fetching removed content."""
 
@@ -132,11 +132,11 @@ class RentOrBuy:
         due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
         if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
             due = ["fold"]  # both discard the same reasoning: do it once
-        self.asks = self._leaves_it(due, scene)
-        if self.asks:
+        self.requests_compaction = self._leaves_it(due, scene)
+        if self.requests_compaction:
             self.memory["fold"] = 0.0
         elif due and self.provider_compacts is None and scene.tokens_to_fit <= scene.budget.limit:
-            yield from self._taken(due[0], self._foretold(due[0], rungs[due[0]], scene))
+            yield from self._taken(due[0], self._with_forecast(due[0], rungs[due[0]], scene))
         for batch in squeeze(scene):
             yield from self._taken("fold", [batch])
 
@@ -180,7 +180,7 @@ class RentOrBuy:
     def _recovers(self, offer: CandidateAction, scene: PlanningContext) -> bool:
         """Return whether an action recovers its price within the expected calls.
 
-        What it saves on the call itself, with a cold cache or in a dearer tier, counts at once.
+        The saving on the call itself, with a cold cache or in a dearer tier, counts at once.
         """
         owed = self._price(offer) - max(0.0, offer.rent - offer.saving)
         return owed <= self.PAYBACK * scene.turn * offer.saving
@@ -193,7 +193,7 @@ class RentOrBuy:
     def _price(self, offer: CandidateAction) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
-    def _foretold(
+    def _with_forecast(
         self, name: str, offer: CandidateAction, scene: PlanningContext
     ) -> Iterator[Sequence[Edit]]:
         """Yield the edits of an offer; the first one has the forecast for all of them.
@@ -238,8 +238,8 @@ class RentOrBuy:
 class Thresholds:
     """Compacts when any trigger is reached, and keeps the newest messages by `keep`.
 
-    A compaction is made only if it frees something. A trigger that it does not clear (what is
-    kept exceeds it) waits until the thread has grown again by a share: the same attempt is never
+    A compaction is made only if it frees something. A trigger that it does not clear (the kept
+    messages exceed it) waits until the thread has grown again by a share: the same attempt is never
     made twice.
 
     Independent of it, hard limits: a request that would not fit is always reduced.
@@ -301,9 +301,9 @@ class Thresholds:
     def _rooms(self, scene: PlanningContext, tail: int) -> tuple[int, int]:
         """Return the most tokens of a structured summary, without and with all constraints.
 
-        Half, or three quarters, of what a compaction frees now; and a small share of the distance
-        from the tail to the nearest trigger in tokens: a larger summary brings the next compaction
-        nearer. Triggers in messages are equally far for any size of it.
+        Half, or three quarters, of the tokens that a compaction frees now; and a small share of the
+        distance from the tail to the nearest trigger in tokens: a larger summary brings the next
+        compaction nearer. Triggers in messages are equally far for any size of it.
         """
         budget, fixed = scene.budget, scene.fixed
         kept = scene.window.tokens_from(scene.window.cut_for_tail(tail))

@@ -49,7 +49,7 @@ def preview(
         pointer: How to read the whole, for the model.
         lines: Most lines of plain text from head and tail together; at most `LINES` if not all
             of them fit.
-        request: What the user requested last.
+        request: The last request of the user.
 
     Returns:
         At most `tokens` tokens, always with the pointer; only the pointer if nothing more fits.
@@ -58,11 +58,11 @@ def preview(
     room = tokens - count(head) - 2
     fewer = product((LINES,), WIDTHS) if lines > LINES else ()
     value = _parsed(text)
-    asked = requested_lines(text, request) if value is None else []
+    requested = requested_lines(text, request) if value is None else []
     errors = _errors(text) if value is None and text.count("\n") >= min(lines, LINES) else []
     for most, width in (*product((lines,), WIDTHS), *fewer):
         if value is None:
-            body = _plain(text, width, most, (errors, asked))
+            body = _plain(text, width, most, (errors, requested))
         else:
             body = f"JSON: {_shape(value, width, 2)}"
         if body and count(body) <= room:
@@ -89,10 +89,10 @@ def requested_lines(text: str, request: str, most: int = REQUESTED) -> list[str]
     tokens = {line: find_tokens(line) for line in _ends(text)}
     distinct = set(chain.from_iterable(tokens.values()))
     meant = {token: terms.intersection(token_words(token)) for token in distinct}
-    telling = {token for token, found in meant.items() if found}
+    matching = {token for token, found in meant.items() if found}
     shared = [
-        (line, set().union(*(meant[token] for token in telling.intersection(said))))
-        for line, said in tokens.items()
+        (line, set().union(*(meant[token] for token in matching.intersection(line_tokens))))
+        for line, line_tokens in tokens.items()
     ]
     lines_of = Tally(term for _, found in shared for term in found)
     scores = [fsum(1 / lines_of[term] for term in found) for _, found in shared]
@@ -124,8 +124,8 @@ def _plain(text: str, width: int, most: int, between: tuple[list[str], list[str]
     ends = text[-most * width * 2 :].split("\n")
     first = [_clip(line, width) for line in lines[: most - tail]]
     last = [_clip(line, width) for line in ends[len(ends) - tail :]]
-    errors, asked = (dict.fromkeys(_clip(line, width) for line in some) for some in between)
-    shown = dict.fromkeys((*islice(errors, ERRORS), *asked))
+    errors, requested = (dict.fromkeys(_clip(line, width) for line in some) for some in between)
+    shown = dict.fromkeys((*islice(errors, ERRORS), *requested))
     middle = [f"… {line}" for line in shown if line not in first + last]
     return "\n".join([*first, *(middle or ["…"]), *last])
 

@@ -1,13 +1,13 @@
-"""What a provider edits in our place: clears of old results, and compactions.
+"""A provider's edits in our place: clears of old results, and compactions.
 
 Anthropic's context editing clears the oldest results of a request, except for the newest few. The
-client sends its whole history, unchanged: so reasoning that is bound to it stays valid, which no
-edit by the client does. The provider stores nothing between requests, so a request has to say how
+client sends its whole history, unchanged: so reasoning that is bound to it remains valid, which no
+edit by the client achieves. The provider stores nothing between requests, so a request states how
 many newest results remain. Here that number is held until a further clear has paid for itself:
 otherwise each call would clear one more result, and rewrite the cached prefix from there.
 
 Anthropic and OpenAI compact a conversation within an ordinary request that is larger than a
-threshold: the answer begins with a block (an item) that stands for everything before it, and the
+threshold: the answer begins with a block (an item) that replaces everything before it, and the
 provider ignores what precedes it in later requests. Here each received block becomes a compaction
 of ours, too: the structured summary precedes the block. The provider that wrote the block ignores
 the summary; a model that cannot read the block is not sent it, and reads the summary.
@@ -32,7 +32,7 @@ from thalweg.engine.window.items import compacts
 from thalweg.engine.window.window import Window
 
 PLACEHOLDER_TOKENS = 16
-"""Tokens, about, of what the provider shows instead of a result."""
+"""Tokens, about, of the provider's placeholder for a result."""
 LATEST = 0.7
 """Share of the limit at which results are cleared even if that has not paid for itself."""
 NEWEST = 3
@@ -48,14 +48,14 @@ _ANTHROPIC = re.compile(
     r"claude-(?:(?:fable|mythos)-(?:5|preview)|opus-(?:4-[678]|5)|sonnet-(?:4-6|5)|haiku-5-5)"
     r"(?!\d)"
 )
-"""Models of which Anthropic's documentation says that they compact."""
+"""Models that compact, according to Anthropic's documentation."""
 
 
 @dataclass(slots=True)
 class ProviderClearing:
-    """The results of one thread that the provider clears; they stay in the window, and are sent.
+    """The results of one thread that the provider clears; they remain in the window, and are sent.
 
-    They count as placeholders, so every other decision is made about what the model is shown.
+    They count as placeholders, so every other decision is about the content shown to the model.
     """
 
     cleared: frozenset[int] = frozenset()
@@ -64,19 +64,19 @@ class ProviderClearing:
     """Their entries as they were counted."""
 
     def resume(self, window: Window, uses: int) -> None:
-        """Take over what the provider reported of the last request.
+        """Apply the provider's report on the last request.
 
         Args:
-            window: The window as it was sent, and what came since.
-            uses: How many of the oldest tool uses it cleared.
+            window: The window as it was sent, and the items since.
+            uses: Number of the oldest tool uses that it cleared.
         """
         if uses or self.cleared:
             self._count(window, _answered(window)[:uses])
 
     def plan(self, window: Window, tariff: Tariff, limit: int, *, is_cold: bool) -> None:
-        """Choose what the next request has cleared: more, where that has paid for itself.
+        """Choose the results that the next request clears: more, once that has paid for itself.
 
-        At once where a cache miss is expected anyway, and at the latest at a share of the limit.
+        At once if a cache miss is expected anyway, and at the latest at a share of the limit.
         With results of `g` tokens a call and `S` tokens that are written again, re-reading has cost
         as much as the clear once the clearable tokens reach `sqrt(2 * S * g * (w - r) / r)`.
         """
@@ -94,7 +94,7 @@ class ProviderClearing:
             self._count(window, results[:-NEWEST])
 
     def kept(self, window: Window) -> int | None:
-        """Return how many newest tool uses the request keeps; `None` where it clears nothing."""
+        """Return how many newest tool uses the request keeps; `None` if it clears nothing."""
         results = _answered(window)
         cleared = sum(position in self.cleared for position in results)
         return len(list(_uses(window))) - cleared if cleared else None
@@ -151,7 +151,7 @@ def plan_received(scene: PlanningContext, index: int) -> Fold | None:
     """Plan the compaction of everything before `items[index]`, which the provider has compacted.
 
     Returns:
-        `None` if nothing is left there to be compacted.
+        `None` if nothing remains there to be compacted.
     """
     window = scene.window
     if index <= window.head:

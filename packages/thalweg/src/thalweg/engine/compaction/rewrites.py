@@ -137,8 +137,8 @@ def has_long_arguments(message: Message) -> bool:
 def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:
     if len(call.arguments) <= ELIDED_CHARS:
         return call
-    said = prompt("elided").render(brief=use.brief, chars=len(call.arguments), pointer=pointer)
-    return replace(call, arguments=json.dumps({"_elided": said}, ensure_ascii=False))
+    notice = prompt("elided").render(brief=use.brief, chars=len(call.arguments), pointer=pointer)
+    return replace(call, arguments=json.dumps({"_elided": notice}, ensure_ascii=False))
 
 
 STALE_TOKENS = 150

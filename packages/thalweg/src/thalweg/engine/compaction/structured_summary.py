@@ -98,7 +98,7 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
 
 
 def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
-    """Add what an answer says and delegates; return its list of todos, if it has one."""
+    """Add the text and delegated tasks of an answer; return its list of todos, if it has one."""
     todos: Quote | None = None
     if text := one_line(entry.message.text, NOTE_CHARS):
         notes.append(Quote(entry.position, text))
@@ -130,7 +130,7 @@ def _absorb_result(
             files.pop(use.target, None)
             changes = state.changes + 1
             files[use.target] = replace(state, changed_at=entry.position, changes=changes)
-            runs[:] = [run for run in runs if not _mended(run, by=done)]
+            runs[:] = [run for run in runs if not _is_resolved(run, by=done)]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
             tasks.append(done)
@@ -140,7 +140,7 @@ def _absorb_result(
             runs.append(done)
 
 
-def _mended(run: CallOutcome, *, by: CallOutcome) -> bool:
+def _is_resolved(run: CallOutcome, *, by: CallOutcome) -> bool:
     return run.failed and run.use.action == "write" and run.use.target == by.use.target
 
 

@@ -56,8 +56,8 @@ def render(
     rooms = min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), most), most
     quoted = _requests(record, handle, rooms, count, pins)
     requests = [line for line, _ in quoted]
-    said = "\n".join(requests)
-    pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in said]
+    request_text = "\n".join(requests)
+    pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in request_text]
     gone = [line for line, _ in skills]
     first = (("Requests", requests), ("Pinned", pinned), ("Skills", gone))
     sections = [(title, lines) for title, lines in first if lines]
@@ -228,10 +228,10 @@ def _shorten(
         if over <= 0:
             return
         constraints = sum(end - start for start, end in constraint_lines(line.quote.text))
-        asked = line.ends, most if most < constraints else None
-        if asked == line.tried:
+        attempt = line.ends, most if most < constraints else None
+        if attempt == line.tried:
             continue
-        line.tried = asked
+        line.tried = attempt
         text = _request(line.quote, handle, line.ends, line.pinned, most)
         if (tokens := count(text) + 1) < line.tokens:
             over -= line.tokens - tokens
@@ -253,7 +253,7 @@ def _request(
 def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
     """Return the open work: the plan, and unanswered tasks."""
     plan = _plan(record.todos, room, count) if record.todos else ""
-    tasks = _newest([_told(task) for task in record.tasks if not task.text], room, count)
+    tasks = _newest([_outcome_line(task) for task in record.tasks if not task.text], room, count)
     sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
     return [(title, lines) for title, lines in sections if lines]
 
@@ -266,9 +266,9 @@ def _plan(todos: Quote, room: int, count: Counter) -> str:
     left = [item for item in items if not item.startswith("- completed:")]
     more = len(items) - len(left)
     while left:
-        said = "\n".join((head, *left, *([f"- … {more} more"] if more else [])))
-        if count(said) <= room:
-            return said
+        text = "\n".join((head, *left, *([f"- … {more} more"] if more else [])))
+        if count(text) <= room:
+            return text
         left, more = left[:-1], more + 1
     return ""
 
@@ -279,7 +279,7 @@ class _Section:
 
     title: str
     share: float
-    """Share of what the requests and earlier sections do not use; more if later ones need less."""
+    """Share of the budget unused by requests and earlier sections; more if later ones need less."""
     lines: list[str]
     reserved: float = 0.0
     """Share of the whole budget that no request takes."""
@@ -321,11 +321,13 @@ def _sections(record: Record) -> list[_Section]:
     done = [task for task in record.tasks if task.text]
     files = [_file_line(path, state) for path, state in record.files.items()]
     return [
-        _Section("Open errors", 0.25, [_told(run) for run in failing], 0.05),
+        _Section("Open errors", 0.25, [_outcome_line(run) for run in failing], 0.05),
         _Section("Files", 0.3, files, 0.05),
         _Section("Media", 0.2, [f"#{one.position} {one.text}" for one in record.media], 0.05),
-        _Section("Tasks", 0.3, [_told(t) for t in done], 0.1, tuple(map(_named, done))),
-        _Section("Commands", 0.4, [_told(r) for r in record.runs if r not in failing], 0.05),
+        _Section("Tasks", 0.3, [_outcome_line(t) for t in done], 0.1, tuple(map(_named, done))),
+        _Section(
+            "Commands", 0.4, [_outcome_line(r) for r in record.runs if r not in failing], 0.05
+        ),
         _Section("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
         _Section("Index", 1.0, _index_lines(record.names)),
     ]
@@ -344,7 +346,7 @@ def _named(done: CallOutcome) -> str:
     return f"#{done.position} {done.use.brief}{' → FAILED' if done.failed else ''}"
 
 
-def _told(done: CallOutcome) -> str:
+def _outcome_line(done: CallOutcome) -> str:
     came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
     return f"#{done.position} {done.use.brief}{came}"
 

@@ -1,4 +1,4 @@
-"""A size of the context, at which it is compacted, or of what is kept then."""
+"""A size of the context at which it is compacted, or of the messages kept then."""
 
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -34,8 +34,8 @@ class Threshold(SettingsSection):
     @classmethod
     def _pairs_are_read(cls, given: object) -> object:
         if isinstance(given, int | float | str):
-            mend = "it should be keys and values, such as {type: messages, value: 20}"
-            refuse(f"{str(given)!r} cannot be used", mend)
+            fix = "it should be keys and values, such as {type: messages, value: 20}"
+            refuse(f"{str(given)!r} cannot be used", fix)
         match given:
             case [str() as kind, value]:
                 return {"type": kind, "value": value}
@@ -45,13 +45,13 @@ class Threshold(SettingsSection):
     @model_validator(mode="after")
     def _is_in_range(self) -> Self:
         if self.type == "fraction" and not 0 < self.value <= 1:
-            mend = "write a share such as 0.8"
+            fix = "write a share such as 0.8"
             if 1 < self.value <= 100:  # noqa: PLR2004 (percent)
-                mend = f"write {self.value / 100:g} for {self.value:g} %"
-            refuse(f"a fraction of {self.value:g} is outside 0..1", mend)
+                fix = f"write {self.value / 100:g} for {self.value:g} %"
+            refuse(f"a fraction of {self.value:g} is outside 0..1", fix)
         if self.type != "fraction" and (self.value < 1 or self.value % 1):
-            mend = "write a whole number from 1, or type: fraction for a share of the window"
-            refuse(f"there are no {self.value:g} {self.type}", mend)
+            fix = "write a whole number from 1, or type: fraction for a share of the window"
+            refuse(f"there are no {self.value:g} {self.type}", fix)
         return self
 
     def is_reached(self, scene: "PlanningContext") -> bool:

@@ -19,11 +19,11 @@ _MOST_BYTES_PER_TOKEN = 8
 
 @dataclass(frozen=True, slots=True)
 class MediaCost:
-    """What a part adds to a request."""
+    """The tokens that a part adds to a request."""
 
     tokens: int
     least: int
-    """What the provider may charge at least: `tokens` where its price is exact."""
+    """The minimum that the provider may charge: `tokens` if its price is exact."""
 
 
 def cost_of(media: Media, model: str = "") -> MediaCost:

@@ -1,4 +1,4 @@
-"""What an image, a document, a sound or a film holds: its pixels, pages and seconds.
+"""The measures of an image, a document, a sound or a film: its pixels, pages and seconds.
 
 A file is read once: the facts are remembered by its content, so that a document in the history of
 a thread costs no time in later turns.
@@ -38,7 +38,7 @@ _STARTS: Final[dict[str, MediaKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class MediaFacts:
-    """What a file holds; `None` where that cannot be read."""
+    """The pages and the length of a file; `None` if they cannot be read."""
 
     pages: int | None = None
     """Pages of a PDF."""

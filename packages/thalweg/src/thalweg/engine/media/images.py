@@ -11,8 +11,10 @@ from collections.abc import Callable
 from functools import partial
 
 LARGEST_TOKENS = 4_784
-"""The most Anthropic takes for an image, and the bound where no model is named. Only GPT-5.5 and
-later take more, for photographs above four megapixels that they look at in full."""
+"""The most Anthropic takes for an image, and the limit if no model is named.
+
+Only GPT-5.5 and later take more, for photographs above four megapixels that they look at in
+full."""
 LONGEST_EDGE = 30_000
 """Pixels; a header with more is broken, and no provider accepts such an image."""
 
@@ -24,7 +26,7 @@ def dimensions(data: str) -> Dimensions | None:
     """Read width and height from an image in base64; only its headers are decoded.
 
     Returns:
-        `None` for what is no PNG, JPEG, GIF or WebP, or is broken.
+        `None` if it is no PNG, JPEG, GIF or WebP, or is broken.
 
     Example:
         >>> dimensions("R0lGODlhCgAUAA==")
@@ -45,7 +47,7 @@ def dimensions(data: str) -> Dimensions | None:
 
 
 def _peek(data: str, start: int, size: int) -> bytes:
-    """Decode some bytes of base64; fewer where it ends, none where it is broken."""
+    """Decode some bytes of base64; fewer if it ends, none if it is broken."""
     first = start // 3
     chars = data[first * 4 : -(-(start + size) // 3) * 4].replace("-", "+").replace("_", "/")
     try:

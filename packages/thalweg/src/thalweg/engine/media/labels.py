@@ -12,7 +12,7 @@ _NAME_CHARS = 80
 _NAME = re.compile(r'"(?:filename|title)": ?("(?:[^"\\]|\\.)+")')
 _TYPE = re.compile(r'"type": ?"([\w./-]{1,40})"')
 _STORED = re.compile(r'"(?:file_id|id)": ?"([^"\\]+)"')
-"""The name of a file, its type and where it is stored, among a part's other fields."""
+"""The name of a file, its type and its id in storage, among a part's other fields."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{1000,}={0,2}")
 """Content, and no identifier or digest: as for a block of an unknown type."""
 

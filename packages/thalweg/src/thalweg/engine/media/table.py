@@ -14,7 +14,7 @@ Price = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class MediaLimits:
-    """What a provider accepts in one request; `None` where it publishes no limit.
+    """The limits of a provider for one request; `None` if it publishes no limit.
 
     Bytes are those of the body: of base64, not of the file that it encodes.
     """
@@ -100,7 +100,7 @@ def price_of(model: str, name: str) -> Price:
 
 @lru_cache(maxsize=256)
 def limits_for(model: str, window: int) -> MediaLimits:
-    """Return what a model's provider accepts.
+    """Return the limits of a model's provider.
 
     Args:
         model: As `provider:name`.

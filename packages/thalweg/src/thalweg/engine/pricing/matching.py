@@ -61,8 +61,8 @@ def tariff_for(provider: str, model: str) -> Priced:
     """
     rows = MODELS.get(provider, ())
     if not rows:
-        told = model.strip(":") or "this model"
-        return Priced(UNKNOWN, "nobody", _NOTE.format(model=told, tariff=UNKNOWN.name))
+        label = model.strip(":") or "this model"
+        return Priced(UNKNOWN, "nobody", _NOTE.format(model=label, tariff=UNKNOWN.name))
     by_name = {row.name: row for row in rows}
     if found := row_of(by_name, model):
         return Priced(by_name[found], "model")

@@ -43,7 +43,7 @@ class ModelPricing(SettingsSection):
     lookback: PositiveInt | None = None
     """Content blocks before a breakpoint in which an earlier prefix is still found."""
     lifetime_s: PositiveFloat | None = None
-    """Seconds an unused prefix stays cached."""
+    """Seconds that an unused prefix remains cached."""
     base: PositiveFloat | None = None
     """Price of a million uncached input tokens, in `unit`s."""
     unit: Literal["USD", "seconds"] | None = None
@@ -116,16 +116,16 @@ class Pricing(ModelPricing):
         """
         found = tariff_for(provider, model)
         fitting = sorted(self._fitting(model), key=len)
-        says = [s for s in (self, *(self.models[p] for p in fitting)) if s.tariff or s.figures]
-        if not says:
+        overrides = [s for s in (self, *(self.models[p] for p in fitting)) if s.tariff or s.figures]
+        if not overrides:
             return found
         tariff = found.tariff
-        for said in says:
-            tariff = said.over(tariff)
+        for override in overrides:
+            tariff = override.over(tariff)
         # The note about assumed prices is dropped only if both of these are set.
-        given = {name for said in says for name in said.figures}
-        is_told = {"read", "write"} <= given or any(said.tariff for said in says)
-        return Priced(tariff, "settings", "" if is_told else found.note)
+        given = {name for override in overrides for name in override.figures}
+        is_complete = {"read", "write"} <= given or any(override.tariff for override in overrides)
+        return Priced(tariff, "settings", "" if is_complete else found.note)
 
     def _fitting(self, model: str) -> list[str]:
         names = {model.lower(), model.lower().partition(":")[2]}

@@ -1,9 +1,9 @@
 """The ledger of savings: predicted and realized savings of each rewrite of the prefix.
 
 A thread with n rewrites is compared with itself n times: as it would have continued if it had
-been rewritten up to then and never again. What a call costs less after one more rewrite is the
-saving of that rewrite, so the gains of all of them add up to the cost of never rewriting, minus the
-actual cost. The messages in between are assumed to be the same in each case.
+been rewritten up to then and never again. The reduced cost of a call after one more rewrite is
+the saving of that rewrite, so the gains of all of them add up to the cost of never rewriting, minus
+the actual cost. The messages in between are assumed to be the same in each case.
 
 Two rules: every figure is in units of one uncached input token; adding a call takes constant time,
 except if its cache was lost or another price tier is near: then every rewrite is evaluated.
@@ -30,7 +30,7 @@ class Forecast:
     """One-time cost: rewriting everything after the first change, the structured summary, the
     narrative summary, and expected re-fetches."""
     saving: float
-    """Saving per later call: re-reading what was freed."""
+    """Saving per later call: re-reading the freed tokens."""
     calls: int
     """Expected number of further calls: as many as the thread has had. If only the length of a
     thread is available, that is the best estimate (Lindy's law)."""
@@ -57,7 +57,7 @@ class ChargedRequest:
     written: int
     """Tokens written to it."""
     same: int
-    """Tokens of the prefix shared with the previous request: what a cache could hold."""
+    """Tokens of the prefix shared with the previous request: those that a cache could hold."""
     is_cold: bool = False
     """Whether the cache has lost them."""
     factor: float = 1.0
@@ -104,7 +104,7 @@ class RequestChanges:
     """Tokens that the request would have had in addition."""
     took: Iterable[int] = ()
     """Positions of the messages that are no longer shown verbatim."""
-    asked: float = 0.0
+    summary_cost: float = 0.0
     """Cost of the models that wrote summaries."""
     forecast: Forecast | None = None
     """The forecast of the policy; computed from the request if there is none."""
@@ -130,7 +130,7 @@ def foresee(sent: ChargedRequest, change: RequestChanges, before: int) -> Foreca
     """
     read, full = sent.rates(sent.tokens)
     again = sent.held(before) - sent.held(sent.same) - change.freed
-    price = (full - read) * max(0, again) * (not sent.is_cold) + change.asked
+    price = (full - read) * max(0, again) * (not sent.is_cold) + change.summary_cost
     larger = sent.tokens + change.freed
     saving = sent.cost(larger, larger) - sent.cost(sent.tokens, sent.tokens)
     return Forecast(price=price, saving=saving, calls=change.turn)
@@ -148,10 +148,10 @@ class Saving:
     calls: int
     """Calls since, including the one it was made for."""
     saved: float
-    """What they would have cost in addition."""
+    """The additional cost that they would have had."""
     rewriting: float
     """Cost of rewriting everything after the first change, and the structured summary."""
-    asked: float
+    summary_cost: float
     """Cost of the narrative summaries."""
     fetched: float
     """Cost of re-fetching content that it removed."""
@@ -159,7 +159,7 @@ class Saving:
     @property
     def realised(self) -> float:
         """Net gain so far; negative until the price is recovered."""
-        return self.saved - self.rewriting - self.asked - self.fetched
+        return self.saved - self.rewriting - self.summary_cost - self.fetched
 
     @property
     def expected(self) -> float:
@@ -184,7 +184,7 @@ class Saving:
             "calls": self.calls,
             "saved": round(self.saved, 1),
             "rewriting": round(self.rewriting, 1),
-            "summaries": round(self.asked, 1),
+            "summaries": round(self.summary_cost, 1),
             "fetched": round(self.fetched, 1),
         }
 
@@ -196,7 +196,7 @@ class _SavingsLine:
     at: int
     """Tokens before the first change: the position of the freed tokens in a request."""
     freed: int
-    """As `RequestChanges.freed`, minus what was fetched again since."""
+    """As `RequestChanges.freed`, minus the tokens that were fetched again since."""
     first: int
     """Number of the call it was made for, from 0."""
     begun: float
@@ -268,7 +268,7 @@ class Savings:
         Args:
             sent: The request.
             new: The line that was made for it.
-            held: Cached tokens of it; `None` if the cache had lost what it could have had.
+            held: Cached tokens of it; `None` if the cache had lost those it could have had.
         """
         arrived = sent.tokens - (sent.same if new is None else self._tokens - new.freed)
         tokens, cached = sent.tokens, sent.cached if held is None else held
@@ -293,7 +293,7 @@ class Savings:
         Args:
             position: Position of the message in the log.
             price: Cost of the fetch.
-            tokens: What it added to the requests since, if those count it.
+            tokens: Tokens that it added to the requests since, if those count it.
         """
         if not self._lines:
             return
@@ -314,7 +314,7 @@ class Savings:
                 calls=self.calls - line.first,
                 saved=line.saved(self._carried),
                 rewriting=line.rewriting,
-                asked=line.change.asked,
+                summary_cost=line.change.summary_cost,
                 fetched=line.fetched,
             )
             for line in self._lines

@@ -38,8 +38,8 @@ def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
     """
     sizes = [tier.above for tier in tiers]
     if sizes != sorted(set(sizes)):
-        said = ", ".join(map(str, sizes))
-        refuse(f"the sizes {said} do not grow", "list each tier once, the smallest first")
+        listed = ", ".join(map(str, sizes))
+        refuse(f"the sizes {listed} do not grow", "list each tier once, the smallest first")
     return tiers
 
 
@@ -71,17 +71,17 @@ class Tariff(SettingsSection):
     """Content blocks before a breakpoint in which an earlier prefix is still found; `None` for
     any number."""
     lifetime_s: PositiveFloat | None = None
-    """Seconds an unused prefix stays cached; `None` if it outlives any pause of a run."""
+    """Seconds that an unused prefix remains cached; `None` if it outlives any pause of a run."""
     base: PositiveFloat | None = None
     """Value of the base input price: `unit`s per million uncached input tokens."""
     unit: Literal["USD", "seconds"] = "USD"
     """Unit of `base`: a self-hosted model costs time."""
     source: str = ""
-    """Where the prices are published."""
+    """The page that publishes the prices."""
     dated: date | None = None
     """When they were read there."""
     note: str = ""
-    """What was assumed or omitted, as sentences; empty if nothing was."""
+    """Assumptions and omissions, as sentences; empty if there are none."""
 
     @field_validator("tiers")
     @classmethod
@@ -113,7 +113,7 @@ class Tariff(SettingsSection):
                 slowly after a longer prompt.
             name: Name of the tariff.
             note: How the speeds were measured.
-            source: Where they are published.
+            source: The page that publishes them.
             dated: When they were read there.
 
         Example:
@@ -138,7 +138,7 @@ class Tariff(SettingsSection):
     def rewriting(self) -> float:
         """Number of reads of a prefix that cost as much as rewriting it instead of reading it.
 
-        The higher, the less it pays to change what is cached; infinite if reading is free.
+        The higher, the less it pays to change cached content; infinite if reading is free.
 
         Example:
             >>> Tariff(name="mine", read=0.5, write=1.25).rewriting

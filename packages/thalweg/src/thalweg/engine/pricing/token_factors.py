@@ -41,7 +41,7 @@ SCRIPTS: tuple[tuple[int, str], ...] = (
     (0x2000, ""), (0x2E80, "cjk"), (0xAC00, "hangul"), (0xD7B0, ""), (0x1F000, "emoji"),
     (0x20000, "cjk"), (0x32000, ""),
 )  # fmt: skip
-"""Where the ranges of code points begin that a row of `scripts` means; empty: none has a row."""
+"""Start of each range of code points, with its name in `scripts`; empty if no row has it."""
 
 
 @dataclass(frozen=True, slots=True)

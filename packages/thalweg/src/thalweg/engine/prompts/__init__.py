@@ -66,10 +66,10 @@ def load_all(package: str) -> list[Prompt]:
 
 
 def prompt(name: str) -> Prompt:
-    """Load a prompt of the engine and what is around it; see `load`."""
+    """Load a prompt of the engine and the code around it; see `load`."""
     return load(__name__, name)
 
 
 def prompts() -> list[Prompt]:
-    """Load every prompt of the engine and what is around it; see `load_all`."""
+    """Load every prompt of the engine and the code around it; see `load_all`."""
     return load_all(__name__)

@@ -16,8 +16,8 @@ def check_finish(finish: str, text: str) -> None:
         SummaryError: The answer was cut off, stopped, or is a tool call.
     """
     if problem := _PROBLEMS.get(finish.strip().lower()):
-        told = f"{problem} ({finish})"
-        raise SummaryError(told, text)
+        detail = f"{problem} ({finish})"
+        raise SummaryError(detail, text)
 
 
 _THINKS = ("think", "thinking", "reasoning", "analysis")
@@ -34,13 +34,13 @@ def _without(text: str, opening: str, closing: str) -> str:
     kept: list[str] = []
     opens = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
     closes = re.compile(closing, re.IGNORECASE)
-    began = opens.search(text)
+    opened = opens.search(text)
     # Some templates write the opening tag themselves: only the closing one is in the answer.
     ended = re.search(rf"{closing}[^\S\n]*$", text, re.MULTILINE | re.IGNORECASE)
-    at = ended.end() if ended and (began is None or ended.start() < began.start()) else 0
-    while began := opens.search(text, at):
-        kept.append(text[at : began.start()])
-        ended = closes.search(text, began.end())
+    at = ended.end() if ended and (opened is None or ended.start() < opened.start()) else 0
+    while opened := opens.search(text, at):
+        kept.append(text[at : opened.start()])
+        ended = closes.search(text, opened.end())
         if ended is None:
             return "".join(kept)
         at = ended.end()

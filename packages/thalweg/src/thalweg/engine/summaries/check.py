@@ -1,9 +1,9 @@
 """Check a summary against its source, line by line, without a model.
 
-Two laws: an identifier in a summary occurs in the source (I14); what a summary attributes to
-the user is in the words of one message of the user (I13). A line that breaks one is dropped.
-A true paraphrase in entirely different words is dropped too: the structured summary holds the
-user's own words.
+Two laws: an identifier in a summary occurs in the source (I14); a statement that a summary
+attributes to the user is in the words of one message of the user (I13). A line that breaks one is
+dropped. A true paraphrase in entirely different words is dropped too: the structured summary holds
+the user's own words.
 """
 
 import json
@@ -35,7 +35,7 @@ class SummarySource:
     """The source of summaries, indexed once for all of them."""
 
     names: Names
-    said: UserMessages
+    user_messages: UserMessages
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Self:
@@ -57,10 +57,10 @@ class SummarySource:
         for section, lines in summary.sections.items():
             kept: list[str] = []
             for line in lines:
-                kind, fault = _fault(section, line, self.names, self.said)
+                kind, fault = _fault(section, line, self.names, self.user_messages)
                 if fault:
-                    told = f"{SECTIONS[section]}: {line!r}: {fault}"
-                    dropped.append(SummaryDefect(kind, told, is_line=True))
+                    detail = f"{SECTIONS[section]}: {line!r}: {fault}"
+                    dropped.append(SummaryDefect(kind, detail, is_line=True))
                 else:
                     kept.append(line)
             sections[section] = tuple(kept)
@@ -99,11 +99,11 @@ def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
 _OF_THE_USER = frozenset({"goal", "constraints"})
 
 
-def _fault(section: str, line: str, names: Names, said: UserMessages) -> tuple[str, str]:
-    """Return what is wrong with a line, without its words and with them; empty if nothing is."""
+def _fault(section: str, line: str, names: Names, user_messages: UserMessages) -> tuple[str, str]:
+    """Return the fault of a line, without its words and with them; empty if there is none."""
     if _POSES.search(line):
         poses = "it claims an authority that a summary does not have"
         return poses, poses
     if missing := next(iter(names_missing(line, names)), ""):
         return "a name is not in the messages", f"{missing!r} does not occur in the messages"
-    return "the user did not say so", said.fault(line, is_users=section in _OF_THE_USER)
+    return "the user did not say so", user_messages.fault(line, is_users=section in _OF_THE_USER)

@@ -43,13 +43,13 @@ def _distinct(lines: Iterable[str]) -> list[str]:
         whole = key(line)
         words = whole.split() or [""]
         rarest = min(words, key=lambda word: len(holding[word]))
-        if any(_says(kept[i][1], whole) for i in holding[rarest] if i in kept):
+        if any(_contains(kept[i][1], whole) for i in holding[rarest] if i in kept):
             continue
         shorter = {i for word in words for i in known_by.get(word, ()) if i in kept}
-        said = sorted(i for i in shorter if _says(whole, kept[i][1]))
-        for i in said:
+        contained = sorted(i for i in shorter if _contains(whole, kept[i][1]))
+        for i in contained:
             del kept[i]
-        at = said[0] if said else n
+        at = contained[0] if contained else n
         kept[at] = (line, whole)
         known_by[rarest].append(at)
         for word in set(words):
@@ -57,7 +57,7 @@ def _distinct(lines: Iterable[str]) -> list[str]:
     return [kept[i][0] for i in sorted(kept)]
 
 
-def _says(longer: str, shorter: str) -> bool:
+def _contains(longer: str, shorter: str) -> bool:
     """Return whether one line contains another whole, with the same negation."""
     return f" {shorter} " in f" {longer} " and denies(longer) == denies(shorter)
 

@@ -40,7 +40,7 @@ _PREFIX_CHARS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A place where a source has a number, and the unit it has there."""
+    """The place of a number in a source, and its unit there."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Names:
     text: str
     folded: str
     atoms: frozenset[str]
-    beginnings: frozenset[str]
+    prefixes: frozenset[str]
     numbers: dict[str, list[_Place]]
 
     @classmethod
@@ -77,10 +77,10 @@ class Names:
             near: Beginnings of words that may occur near it.
         """
         places = self.numbers.get(number, [])
-        known = near & self.beginnings
-        wanted = min(NEAR_WORDS, (len(known) + 1) // 2)
+        known = near & self.prefixes
+        needed = min(NEAR_WORDS, (len(known) + 1) // 2)
         return len(places) > MAX_PLACES or any(
-            (not unit or place.unit in {unit, ""}) and self._neighbours(place, known) >= wanted
+            (not unit or place.unit in {unit, ""}) and self._neighbours(place, known) >= needed
             for place in places
         )
 
@@ -95,8 +95,8 @@ class Names:
         if not self.atoms.issuperset(_ATOM.findall(folded)):
             return False
         is_hex = _HEX.fullmatch(folded) is not None
-        text, wanted = (self.folded, folded) if is_hex else (self.text, name)
-        return _occurs(wanted, text)
+        text, target = (self.folded, folded) if is_hex else (self.text, name)
+        return _occurs(target, text)
 
 
 def _occurs(name: str, text: str) -> bool:
@@ -174,8 +174,8 @@ def _trimmed(token: str) -> str:
 
 def _is_name(token: str) -> bool:
     """Return whether a token is searched for whole, not as a word or an amount."""
-    said = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
-    return _CODE.fullmatch(token) is not None and not said
+    prose = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
+    return _CODE.fullmatch(token) is not None and not prose
 
 
 def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:

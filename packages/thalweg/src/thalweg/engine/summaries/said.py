@@ -1,4 +1,4 @@
-"""Check what a line attributes to the user against the user's messages."""
+"""Check the statements that a line attributes to the user against the user's messages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _WHO = (
     r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?"
     r"(?:user|human|customer|client|operator|requester|owner|maintainer)"
 )
-_SAYS = (
+_SPEECH_VERBS = (
     r"(?:said|says|asks?|asked|asking|wants?|wanted|wish(?:es|ed)?|needs?|needed|confirm\w*"
     r"|approv\w+|agree[sd]?|accept\w*|reject\w*|declin\w+|request\w*|instruct\w*|told|tells"
     r"|insist\w*|prefer\w*|requir\w+|decid\w+|chose|chooses|pick(?:s|ed)|select\w*|allow\w*"
@@ -31,8 +31,8 @@ _OF_WHOM = (
 )
 _MAYBE = r"(?!(?:may|might|could|can|will|would not|if)\b)"
 _CLAIM = re.compile(
-    rf"\b{_WHO}(?:['\u2019]s)?\s+(?:{_MAYBE}[\w'\u2019]+\s+){{0,3}}?{_SAYS}\b"
-    rf"|\b{_SAYS}(?:\s+\w+){{0,2}}?\s+(?:by|from)\s+{_WHO}\b"
+    rf"\b{_WHO}(?:['\u2019]s)?\s+(?:{_MAYBE}[\w'\u2019]+\s+){{0,3}}?{_SPEECH_VERBS}\b"
+    rf"|\b{_SPEECH_VERBS}(?:\s+\w+){{0,2}}?\s+(?:by|from)\s+{_WHO}\b"
     rf"|\baccording to {_WHO}\b"
     rf"|\b{_WHO}(?:['\u2019]s)?\s+(?:\w+\s+){{0,2}}?{_OF_WHOM}\b"
     rf"|^\W*(?:user|human|customer|用户|客户)\W{{0,3}}[:\uff1a]"
@@ -74,7 +74,7 @@ _LABEL = re.compile(
     r"^\s*(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]\s*"
     r"|^\s*(?:\*\*|__)[^*_]{1,80}[:\uff1a](?:\*\*|__)\s*"
 )
-"""A bold title at the beginning of a line: the model's own label for what follows."""
+"""A bold title at the beginning of a line: the model's own label for the text after it."""
 _QUOTE = re.compile(
     r"[\"“]([^\"“”\n]{1,400})[\"”]|「([^「」\n]{1,400})」|\u2018([^\u2018\u2019\n]{4,400})\u2019"
 )
@@ -114,7 +114,7 @@ class UserMessages:
         return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)
 
     def fault(self, line: str, *, is_users: bool) -> str:
-        """Return what is wrong with a line as a claim about the user; empty if nothing is.
+        """Return the fault of a line as a claim about the user; empty if there is none.
 
         Args:
             line: A line of a summary.
@@ -143,19 +143,21 @@ class UserMessages:
             return ""
         if not words:
             return "no words of the user support it"
-        asks = claims and approves
-        if any(_bears_out(passage, rest, words, approves=asks) for passage in self.passages):
+        needs_approval = claims and approves
+        if any(
+            _bears_out(passage, rest, words, approves=needs_approval) for passage in self.passages
+        ):
             return ""
         return "no message of the user supports it"
 
     def _is_verbatim(self, quote: str) -> bool:
-        wanted = key(quote)
-        spaced = wanted if not wanted.isascii() else f" {wanted} "
-        return bool(wanted) and any(spaced in said for said in self.keys)
+        normalized = key(quote)
+        spaced = normalized if not normalized.isascii() else f" {normalized} "
+        return bool(normalized) and any(spaced in message for message in self.keys)
 
 
 def _sentences(line: str) -> list[str]:
-    """Split a line into claims: everything after "the user said:" is one claim."""
+    """Split a line into claims: everything after `the user said:` is one claim."""
     claim = _CLAIM.search(line)
     if claim and (
         ":" in line[claim.start() : claim.end() + 2]
@@ -206,7 +208,7 @@ def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: 
         return False
     if approves and not _AFFIRMS.search(passage.text):
         return False
-    shares = [(len(distinct & said), denied) for said, denied in passage.clauses]
+    shares = [(len(distinct & clause), denied) for clause, denied in passage.clauses]
     most = max(share for share, _ in shares)
     if denies(line):
         return any(denied and 2 * share >= most for share, denied in shares)

@@ -114,16 +114,16 @@ class _Head:
 
 
 def _heads(messages: Sequence[tuple[int, Message]], mark: str) -> Iterator[_Head]:
-    asked: dict[str, str] = {}
+    calls: dict[str, str] = {}
     for position, message in messages:
         who = one_line(speaker(message), _SPEAKER_CHARS).replace(MARK, "")
         least = f"{mark} #{position} {message.role}"
-        call = asked.get(message.answers) if message.role == "tool" else None
+        call = calls.get(message.answers) if message.role == "tool" else None
         answers = f", answers {call}" if call else ""
         yield _Head(f"{mark} #{position} {who}{answers}", least)
         for call_ in message.calls:
             brief = one_line(f"{call_.name} {call_.arguments[:_CALL_CHARS]}", _CALL_CHARS)
-            asked[call_.id] = f"#{position} {brief.replace(MARK, '')}"
+            calls[call_.id] = f"#{position} {brief.replace(MARK, '')}"
 
 
 def _pieces(head: _Head, body: str, budget: int, count: Counter) -> list[str]:

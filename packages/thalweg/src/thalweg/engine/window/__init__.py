@@ -1,4 +1,4 @@
-"""The live window of a thread: what the next model call sends, and whether it is valid.
+"""The live window of a thread: the messages of the next model call, and their validity.
 
 Pure. Begin with `window.py`.
 """

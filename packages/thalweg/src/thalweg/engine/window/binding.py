@@ -51,7 +51,7 @@ def binds_thinking(model: str) -> bool:
     return any(re.search(rf"{name}(?!-?\d{{1,2}}(?!\d))", named) for name in BINDING_MODELS)
 
 
-def is_binding_refusal(said: str) -> bool:
+def is_binding_refusal(message: str) -> bool:
     """Return whether a provider's error is about reasoning bound to another conversation.
 
     Example:
@@ -61,12 +61,12 @@ def is_binding_refusal(said: str) -> bool:
         ... )
         True
     """
-    return BINDING_REFUSAL.search(said) is not None
+    return BINDING_REFUSAL.search(message) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningBinding:
-    """What an answer's reasoning is bound to."""
+    """The content that an answer's reasoning is bound to."""
 
     prefix: str
     """Digest of system prompt, tools and messages of the request, without reasoning."""
@@ -193,13 +193,13 @@ def _last_mark(messages: Sequence[Message]) -> str:
 
 def _is_unchanged(entry: Entry, item: WindowItem) -> bool:
     """Return whether nothing in the message itself changed before its reasoning."""
-    shown, said = item.message.parts, entry.message.parts
+    shown, original = item.message.parts, entry.message.parts
     last = max(k for k, part in enumerate(shown) if _is_signed(part))
-    return shown[: last + 1] == said[: last + 1]
+    return shown[: last + 1] == original[: last + 1]
 
 
 def _follows_compaction(message: Message) -> bool:
-    """Return whether all signed reasoning of an answer is behind a compaction in it."""
+    """Return whether all signed reasoning of an answer follows a compaction in it."""
     first = next(k for k, part in enumerate(message.parts) if _is_signed(part))
     return any(map(is_compaction, message.parts[:first]))
 

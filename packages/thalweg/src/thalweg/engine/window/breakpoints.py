@@ -2,9 +2,10 @@
 
 Such a cache has an entry at each position that a request marked, and searches for one at each
 position that the next request marks and at the blocks right before it. So the newest block is
-marked, for the next request; and the end of what the provider has already received, where the last
-request stored its entry: that entry is found however much was added. The remaining marks store
-what survives a rewrite: the system prompt, and the structured summary of a compaction.
+marked, for the next request; and the end of the part that the provider has already received, at
+which the last request stored its entry: that entry is found however much was added. The remaining
+marks store the parts that survive a rewrite: the system prompt, and the structured summary of a
+compaction.
 
 Positions are numbers of leading blocks: a mark at 7 stores the first seven.
 """
@@ -27,13 +28,13 @@ class BreakpointLayout:
     """The possible breakpoints of a request."""
 
     places: Sequence[int]
-    """Where a mark is possible, in order."""
+    """The positions at which a mark is possible, in order."""
     stable: int = 0
     """End of the tools and the system prompt."""
     record: int = 0
     """End of the structured summary of a compaction; 0 if there is none."""
     sent: int = 0
-    """End of what the provider has already received, verbatim."""
+    """End of the part that the provider has already received, verbatim."""
     taken: Sequence[int] = ()
     """Positions marked by others."""
 
@@ -44,7 +45,7 @@ class StableLifetime:
 
     An hour's entry costs more to write; it saves the rewriting after each pause that only it
     outlives (a rest). With `n` rests for each write that is due anyway, an hour pays if `n` is
-    above `(w1 - w5) / (w5 - r)`, 0.65 at Anthropic's prices. The lifetime changes only where the
+    above `(w1 - w5) / (w5 - r)`, 0.65 at Anthropic's prices. The lifetime changes only if the
     entry has expired, so that no live one is written again.
     """
 
@@ -104,7 +105,7 @@ def plan_marks(
     """
     free = most - len(layout.taken)
     picked: list[int] = []
-    for place in _wanted(layout, lookback):
+    for place in _candidates(layout, lookback):
         if len(picked) >= free:
             break
         if place not in picked and place not in layout.taken:
@@ -112,7 +113,7 @@ def plan_marks(
     return tuple(sorted(picked))
 
 
-def _wanted(layout: BreakpointLayout, lookback: float) -> Iterator[int]:
+def _candidates(layout: BreakpointLayout, lookback: float) -> Iterator[int]:
     """Yield positions, those that save most first."""
     places = layout.places
     if not places:

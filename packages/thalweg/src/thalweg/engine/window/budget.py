@@ -16,7 +16,7 @@ Cost = Literal["frugal", "balanced", "careful"]
 
 
 class Amounts(BaseModel):
-    """How much stays in a request, in tokens; the defaults are those of `balanced`."""
+    """How much is kept in a request, in tokens; the defaults are those of `balanced`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,8 +28,10 @@ class Amounts(BaseModel):
     """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
     """
     listing_tokens: PositiveInt = 2_000
-    """The same for results of commands and searches: logs and listings, of which a few lines
-    matter. What the model asked for by name (a file, a page) has `result_tokens`."""
+    """The same for results of commands and searches.
+
+    These are logs and listings, of which a few lines matter. Content that the model asked for by
+    name (a file, a page) has `result_tokens`."""
     input_tokens: PositiveInt = 20_000
     """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
     if smaller). A user's message is, if it is above both."""
@@ -70,12 +72,13 @@ class Budget(Amounts):
     """Images, documents, sounds and films in one request; the default is the most that any provider
     accepts (Gemini)."""
     limits: MediaLimits = MediaLimits()
-    """What the provider publishes that it accepts."""
+    """The limits that the provider publishes."""
     media_share: float = 1.0
     """Tokens of ours in one of the provider's, in which media are priced; see `calibrated`."""
     trusts_least: bool = True
-    """Whether media whose price is not exact count with its lower bound where the request has to
-    fit; `False` after a refusal."""
+    """Whether media whose price is not exact count with its lower bound if the request has to fit.
+
+    `False` after a refusal."""
     record_share: float = Field(default=0.28, gt=0, le=0.5)
     """Share of the limit that a structured summary may fill."""
 
@@ -196,5 +199,6 @@ SKILLS_SHARE = 0.1
 MIN_LIMIT = 1_000
 """The smallest request that can hold a goal, a structured summary and one exchange."""
 LEAST_LIMIT = MIN_LIMIT // 4
-"""What a provider's count or refusal may lower a limit to: near `MIN_LIMIT` a request may still
-have to shrink."""
+"""The minimum to which a provider's count or refusal may lower a limit.
+
+Near `MIN_LIMIT` a request may still have to shrink."""

@@ -24,7 +24,7 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
 GO_ON = Message("user", (Text(NO_ANSWER),), kind="injected")
-"""Follows an answer without calls, where the model is asked for another one."""
+"""Follows an answer without calls, if the model is asked for another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class WindowItem:
     media_tokens: int = 0
     """The part of `tokens` that is media, in the provider's tokens."""
     slack: int = 0
-    """How much less the provider may charge, where the price of its media is not exact."""
+    """How much less the provider may charge, if the price of its media is not exact."""
 
 
 def measured(
@@ -148,10 +148,10 @@ def without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def is_compaction(part: Part) -> bool:
-    """Return whether a part stands for everything before it, which the provider has compacted.
+    """Return whether a part replaces everything before it, which the provider has compacted.
 
     Anthropic's `compaction` block and OpenAI's `compaction` item. A block without content reports
-    that the compaction failed; it stands for nothing.
+    that the compaction failed; it replaces nothing.
 
     Example:
         >>> is_compaction(Opaque("anthropic", '{"type": "compaction", "content": "So far: …"}'))
@@ -205,7 +205,7 @@ def sendable(message: Message, entry: Entry, *, is_result: bool) -> Message:
     """Return a message as it is sent: not empty, and with the ids of its entry.
 
     Args:
-        message: The message, or what an edit shows in its place.
+        message: The message, or the one that an edit shows in its place.
         entry: Its entry.
         is_result: Whether it directly follows the call that it answers; else it becomes a note.
     """

@@ -27,7 +27,7 @@ _ACTIONS: Mapping[Action, frozenset[str]] = {
     action: frozenset(listed.split())
     for action, listed in cast("dict[Action, str]", read_table(__package__, "actions.toml")).items()
 }
-"""Words of a tool's name by what it does; the first that fits is used."""
+"""Words of a tool's name by its action; the first that fits is used."""
 _TARGET_KEYS: tuple[str, ...] = (
     "file_path", "path", "filename", "filepath", "target_file", "notebook_path", "file",
     "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
@@ -36,7 +36,7 @@ _TARGET_KEYS: tuple[str, ...] = (
 _TASK_KEYS = ("description", "subagent_type")
 """Arguments that name a delegated task, as in the ledger of tasks; its prompt may be long."""
 _REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
-"""Arguments that do not change what is read."""
+"""Arguments that do not change the content that is read."""
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ _NOTES = (
     (re.compile(rf"(?<=moved to the archive); {_POINTER}"), ""),
     (re.compile(_POINTER.replace('"', r'\\?"')), prompt("kept").text),
 )
-"""Texts that a model without the tool cannot follow, and what it reads instead."""
+"""Texts that a model without the tool cannot follow, and their replacements."""
 
 
 def refer(text: str, tool: str) -> str:

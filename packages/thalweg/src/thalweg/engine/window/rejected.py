@@ -1,7 +1,7 @@
 """Edits for a thread whose request the provider refused for its content.
 
-They show messages in forms that every provider accepts. What they omit remains in the log and
-can be read by its reference.
+They show messages in forms that every provider accepts. Omitted content remains in the log
+and can be read by its reference.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """The validity gate: checks whether every provider would accept a request.
 
-Messages are checked as they are sent, for any wire; what a wire merges on its own (consecutive
-messages of one role) is not a violation.
+Messages are checked as they are sent, for any wire; merges by a wire itself (of consecutive
+messages of one role) are not a violation.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class Gate:
     problems: list[str] = field(default_factory=list)
     _ids: set[str] = field(default_factory=set)
     _waiting: dict[str, None] = field(default_factory=dict)
-    _began: bool = False
+    _started: bool = False
     _last: str = ""
     _n: int = 0
 
@@ -45,8 +45,8 @@ class Gate:
         if self._waiting:
             self._problem(f"comes while {len(self._waiting)} calls have no result")
             self._waiting.clear()
-        if message.role != "system" and not self._began:
-            self._began = True
+        if message.role != "system" and not self._started:
+            self._started = True
             if message.role != "user":
                 self._problem("is the first message and not a user's")
         for call in message.calls:
@@ -78,7 +78,7 @@ class Gate:
             at_end.append(f"the request ends while {len(self._waiting)} calls have no result")
         if self._last == "assistant":
             at_end.append("the request ends with the assistant's message")
-        if not self._began:
+        if not self._started:
             at_end.append("the request has no message besides the system prompt")
         return (*self.problems, *at_end)
 

@@ -1,4 +1,4 @@
-"""The live window of a thread: what the next model call would send, and its safe cuts.
+"""The live window of a thread: the messages of the next model call, and its safe cuts.
 
 Items are laid out so that a provider accepts them, for any order in the log: results follow their
 calls directly, a call that was never answered gets a placeholder, a result that comes later than
@@ -30,7 +30,7 @@ from thalweg.engine.window.items import (
     without_signed,
 )
 
-Beside = Literal["system", "tools", "memory", "skills", "added"]
+OverheadSection = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
 
 
@@ -43,8 +43,8 @@ class Window:
     """The messages of the next call, after `settle`. Read only: the window changes it in place."""
     ledger: TokenCounts = field(default_factory=TokenCounts.empty)
     """Tokens of the request by section, and the bytes and media of `items`."""
-    beside: dict[Beside, int] = field(default_factory=dict)
-    """Overhead tokens of every request by section; set by `set_beside`."""
+    overhead: dict[OverheadSection, int] = field(default_factory=dict)
+    """Overhead tokens of every request by section; set by `set_overhead`."""
     entries: dict[int, Entry] = field(default_factory=dict)
     """Live entries by position: not compacted, or kept by the compaction."""
     rewrites: dict[int, Rewrite] = field(default_factory=dict)
@@ -80,14 +80,14 @@ class Window:
     def __post_init__(self) -> None:
         self.planned = PlannedCompaction(self.count)
 
-    def set_beside(self, section: Beside, tokens: int) -> None:
+    def set_overhead(self, section: OverheadSection, tokens: int) -> None:
         """Set the overhead tokens of a section, which every request has besides its messages.
 
         They count in every total, and no edit changes them. A later call replaces the value. A
         system prompt counts here or as a message, not as both.
         """
-        self.ledger.add(section, tokens - self.beside.get(section, 0))
-        self.beside[section] = tokens
+        self.ledger.add(section, tokens - self.overhead.get(section, 0))
+        self.overhead[section] = tokens
 
     def set_inserts(
         self, inserts: Mapping[str, Message], of_memory: Collection[str] | None = None
@@ -175,9 +175,9 @@ class Window:
     def _laid_out(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
         """Yield the items of one turn; the first message after system prompts must be a user's."""
         laid = list(self._turn(entries))
-        began = any(item.message.role != "system" for item in self.items)
+        started = any(item.message.role != "system" for item in self.items)
         first = next((item for item in laid if item.message.role != "system"), None)
-        if not began and (first is None or first.message.role != "user"):
+        if not started and (first is None or first.message.role != "user"):
             yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
         yield from laid
 
@@ -280,7 +280,7 @@ class Window:
     @property
     def tokens(self) -> int:
         """Tokens of the whole request, overhead included."""
-        return self._sums[-1] + sum(self.beside.values())
+        return self._sums[-1] + sum(self.overhead.values())
 
     @property
     def messages(self) -> int:
@@ -412,7 +412,7 @@ class Window:
     def _rebuild(self) -> None:
         self.items, self._sums, self._cuts, self._open = [], [0], [], []
         self.ledger = TokenCounts.empty()
-        for section, tokens in self.beside.items():
+        for section, tokens in self.overhead.items():
             self.ledger.add(section, tokens)
         self.epoch += 1
         self._sealed, self._dirty = 0, False

@@ -21,7 +21,7 @@ from thalweg.engine.wires.media_blocks import block_of, is_private, take_content
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")
-"""Type suffixes of what the provider ran itself: both halves belong to one message."""
+"""Type suffixes of the provider's own tool runs: both halves belong to one message."""
 
 
 def read_blocks(

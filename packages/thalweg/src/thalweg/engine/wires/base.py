@@ -1,7 +1,7 @@
 """The protocol of a wire: one dialect of messages, read into our types and written back.
 
-Two rules: a wire carries what it does not support (`Opaque`, `extra`) and reports it in a
-`Note`; an unmodified message is written as the very object it came from.
+Two rules: a wire carries content that it does not support (`Opaque`, `extra`) and reports it
+in a `Note`; an unmodified message is written as the very object it came from.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ class Wire(Protocol):
     name: str
 
     def read(self, items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
-        """Parse the provider's message objects (system prompt included where it has one).
+        """Parse the provider's message objects (including the system prompt, if there is one).
 
-        Never raises on malformed content: what cannot be parsed is kept as `Opaque` and noted.
-        Objects are not copied; each message's `origin` refers to them.
+        Never raises on malformed content: parts that cannot be parsed are kept as `Opaque` and
+        noted. Objects are not copied; each message's `origin` refers to them.
         """
         ...
 

@@ -29,7 +29,7 @@ def to_json(value: object) -> str:
 
 
 def from_json(text: str) -> object:
-    """Parse strict JSON; return `None` where the text is not JSON.
+    """Parse strict JSON; return `None` if the text is not JSON.
 
     Example:
         >>> from_json("[1]"), from_json("NaN"), from_json("{")
@@ -80,7 +80,7 @@ def plain(item: object) -> dict[str, Any] | None:
     """Return an item as a dictionary: from a mapping or a pydantic model of a provider's SDK.
 
     Returns:
-        `None` where the item is neither.
+        `None` if the item is neither.
 
     Example:
         >>> plain({"role": "user"}), plain("user")
@@ -105,7 +105,7 @@ def sendable(item: object, response_only: frozenset[str]) -> object:
         response_only: Names of fields that a request refuses.
 
     Returns:
-        The item itself where it has none of them; otherwise a shallow copy with the same content
+        The item itself if it has none of them; otherwise a shallow copy with the same content
         objects.
 
     Example:
@@ -227,7 +227,7 @@ def media_at(url: str, mime: str, extra: str = "") -> Media:
 
     Args:
         url: The URL.
-        mime: Type to assume where the URL does not state one, like `image/*`.
+        mime: Type to assume if the URL does not state one, like `image/*`.
         extra: Fields to keep with it.
 
     Example:
@@ -257,18 +257,18 @@ def as_usage(value: object) -> Usage | None:
     for name in _DETAILS:
         if isinstance(details := value.get(name), Mapping):
             inner.update(details)
-    beside_cached = _tokens(inner, "cache_read_input_tokens", "cacheRead")
-    beside_written = _tokens(inner, "cache_creation_input_tokens", "cacheWrite")
+    extra_cached = _tokens(inner, "cache_read_input_tokens", "cacheRead")
+    extra_written = _tokens(inner, "cache_creation_input_tokens", "cacheWrite")
     fresh = _tokens(inner, "input_tokens", "prompt_tokens", "promptTokenCount", "input")
     output = _tokens(inner, "output_tokens", "completion_tokens", "candidatesTokenCount", "output")
     thoughts = _tokens(inner, "thoughtsTokenCount", "thoughts")
-    if not fresh and not output and not beside_cached and not beside_written:
+    if not fresh and not output and not extra_cached and not extra_written:
         return None
     return Usage(
-        input=fresh + beside_cached + beside_written,
-        cached=beside_cached
+        input=fresh + extra_cached + extra_written,
+        cached=extra_cached
         or _tokens(inner, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
-        written=beside_written or cache_written(inner),
+        written=extra_written or cache_written(inner),
         output=output + thoughts,
     )
 
@@ -276,7 +276,7 @@ def as_usage(value: object) -> Usage | None:
 def cache_written(details: Mapping[str, Any]) -> int:
     """Return the tokens written to a cache, from LangChain's details of the input tokens.
 
-    Where the provider reports writes by lifetime, `langchain-anthropic` (1.7) has them under names
+    If the provider reports writes by lifetime, `langchain-anthropic` (1.7) has them under names
     of their own and sets `cache_creation` to 0.
 
     Example:

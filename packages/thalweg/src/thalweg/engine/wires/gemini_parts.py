@@ -104,7 +104,7 @@ def read_response(part: object, line: int, notes: list[Note]) -> Message:
     fields = Fields(plain(part) or {})
     body = _take_body(fields, "functionResponse", "function_response") or Fields({})
     response = body.left.pop("response", None)
-    key, text = _told(response)
+    key, text = _response_text(response)
     media = read_parts(body.take("parts", list) or (), line, notes)
     return Message(
         "tool",
@@ -121,7 +121,7 @@ def read_response(part: object, line: int, notes: list[Note]) -> Message:
     )
 
 
-def _told(response: object) -> tuple[str, str]:
+def _response_text(response: object) -> tuple[str, str]:
     if isinstance(response, dict) and len(response) == 1:
         key, value = next(iter(response.items()))
         if isinstance(value, str) and key in _TEXT_KEYS:

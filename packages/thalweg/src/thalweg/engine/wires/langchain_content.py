@@ -89,13 +89,13 @@ def read_content(
     *,
     of_model: bool = False,
 ) -> list[Part]:
-    """Return content and calls in one order: a call where a block repeats it, else last.
+    """Return content and calls in one order: a call at the block that repeats it, else last.
 
     Args:
         content: A text, or blocks.
         calls: The calls of the message.
         line: Of the message.
-        notes: Where irregularities are noted.
+        notes: The list to which irregularities are added.
         of_model: Whether the model wrote it: its unknown blocks are never media.
     """
     if isinstance(content, str):
@@ -142,10 +142,10 @@ def _thinking(block: Mapping[str, Any]) -> Thinking:
         text, signature = fields.text("thinking"), fields.text("signature")
         return Thinking(text, signature, pack(WIRE, Fields(fields.left, "type").left, mark=True))
     summary = block.get("summary")
-    told = (
+    texts = (
         [s.get("text") for s in summary if isinstance(s, dict)] if isinstance(summary, list) else []
     )
-    text = fields.text("reasoning") or "\n\n".join(t for t in told if isinstance(t, str))
+    text = fields.text("reasoning") or "\n\n".join(t for t in texts if isinstance(t, str))
     return Thinking(text, fields.text("encrypted_content"), pack(WIRE, fields.left, mark=True))
 
 
@@ -238,8 +238,8 @@ def _write_thinking(text: str, signature: str, left: dict[str, Any]) -> dict[str
         case "redacted_thinking":
             return {**left, "data": signature}
         case "reasoning":
-            told = {} if "summary" in left else {"reasoning": text}
-            return {**left, **told, **({"encrypted_content": signature} if signature else {})}
+            reasoning = {} if "summary" in left else {"reasoning": text}
+            return {**left, **reasoning, **({"encrypted_content": signature} if signature else {})}
         case _:
             signed = {"signature": signature} if signature else {}
             return {"type": "thinking", "thinking": text, **signed, **left}

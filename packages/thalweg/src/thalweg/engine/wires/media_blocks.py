@@ -1,7 +1,8 @@
-"""Blocks whose content is kept apart: the block without it, and the path where it belongs.
+"""Blocks whose content is stored separately: the block without it, and the path of the content.
 
-So a block goes back to its wire as it came, with every field; and a block that no wire knows is
-media, too, where it holds long base64: such content has no tokens that a text counter could count.
+So a block is written to its wire as it was read, with every field; and a block that no wire
+supports is media, too, if it holds long base64: such content has no tokens that a text counter
+could count.
 """
 
 import binascii

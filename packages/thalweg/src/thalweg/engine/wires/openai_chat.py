@@ -70,7 +70,7 @@ class OpenAIChatWire:
                 shown = []
             if piece.raws:
                 written += piece.raws
-            elif _says_anything(message):
+            elif _has_content(message):
                 written.append(_write(message))
                 if message.role == "tool":
                     shown += [p for p in message.parts if isinstance(p, Media) and _is_sent(p)]
@@ -174,7 +174,7 @@ def _read_call(source: Mapping[str, Any], aside: Mapping[str, Any]) -> ToolCall:
     return ToolCall(call_id, name, arguments, pack(_WIRE, {**fields.left, **kept, **aside}))
 
 
-def _says_anything(message: Message) -> bool:
+def _has_content(message: Message) -> bool:
     """Return whether a model's message has more to send than another dialect's reasoning."""
     return message.role != "assistant" or not message.parts or any(map(_is_sent, message.parts))
 

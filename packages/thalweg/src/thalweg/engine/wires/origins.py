@@ -41,12 +41,12 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Piece]:
 
 def _legible(message: Message, wire: str) -> Message:
     foreign = [part for part in message.parts if isinstance(part, Opaque) and part.wire != wire]
-    if not foreign or any(_says_something(part, wire) for part in message.parts):
+    if not foreign or any(_has_content(part, wire) for part in message.parts):
         return message
     return replace(message, parts=tuple(Text(part.json) for part in foreign))
 
 
-def _says_something(part: Part, wire: str) -> bool:
+def _has_content(part: Part, wire: str) -> bool:
     match part:
         case Text(text):
             return bool(text.strip())

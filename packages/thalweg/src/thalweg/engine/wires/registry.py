@@ -49,15 +49,18 @@ WIRES: Mapping[str, Wire] = _Wires(_PLACES)
 
 An unregistered name raises a `ConfigError` that lists the names."""
 
-_BESIDE = {"anthropic": "thalweg.engine.wires.anthropic", "gemini": "thalweg.engine.wires.gemini"}
+_SYSTEM_SPLITTERS = {
+    "anthropic": "thalweg.engine.wires.anthropic",
+    "gemini": "thalweg.engine.wires.gemini",
+}
 
 
 def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Split what a wire wrote into the system prompt and the messages of a request.
+    """Split the output of a wire into the system prompt and the messages of a request.
 
     Args:
         wire: Name of the wire that wrote the items.
-        items: What it wrote.
+        items: The items.
 
     Returns:
         Anthropic's `system` and `messages`, Gemini's `systemInstruction` and `contents`. The
@@ -72,7 +75,7 @@ def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
         ('Be brief.', [{'role': 'user', 'content': 'hi'}])
     """
     WIRES[wire]  # raises for an unregistered name
-    if (place := _BESIDE.get(wire)) is None:
+    if (place := _SYSTEM_SPLITTERS.get(wire)) is None:
         return None, list(items)
     parted: tuple[Any, list[Any]] = import_module(place).split_system(items)
     return parted

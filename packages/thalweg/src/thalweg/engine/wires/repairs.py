@@ -48,7 +48,7 @@ class ExchangeChecker:
     rules: WireRules
     ids: set[str] = field(default_factory=set)
     """Ids of all calls so far, as they are sent."""
-    began: bool = False
+    started: bool = False
     """Whether a message after the system prompt has been checked."""
     answered: bool = False
     """Whether the last message so far is an answer."""
@@ -92,7 +92,7 @@ class ExchangeChecker:
         return replace(message, parts=parts, name=name, extra=extra, origin=None)
 
     def _first_system(self, message: Message, k: int) -> Message:
-        if self.rules.accepts_late_system or not self.began:
+        if self.rules.accepts_late_system or not self.started:
             return message
         self._note(k, "the provider accepts a system message at the beginning only")
         text = prompt("moved_system").render(text=message.text)
@@ -124,24 +124,24 @@ class ExchangeChecker:
 
     def _worded(self, message: Message, k: int) -> Message | None:
         """Drop blank texts; a message with nothing else states that it is empty."""
-        said = _without_blank(message.parts)
-        says = any(not isinstance(part, Thinking) for part in said)
-        if message.role == "system" and not says:
+        nonblank = _without_blank(message.parts)
+        has_content = any(not isinstance(part, Thinking) for part in nonblank)
+        if message.role == "system" and not has_content:
             self._note(k, _EMPTY)
             return None
-        is_fine = self.rules.accepts_blank and (says or not _has_empty_list(message))
-        if is_fine or (says and said is message.parts):
+        is_fine = self.rules.accepts_blank and (has_content or not _has_empty_list(message))
+        if is_fine or (has_content and nonblank is message.parts):
             return message
         self._note(k, _EMPTY)
-        parts = said if says or self.rules.accepts_blank else (*said, Text(NO_WORDS))
+        parts = nonblank if has_content or self.rules.accepts_blank else (*nonblank, Text(NO_WORDS))
         return replace(message, parts=parts, origin=None)
 
     def _result(self, message: Message, k: int) -> Message:
-        said = message.parts if self.rules.accepts_blank else _without_blank(message.parts)
-        if said is message.parts and not _has_empty_list(message):
+        nonblank = message.parts if self.rules.accepts_blank else _without_blank(message.parts)
+        if nonblank is message.parts and not _has_empty_list(message):
             return message
         self._note(k, _EMPTY)
-        parts = said or (Text(prompt("no_output").text),) if message.parts else ()
+        parts = nonblank or (Text(prompt("no_output").text),) if message.parts else ()
         return replace(message, parts=parts, origin=None)
 
     def _paired(self, single: Sequence[Message | None]) -> Iterator[Message]:
@@ -165,10 +165,10 @@ class ExchangeChecker:
         if self.rules.alternates and self.answered and first.role == "assistant":
             self._note(0, "the provider demands that user and assistant alternate")
             yield Message("user", (Text(NO_ANSWER),), kind="injected")
-        if not self.began and self.rules.user_first and first.role != "user":
+        if not self.started and self.rules.user_first and first.role != "user":
             self._note(0, "the provider demands a message of the user first")
             yield Message("user", (Text(BEGINS),), kind="injected")
-        self.began = True
+        self.started = True
 
     def _identified(self, message: Message) -> Message:
         """Assign each call an id that is valid and unique."""
@@ -217,7 +217,7 @@ class ExchangeChecker:
                 continue
             self._note(k, _ONE_RESULT, result.name)
             if result.answers not in recorded:
-                self.began = True
+                self.started = True
                 heading = Text(prompt("stray_result").render(name=result.name or "a tool"))
                 yield Message("user", (heading, *result.parts), kind="injected", uid=result.uid)
 
@@ -244,8 +244,8 @@ def _each(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part
 
 
 def _without_blank(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    said = tuple(p for p in parts if not isinstance(p, Text) or p.text.strip())
-    return parts if len(said) == len(parts) else said
+    nonblank = tuple(p for p in parts if not isinstance(p, Text) or p.text.strip())
+    return parts if len(nonblank) == len(parts) else nonblank
 
 
 def encodable(text: str) -> str:

@@ -90,7 +90,7 @@ _INPUTS: Mapping[str, str] = {
 
 
 def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> WireRules:
-    """Return what a model accepts.
+    """Return the rules for requests to a model.
 
     Args:
         wire: The provider's wire; an unregistered one gets the rules that all providers accept.

@@ -17,7 +17,7 @@ blind the tools sought are among the first five in 0.71 of them, and in 0.64 wit
 SHORT = 3
 """Letters of a word that is too short to be recognized if it is mistyped."""
 MOST_STRANGE = 20
-"""Most unknown words that are looked up: each is compared with every known word."""
+"""Most unknown words that are looked up: each is compared with every word of the pairs."""
 
 
 def stems(text: str) -> frozenset[str]:
@@ -41,7 +41,7 @@ def rank_named(
         named: Names and descriptions.
         request: The words asked for.
         ignored: Stems that do not count.
-        fuzzy: Whether the known word most similar to an unknown one counts as well (slow).
+        fuzzy: Whether the most similar word of the pairs counts for an unknown one as well (slow).
 
     Returns:
         The positions of the pairs that share a word, best first, ties in their order.
@@ -53,10 +53,10 @@ def rank_named(
         [0]
     """
     pairs = [(stems(name), stems(text)) for name, text in named]
-    asked = stems(request).difference(ignored)
+    request_stems = stems(request).difference(ignored)
     if fuzzy:
-        asked |= _meant(asked, frozenset().union(*(a | b for a, b in pairs)))
-    scores = _scores([(name & asked, about & asked) for name, about in pairs])
+        request_stems |= _meant(request_stems, frozenset().union(*(a | b for a, b in pairs)))
+    scores = _scores([(name & request_stems, about & request_stems) for name, about in pairs])
     order = sorted(range(len(named)), key=lambda k: (-scores[k], k))
     return [k for k in order if scores[k] > 0]
 
@@ -71,8 +71,8 @@ def _scores(shared: Sequence[tuple[frozenset[str], frozenset[str]]]) -> list[flo
     ]
 
 
-def _meant(asked: Collection[str], known: Collection[str]) -> frozenset[str]:
-    """Return the known words most like those that are not known."""
-    strange = sorted(word for word in asked if word not in known and len(word) > SHORT)
+def _meant(request_stems: Collection[str], known: Collection[str]) -> frozenset[str]:
+    """Return the words of the pairs most similar to requested words that are not among them."""
+    strange = sorted(word for word in request_stems if word not in known and len(word) > SHORT)
     alike = (get_close_matches(word, known, 1, ALIKE) for word in strange[:MOST_STRANGE])
     return frozenset(word for found in alike for word in found)

@@ -66,11 +66,11 @@ def _without_past(word: str) -> str:
     for ending in ("ed", "ing"):
         cut = word.removesuffix(ending)
         if cut != word and _has_vowel(cut):
-            return _mended(cut)
+            return _restored(cut)
     return word
 
 
-def _mended(word: str) -> str:
+def _restored(word: str) -> str:
     """Restore the end of a word that lost its -ed or -ing."""
     if word.endswith(("at", "bl", "iz")):
         return f"{word}e"

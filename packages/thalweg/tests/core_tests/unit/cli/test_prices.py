@@ -33,13 +33,13 @@ def test_a_model_is_found_by_any_of_its_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "fix"),
     [("gpt-5.44", "did you mean 'gpt-5.4'?"), ("zzz", "use anthropic, anthropic-1h, openai, ")],
 )
-def test_what_is_not_known_is_refused_with_what_is(name: str, mend: str) -> None:
+def test_what_is_not_known_is_refused_with_what_is(name: str, fix: str) -> None:
     with pytest.raises(ConfigError, match=f"there are no prices of '{name}'; ") as caught:
         find(name)
-    assert mend in str(caught.value)
+    assert fix in str(caught.value)
 
 
 def test_a_lifetime_is_written_in_hours_or_minutes() -> None:

@@ -14,11 +14,11 @@ from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.thread.text import (
-    tell_done,
-    tell_history,
-    tell_threads,
-    tell_turn,
-    tell_turns,
+    render_history,
+    render_operation,
+    render_threads,
+    render_turn,
+    render_turns,
 )
 from thalweg.engine.edits import Evict, Fold, Pin, Reason
 from thalweg.engine.entries import Message, Text, Usage
@@ -69,7 +69,7 @@ def in_utc() -> Iterator[None]:
 def test_turns_are_told_with_what_was_edited_and_why() -> None:
     """Edits of one kind and reason together; a model where it is another one."""
     end = TurnRecord(kind="end", at=AT, length=10, model="openai:gpt")
-    told = [*tell_turns([Taken(2, PAGE, Usage(1_300), is_current=True),
+    told = [*render_turns([Taken(2, PAGE, Usage(1_300), is_current=True),
                          Taken(3, end, None, is_current=False)])]  # fmt: skip
 
     assert told == [
@@ -96,7 +96,7 @@ def a_saving(reason: Reason, **changed: float) -> Saving:
         calls=int(changed.get("calls", 99)),
         saved=changed.get("saved", 11_240.0),
         rewriting=1_370.0,
-        asked=0.0,
+        summary_cost=0.0,
         fetched=0.0,
     )
 
@@ -106,7 +106,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
     lines = {2: a_saving("asked for"), 3: a_saving("asked for", saving=0.0, saved=0.0)}
     plain = replace(PAGE, edits=(FOLD,), spent=None)
     taken = [Taken(2, plain, None, is_current=True), Taken(3, plain, None, is_current=True)]
-    told = [*tell_turns(taken, Saved(lines, beyond=4_000.0))]
+    told = [*render_turns(taken, Saved(lines, beyond=4_000.0))]
 
     assert told[2:4] == [
         "        fold 900 -> 90: asked for",
@@ -122,7 +122,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
 def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
     """A line is broken rather than wider than a terminal."""
     lines = {2: a_saving("asked for", saving=1e9, saved=1e12, calls=1_000_000)}
-    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
+    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
 
     assert max(map(len, told)) <= 80
     assert "break-even after 1)" in " ".join(told)
@@ -131,7 +131,7 @@ def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
 def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
     """It cannot lose: nothing that was sent is sent anew."""
     lines = {2: a_saving("arrived too large")}
-    told = [*tell_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
+    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
 
     assert not any("predicted" in line for line in told)
     assert any("+9,870" in line for line in told)
@@ -140,7 +140,7 @@ def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
 def test_one_turn_is_told_by_section() -> None:
     """With what was folded and kept."""
     context = TurnContext(2, PAGE, (), None, ())
-    told = [*tell_turn(context, Usage(1_300, 200, 50, 7))]
+    told = [*render_turn(context, Usage(1_300, 200, 50, 7))]
 
     assert told[:5] == [
         "turn 2: call, 2026-09-21 14:13, openai:gpt",
@@ -153,7 +153,7 @@ def test_one_turn_is_told_by_section() -> None:
 
 def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
     """Nobody knows more."""
-    assert list(tell_threads([ThreadOverview("名\x1b", 3, 0, None)]))[1] == (
+    assert list(render_threads([ThreadOverview("名\x1b", 3, 0, None)]))[1] == (
         "       3      0          -  -                 名\\x1b"
     )
 
@@ -161,14 +161,14 @@ def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
 def test_messages_that_were_left_behind_are_marked() -> None:
     """With an x before the position."""
     hi = Message("user", (Text("hi"),))
-    assert [*tell_history([LoggedMessage(4, hi, is_abandoned=True)])] == ["\n== x #4 user\nhi"]
+    assert [*render_history([LoggedMessage(4, hi, is_abandoned=True)])] == ["\n== x #4 user\nhi"]
 
 
 def test_what_was_done_is_told_with_what_comes_of_it() -> None:
     """A request that is too large will be compacted again."""
-    assert tell_done("undo", OperationResult(9, 4, 900, 1_000)) == (
+    assert render_operation("undo", OperationResult(9, 4, 900, 1_000)) == (
         "Turn 9: the compaction of turn 4 is undone; the next request begins from 900 of 1,000 "
         "tokens."
     )
-    assert "compacts again" in tell_done("undo", OperationResult(9, 4, 1_001, 1_000))
-    assert "of 0" not in tell_done("pin", OperationResult(9, 4, 900, 0))
+    assert "compacts again" in render_operation("undo", OperationResult(9, 4, 1_001, 1_000))
+    assert "of 0" not in render_operation("pin", OperationResult(9, 4, 900, 0))

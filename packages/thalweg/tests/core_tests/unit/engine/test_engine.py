@@ -12,11 +12,11 @@ from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.edits import Elide, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.tokens import count_json, exact_counter
-from thalweg.engine.window.window import Beside
+from thalweg.engine.window.window import OverheadSection
 from thalweg.errors import PinError, WindowExceededError
 
 KEY = ThreadKey("o", "t")
-BESIDE: tuple[tuple[Beside, int], ...] = (
+BESIDE: tuple[tuple[OverheadSection, int], ...] = (
     ("system", 200),
     ("tools", 800),
     ("memory", 600),
@@ -29,7 +29,7 @@ def engine_of(
     *,
     window: int = 8_000,
     tools: Sequence[dict[str, object]] = (),
-    beside: Sequence[tuple[Beside, int]] = (),
+    beside: Sequence[tuple[OverheadSection, int]] = (),
     archive: Archive | None = None,
 ) -> Engine:
     """Run a thread through an engine, as its caller would."""
@@ -42,8 +42,8 @@ def engine_of(
         tools=tools,
     )
     for section, tokens in beside:
-        engine.window.set_beside(section, 99)
-        engine.window.set_beside(section, tokens)
+        engine.window.set_overhead(section, 99)
+        engine.window.set_overhead(section, tokens)
     for message in messages:
         if message.role == "assistant":
             engine.prepare()
@@ -87,7 +87,7 @@ def test_what_goes_beside_the_messages_counts_in_every_request_and_outlives_fold
 def test_a_request_asked_for_again_shrinks_when_more_goes_beside_it() -> None:
     """Nothing new was said, and yet the old request would not fit."""
     engine = engine_of([user("Go"), *steps(20)])
-    engine.window.set_beside("memory", 3_000)
+    engine.window.set_overhead("memory", 3_000)
     engine.prepare()
 
     assert engine.window.tokens <= engine.budget.limit
@@ -96,7 +96,7 @@ def test_a_request_asked_for_again_shrinks_when_more_goes_beside_it() -> None:
 def test_an_error_names_what_goes_beside_the_messages() -> None:
     """When it alone is more than the window."""
     engine = engine_of([user("Go")])
-    engine.window.set_beside("skills", 9_000)
+    engine.window.set_overhead("skills", 9_000)
     with pytest.raises(WindowExceededError, match="cannot shrink: skills 9000 tokens"):
         engine.prepare()
 

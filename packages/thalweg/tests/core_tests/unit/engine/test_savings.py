@@ -189,7 +189,7 @@ def test_the_fields_of_a_line_add_up() -> None:
         calls=5,
         saved=-5.0,
         rewriting=10.0,
-        asked=2.0,
+        summary_cost=2.0,
         fetched=1.0,
     )
     plain = line.to_json()

@@ -36,7 +36,7 @@ def run(
     policy = ContextPolicy.from_mapping({"trigger": trigger, "keep": keep})
     scenario = Scenario(tuple(messages), policy.budget(window), "anthropic")
     drive = Drive(scenario, policy=policy.policy(TARIFFS["anthropic"]))
-    drive.engine.window.set_beside("tools", beside)
+    drive.engine.window.set_overhead("tools", beside)
     return drive.run()
 
 

@@ -181,7 +181,7 @@ def test_a_true_report_after_doubtful_ones_counts_at_once() -> None:
     seen = Calibration().observe(estimated=10_000, reported=8_000)
     seen = seen.observe(estimated=10_000, reported=12_000)
     assert seen.upper(10_000) >= 12_000
-    assert replace(seen, doubted=0, heard=0.0) == seen
+    assert replace(seen, doubted=0, doubted_ratio=0.0) == seen
 
 
 def test_a_model_in_the_table_of_windows_has_a_price_too() -> None:

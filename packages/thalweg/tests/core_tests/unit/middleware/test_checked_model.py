@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from thalweg import ContextMiddleware
-from thalweg.context.request.checked_model import changed_copy, with_last_check, with_last_look
+from thalweg.context.request.checked_model import changed_copy, with_last_check, with_transform
 from thalweg.context.request.message_adaptation import with_late_system, without_thinking
 from thalweg.testing import ScriptedModel
 
@@ -124,7 +124,7 @@ def test_a_model_that_is_made_for_one_call_lives_as_long_as_its_double(
         lambda double: changed_copy(double, name="other"),
         lambda double: changed_copy(changed_copy(double), name="other"),
         lambda double: with_last_check(double, unchanged),
-        lambda double: with_last_look(double, dict),
+        lambda double: with_transform(double, dict),
         lambda double: double.bind(stop=["x"]),
         lambda double: double.with_config(tags=["x"]),
         lambda double: double.with_retry().bind(stop=["x"]),

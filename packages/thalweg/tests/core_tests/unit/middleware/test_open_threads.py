@@ -70,9 +70,9 @@ def test_to_ask_whether_a_prompt_changed_writes_nothing() -> None:
     archive.close_when_collected()
     thread = opened(archive)
 
-    assert thread.beside_changed(beside("new"))
+    assert thread.overhead_changed(beside("new"))
     assert archive.attached == 0
     system, tools, _ = thread.attach(beside("new"), PRICES)
     thread.session.page = replace(thread.session.page, system=system, tools=tools)
-    assert not thread.beside_changed(beside("new"))
-    assert thread.beside_changed(beside("newer"))
+    assert not thread.overhead_changed(beside("new"))
+    assert thread.overhead_changed(beside("newer"))

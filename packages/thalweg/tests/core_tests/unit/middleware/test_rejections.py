@@ -40,7 +40,7 @@ def test_a_refusal_of_the_content_is_read(said: str) -> None:
     rejection = rejection_of(RefusalError(said), "openai:m")
     assert rejection is not None
     assert (rejection.status, rejection.model) == (400, "openai:m")
-    assert rejection.said.startswith(said[:40])
+    assert rejection.message.startswith(said[:40])
 
 
 @pytest.mark.parametrize("said", SETTINGS)
@@ -63,4 +63,4 @@ def test_the_cause_of_a_wrapped_error_is_read() -> None:
     wrapped.__cause__ = RefusalError("400 INVALID_ARGUMENT")
     rejection = rejection_of(wrapped)
     assert rejection is not None
-    assert rejection.said == "400 INVALID_ARGUMENT"
+    assert rejection.message == "400 INVALID_ARGUMENT"

@@ -12,8 +12,8 @@ from thalweg_agent.subagents.ledger import (
     Status,
     Task,
     abandoned_tasks,
-    asked_tasks,
     brief,
+    delegated_tasks,
     iso,
     merge_tasks,
 )
@@ -63,7 +63,7 @@ def test_a_models_answer_tells_the_tasks_it_hands_out() -> None:
         {"name": "task", "id": None, "args": {}},
         {"name": "task", "id": "c", "args": {"prompt": "do that"}},
     ]
-    asked = asked_tasks([AIMessage("", tool_calls=calls)], "task", AT)
+    asked = delegated_tasks([AIMessage("", tool_calls=calls)], "task", AT)
 
     assert {name: (t["subagent"], t["description"], t["status"]) for name, t in asked.items()} == {
         "a": ("w", "do", "running"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from thalweg_agent.subagents.limits import SubagentLimits
-from thalweg_agent.subagents.progress import CALL_CHARS, DONE, SAID, Progress, newest
+from thalweg_agent.subagents.progress import CALL_CHARS, DONE, MOST_TEXTS, Progress, newest
 from thalweg_agent.subagents.report import account
 
 USED: Any = {"input_tokens": 8, "output_tokens": 2, "total_tokens": 10}
@@ -43,7 +43,7 @@ def test_a_turn_is_counted_once_however_often_it_is_told(turns: int, times: int)
 
     assert progress.turns == turns
     assert progress.tokens == 10 * turns
-    assert progress.texts == [f"text {n}" for n in range(turns)][-SAID:]
+    assert progress.texts == [f"text {n}" for n in range(turns)][-MOST_TEXTS:]
     assert len(progress.calls) == min(turns, DONE)
     assert progress.last_tool == ("look" if turns else None)
 

@@ -122,7 +122,7 @@ class World:
     def wait_for(self, thread: str, *tasks: str) -> dict[str, AsyncTask]:
         """End a run of a thread that has started tasks."""
         started = {name: task(name) for name in tasks}
-        self.waker.run_began(thread)
+        self.waker.run_started(thread)
         self.waker.expect(thread, started)
         self.waker.run_ended(thread, started)
         return started
@@ -165,7 +165,7 @@ def test_a_thread_whose_run_goes_on_is_not_woken_and_what_the_run_reported_is_no
     """The run of `t` has seen the end of `a`; `u` shows that there was a look at all."""
     world.statuses = {"a": "success", "c": "success"}
     started = world.wait_for("t")
-    world.waker.run_began("t")
+    world.waker.run_started("t")
     world.waker.expect("t", {"a": task("a")})
     world.wait_for("u", "c")
     until(lambda: world.woken)
@@ -180,7 +180,7 @@ def test_a_store_that_fails_ends_no_run(world: World, caplog: pytest.LogCaptureF
 
     with pytest.raises(StorageError):
         world.pending.has_due()
-    world.waker.run_began("t")
+    world.waker.run_started("t")
     world.waker.expect("t", {"a": task("a")})
 
     assert "thread t cannot be resumed" in caplog.text

@@ -95,7 +95,7 @@ class TurnsContract:
         assert found(memory, "hives") == {"How many hives?", "Eleven hives"}
         assert found(memory, "花生") == {"过敏的花生"}
         (number,) = memory.find(ADA, index_words("bees")).places[index_words("bees")[0]]
-        near = memory.beside(ADA, [number], reach=2)[number]
+        near = memory.neighbours(ADA, [number], reach=2)[number]
         beside = [item.turn.text for item in memory.items(ADA, near) if item.turn]
         assert beside == ["How many hives?", "Eleven hives"]
         assert memory.items(ADA, [10_000]) == []
@@ -137,23 +137,23 @@ class ToldContract:
             ShownFacts(f"m{n}", NOW, n, (RecalledPart("told", FactId("f1")),)) for n in range(60)
         ]
         for one in told:
-            memory.keep_told(ADA, "t1", one)
-        memory.keep_told(OTHERS[0], "t1", told[0])
+            memory.keep_shown(ADA, "t1", one)
+        memory.keep_shown(OTHERS[0], "t1", told[0])
 
         again = reopen()
-        assert again.told(ADA, "t1") == told[:9:-1]
-        assert again.told(OTHERS[0], "t1") == told[:1]
-        assert again.told(ADA, "t2") == again.told(OTHERS[1], "t1") == []
+        assert again.shown_facts(ADA, "t1") == told[:9:-1]
+        assert again.shown_facts(OTHERS[0], "t1") == told[:1]
+        assert again.shown_facts(ADA, "t2") == again.shown_facts(OTHERS[1], "t1") == []
 
     def test_whoever_forgets_anything_forgets_what_was_told(self, memory: MemoryStore) -> None:
         """Of one scope alone."""
         commit(memory, put(fact("f1", "User has a cat")))
         for scope in (ADA, OTHERS[0]):
-            memory.keep_told(scope, "t1", ShownFacts("m1", NOW, 9, ()))
+            memory.keep_shown(scope, "t1", ShownFacts("m1", NOW, 9, ()))
         forget(memory, "f1")
 
-        assert memory.told(ADA, "t1") == []
-        assert len(memory.told(OTHERS[0], "t1")) == 1
+        assert memory.shown_facts(ADA, "t1") == []
+        assert len(memory.shown_facts(OTHERS[0], "t1")) == 1
 
     def test_the_newest_pieces_of_a_thread_are_named(self, memory: MemoryStore) -> None:
         """Newest first, of this thread and scope alone."""

@@ -146,5 +146,5 @@ def everything(memory: MemoryStore, scope: Scope) -> tuple[object, ...]:
         [memory.learned(scope, thread) for thread in threads],
         [memory.mode(scope, thread) for thread in threads],
         memory.items(scope, range(1, 50)),
-        memory.beside(scope, range(1, 50)),
+        memory.neighbours(scope, range(1, 50)),
     )

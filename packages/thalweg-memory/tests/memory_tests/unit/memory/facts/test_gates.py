@@ -7,7 +7,7 @@ import pytest
 
 from thalweg_memory.facts.gates.clauses import MAX_SENTENCE_CHARS, sentences
 from thalweg_memory.facts.gates.hearing import shown
-from thalweg_memory.facts.gates.judging import Verdict, judge, judge_told
+from thalweg_memory.facts.gates.judging import Verdict, judge, judge_statement
 from thalweg_memory.facts.gates.orders import dangerous_order
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
@@ -243,7 +243,7 @@ def test_confidence_gates_writing(confidence: float, *, kept: bool) -> None:
 )
 def test_what_is_no_harmless_statement_is_never_kept_but_by_hand(content: str) -> None:
     text = f"I say: {content}"
-    assert not judge_told(content, [turn(text)], by="agent").kept
+    assert not judge_statement(content, [turn(text)], by="agent").kept
     assert not propose(content, text, content).kept
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_harmless_statement_is_never_kept_but_by_hand(content: str) -
     ],
 )
 def test_a_persons_own_statement_is_never_refused_for_its_wording(content: str) -> None:
-    assert judge_told(content).kept
+    assert judge_statement(content).kept
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_persons_own_statement_is_never_refused_for_its_wording(content: str) 
     ["", "User", "User's password is hunter2", "User lives in P\u200borto", "User " + "x " * 300],
 )
 def test_by_hand_what_cannot_be_stored_is_refused(content: str) -> None:
-    assert judge_told(content).decision == "drop"
+    assert judge_statement(content).decision == "drop"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_by_hand_what_cannot_be_stored_is_refused(content: str) -> None:
     ],
 )
 def test_habits_tools_and_the_form_of_answers_are_harmless(content: str) -> None:
-    assert judge_told(content).kept
+    assert judge_statement(content).kept
 
 
 def test_secrets_are_redacted_in_content_and_quote() -> None:
@@ -488,15 +488,15 @@ def test_what_tells_nothing_sure_of_the_user_waits(content: str, text: str) -> N
 
 def test_an_agents_note_is_kept_where_the_users_own_words_say_it() -> None:
     said = turn("I live in Porto, by the way.")
-    verdict = judge_told("User lives in Porto", [said], by="agent")
+    verdict = judge_statement("User lives in Porto", [said], by="agent")
     assert verdict.kept
     assert verdict.evidence[0].uid == "m0"
-    assert judge_told("User lives in Rome", [said], by="agent").decision == "quarantine"
+    assert judge_statement("User lives in Rome", [said], by="agent").decision == "quarantine"
 
 
 def test_an_agents_note_after_a_page_waits_even_where_the_user_said_it() -> None:
     said = turn("I live in Porto, by the way.")
-    verdict = judge_told("User lives in Porto", [said], by="agent", least=Trust.WEB)
+    verdict = judge_statement("User lives in Porto", [said], by="agent", least=Trust.WEB)
     assert (verdict.decision, verdict.trust) == ("quarantine", Trust.WEB)
 
 

@@ -56,11 +56,11 @@ def test_people_are_named_whatever_their_script() -> None:
     ["When did he go?", "What day was it?", "How long did it take?", "他什么时候去的", "多久"],
 )
 def test_a_question_may_ask_for_a_time(text: str) -> None:
-    assert ask(text).asks_time
+    assert ask(text).expects_time
 
 
 def test_most_questions_do_not_ask_for_a_time() -> None:
-    assert not ask("What did he buy in Rome?").asks_time
+    assert not ask("What did he buy in Rome?").expects_time
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_question_about_oneself_does_not_ask_for_the_assistant() -> None:
 
 @pytest.mark.parametrize("text", ["Where did I use to live? I used to", "我以前住在哪里"])
 def test_a_question_may_ask_for_the_past(text: str) -> None:
-    assert ask(text).asks_past
+    assert ask(text).expects_past
 
 
 def test_a_time_that_is_given_asks_for_the_past() -> None:
-    assert ask("Where do I live?", as_of="2022-01-01").asks_past
-    assert not ask("Where do I live?").asks_past
+    assert ask("Where do I live?", as_of="2022-01-01").expects_past
+    assert not ask("Where do I live?").expects_past
 
 
 def test_a_time_is_told_by_words_or_figures() -> None:

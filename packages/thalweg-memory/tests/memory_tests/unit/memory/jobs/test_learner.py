@@ -173,7 +173,7 @@ def test_without_a_model_nothing_is_made_up_and_the_job_waits(
     """The turns can be recalled all the while."""
     say(store, ADA, "I keep the key in drawer 7.", clock=clock)
     clock.forward(30)
-    nobody = Learner(store, None, clock=clock, tell=lambda _: None)
+    nobody = Learner(store, None, clock=clock, emit=lambda _: None)
 
     report = nobody.learn(take(store, clock))
 

@@ -43,7 +43,7 @@ def a_saving(turn: int, reason: str, *, freed: int, calls: int, realised: float)
         calls=calls,
         saved=realised + 500,
         rewriting=500.0,
-        asked=0.0,
+        summary_cost=0.0,
         fetched=0.0,
     )
 
@@ -96,7 +96,7 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         summaries=0,
         summary_input_tokens=0,
         summary_output_tokens=0,
-        beside_tokens=0,
+        overhead_tokens=0,
         cost=sum(call.cost for call in calls),
         cost_unmanaged=20_000.0,
         faults_recoverable=1,

@@ -66,7 +66,7 @@ class ByHand(Contestant):
         return PeerRequest(
             items=items,
             whole=frozenset(item.position for item in items),
-            beside=100 * self.asked,
+            overhead=100 * self.asked,
             summaries=(made,) if made else (),
         )
 
@@ -119,7 +119,7 @@ def test_what_a_contestant_sends_of_its_own_is_told_and_in_no_cost() -> None:
     """The most that it was."""
     (run,) = settled(ByHand([ALL]), FLAT)
 
-    assert run.beside_tokens == 600
+    assert run.overhead_tokens == 600
     assert run.cost == run.cost_unmanaged
 
 

@@ -215,18 +215,18 @@ def test_marks_are_planned_where_none_are_given() -> None:
 def test_what_stands_before_the_messages_is_cached_with_them() -> None:
     """Tools of 500 tokens; other tools leave nothing of what comes behind them."""
     cache = PrefixCache(MARKED)
-    cache.send(thread(2), beside=500)
+    cache.send(thread(2), overhead=500)
 
-    assert cache.send(thread(3), beside=500).cached == 520
-    assert cache.send(thread(3), beside=501).cached == 0
+    assert cache.send(thread(3), overhead=500).cached == 520
+    assert cache.send(thread(3), overhead=501).cached == 0
 
 
 def test_the_tools_alone_are_found_where_the_first_message_changed() -> None:
     """A mark behind what stands before the messages keeps it."""
     cache = PrefixCache(MARKED)
-    cache.send(thread(2), beside=500)
+    cache.send(thread(2), overhead=500)
 
-    assert cache.send(items(("x", 5), ("y", 5)), beside=500).cached == 500
+    assert cache.send(items(("x", 5), ("y", 5)), overhead=500).cached == 500
 
 
 def test_a_dear_tier_holds_for_the_whole_request() -> None:

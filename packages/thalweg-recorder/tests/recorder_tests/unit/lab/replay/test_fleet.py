@@ -54,7 +54,7 @@ def test_each_path_is_told_when_it_is_done(tmp_path: Path, workers: int) -> None
     paths = [write(tmp_path / f"{n}.jsonl") for n in range(3)] + [tmp_path / "gone.jsonl"]
     told: list[Path] = []
 
-    replay_all(an_order(*paths), workers=workers, tell=told.append)
+    replay_all(an_order(*paths), workers=workers, on_done=told.append)
 
     assert sorted(told) == sorted(paths)
 

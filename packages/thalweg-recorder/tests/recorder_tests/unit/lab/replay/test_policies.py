@@ -6,7 +6,12 @@ from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
-from thalweg_recorder.replay.policies import OURS, POLICIES, check_policies, policy_named
+from thalweg_recorder.replay.policies import (
+    POLICIES,
+    POLICY_FACTORIES,
+    check_policies,
+    policy_named,
+)
 
 TARIFF = TARIFFS["anthropic"]
 BUDGET = Budget(window=128_000)
@@ -27,7 +32,7 @@ def test_these_names_are_known() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*OURS, "thalweg@0.25"])
+@pytest.mark.parametrize("name", [*POLICY_FACTORIES, "thalweg@0.25"])
 def test_every_name_makes_a_policy(name: str) -> None:
     """One that can be asked."""
     assert callable(policy_named(name, TARIFF, BUDGET).prepare)

@@ -14,9 +14,9 @@ from thalweg_recorder.replay.questions import (
     Goal,
     NeedleQuestion,
     Questions,
+    find_questions,
     goals_missing,
     hidden,
-    questions_beside,
 )
 from thalweg_recorder.replay.results import NeedleRecall
 
@@ -154,10 +154,10 @@ def test_questions_lie_beside_a_recording_or_above_it(tmp_path: Path) -> None:
     inside.mkdir(parents=True)
     write(tmp_path, "needles.jsonl", {**NEEDLE, "quote": "x", "position": 0.1})
 
-    assert questions_beside(inside / "t.jsonl") == {
+    assert find_questions(inside / "t.jsonl") == {
         "t": Questions(needles=(NeedleQuestion("Who?", "Ines", 3),))
     }
-    assert questions_beside(inside / "c" / "t.jsonl") == {}
+    assert find_questions(inside / "c" / "t.jsonl") == {}
 
 
 def test_a_line_separator_inside_a_quote_ends_no_line(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_line_separator_inside_a_quote_ends_no_line(tmp_path: Path) -> None:
     quote = "one\u2028two\x85three"
     write(tmp_path, "goals.jsonl", {**NEEDLE, "kind": "goal", "quote": quote})
 
-    assert questions_beside(tmp_path / "t.jsonl")["t"].goals == (Goal(quote, "goal", 3),)
+    assert find_questions(tmp_path / "t.jsonl")["t"].goals == (Goal(quote, "goal", 3),)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_broken_file_of_questions_is_named_with_the_line(
     (tmp_path / "needles.jsonl").write_text(text)
 
     with pytest.raises(RecordingError) as caught:
-        questions_beside(tmp_path / "t.jsonl")
+        find_questions(tmp_path / "t.jsonl")
 
     assert str(caught.value).startswith(f"{tmp_path / 'needles.jsonl'}: {problem}")
     assert "\n" not in str(caught.value)
@@ -196,7 +196,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     (tmp_path / "goals.jsonl").write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(RecordingError, match=r"goals\.jsonl: cannot be read"):
-        questions_beside(tmp_path / "t.jsonl")
+        find_questions(tmp_path / "t.jsonl")
 
 
 def test_a_message_shown_otherwise_is_hidden() -> None:

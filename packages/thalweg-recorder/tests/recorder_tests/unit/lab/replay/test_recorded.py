@@ -50,10 +50,10 @@ def test_the_agents_own_prompt_and_tools_are_in_no_cost() -> None:
     """They are the same under every policy, and are reported beside it."""
     run = run_of(RECORDING)
 
-    assert run.beside_tokens == pytest.approx(20_000, abs=20)
+    assert run.overhead_tokens == pytest.approx(20_000, abs=20)
     assert [call.tokens for call in run.calls][:2] == [
-        20_010 - run.beside_tokens,
-        20_030 - run.beside_tokens,
+        20_010 - run.overhead_tokens,
+        20_030 - run.overhead_tokens,
     ]
     assert all(call.cached + call.written <= call.tokens for call in run.calls)
     assert run.cost == sum(call.cost for call in run.calls)

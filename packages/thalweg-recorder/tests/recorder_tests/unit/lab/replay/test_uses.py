@@ -20,7 +20,7 @@ def found(text: str) -> tuple[Message, Message]:
 def test_saying_what_only_a_result_had_said_is_a_use() -> None:
     """The turn could not have said it without the result."""
     assert uses(*found(f"commit {SHA} by nobody"), said("assistant", f"It is {SHA}.")) == [
-        LaterUse(turn=3, source=2, identifier=SHA, said_at=(2,))
+        LaterUse(turn=3, source=2, identifier=SHA, occurrences=(2,))
     ]
 
 
@@ -30,7 +30,7 @@ def test_saying_it_again_is_a_use_that_two_messages_can_serve() -> None:
         *found(f"commit {SHA}"), said("assistant", f"It is {SHA}."), said("assistant", SHA)
     )
 
-    assert again[-1] == LaterUse(turn=4, source=2, identifier=SHA, said_at=(2, 3))
+    assert again[-1] == LaterUse(turn=4, source=2, identifier=SHA, occurrences=(2, 3))
 
 
 def test_what_the_user_had_said_first_is_no_use_of_the_result() -> None:
@@ -67,7 +67,9 @@ RESULT = answered("r1", "read_file", "print(1)")
 
 def test_reading_the_same_again_is_a_use_of_the_first_read() -> None:
     """It was wanted once more."""
-    assert LaterUse(turn=3, source=2, identifier="", said_at=(2,)) in uses(READ, RESULT, READ_AGAIN)
+    assert LaterUse(turn=3, source=2, identifier="", occurrences=(2,)) in uses(
+        READ, RESULT, READ_AGAIN
+    )
 
 
 def test_reading_after_a_write_is_none() -> None:

@@ -39,7 +39,7 @@ from thalweg_server.cli.chat.telling import EventRenderer
 
 def told(*events: Event) -> list[PrintedLine]:
     telling = EventRenderer(Status())
-    return [line for event in events for line in telling.hear(event)]
+    return [line for event in events for line in telling.handle(event)]
 
 
 def test_an_answer_comes_block_by_block() -> None:
@@ -54,7 +54,7 @@ def test_an_answer_comes_block_by_block() -> None:
 def test_what_is_not_finished_is_shown_meanwhile() -> None:
     telling = EventRenderer(Status())
     for event in (MessageStarted(message="m"), MessageDelta(message="m", text="One.\n\nTw")):
-        telling.hear(event)
+        telling.handle(event)
     assert telling.now() == [PrintedLine("answer", "Tw")]
 
 
@@ -66,11 +66,11 @@ def test_an_answer_that_did_not_stream_is_shown_whole() -> None:
 def test_a_tool_is_one_line_that_changes_and_then_stays() -> None:
     telling = EventRenderer(Status())
     assert (
-        telling.hear(ToolStarted(call="c", name="read", arguments='{"path": "/a", "n": 3}')) == []
+        telling.handle(ToolStarted(call="c", name="read", arguments='{"path": "/a", "n": 3}')) == []
     )
     assert telling.now() == [PrintedLine("tool", "… read(path=/a, n=3)")]
     done = ToolCompleted(call="c", name="read", text="first\n  second")
-    assert telling.hear(done) == [PrintedLine("tool", "✓ read(path=/a, n=3): first second")]
+    assert telling.handle(done) == [PrintedLine("tool", "✓ read(path=/a, n=3): first second")]
     assert telling.now() == []
 
 
@@ -91,21 +91,21 @@ def test_a_subagent_is_one_line_and_its_tools_are_none() -> None:
         SubagentEvent(kind="task_running", task="c", subagent="scout", detail=figures),
         ToolCompleted(call="d", name="grep", caller="c"),
     ):
-        assert telling.hear(event) == []
+        assert telling.handle(event) == []
     assert telling.now() == [
         PrintedLine("subagent", "… scout: 2 model calls, 1,200 tokens, 3 s, grep")
     ]
     end = SubagentEvent(kind="task_timed_out", task="c", subagent="scout", detail={"turn": 9})
-    assert telling.hear(end) == [PrintedLine("failure", "✗ scout timed out: 9 model calls")]
-    assert telling.hear(ToolCompleted(call="c", name="task", text="nothing")) == []
+    assert telling.handle(end) == [PrintedLine("failure", "✗ scout timed out: 9 model calls")]
+    assert telling.handle(ToolCompleted(call="c", name="task", text="nothing")) == []
 
 
 def test_thinking_is_shown_until_there_is_something_else() -> None:
     telling = EventRenderer(Status())
-    telling.hear(MessageStarted(message="m"))
-    telling.hear(ThinkingDelta(message="m", text="Let me\nsee."))
+    telling.handle(MessageStarted(message="m"))
+    telling.handle(ThinkingDelta(message="m", text="Let me\nsee."))
     assert telling.now() == [PrintedLine("thinking", "thinking: …Let me see.")]
-    telling.hear(MessageDelta(message="m", text="So"))
+    telling.handle(MessageDelta(message="m", text="So"))
     assert telling.now() == [PrintedLine("answer", "So")]
 
 
@@ -189,14 +189,14 @@ def test_how_a_run_ends_is_told() -> None:
     assert "attempt 2" in told(RunResumed(attempt=2))[0].text
     telling = EventRenderer(Status())
     questions = (Question(id="q", value="really?"),)
-    telling.hear(RunInterrupted(questions=questions))
+    telling.handle(RunInterrupted(questions=questions))
     assert telling.questions == questions
 
 
 def test_the_status_follows_what_the_run_reports() -> None:
     telling = EventRenderer(Status(before=Usage(calls=1, input_tokens=10)))
-    telling.hear(RunStarted(run="r", thread="t", model="small"))
-    telling.hear(UsageReported(total=Usage(calls=1, input_tokens=5), tokens=900, limit=1_000))
+    telling.handle(RunStarted(run="r", thread="t", model="small"))
+    telling.handle(UsageReported(total=Usage(calls=1, input_tokens=5), tokens=900, limit=1_000))
     status = telling.status
     assert (status.model, status.tokens, status.limit) == ("small", 900, 1_000)
     assert status.spent.input_tokens == 15
@@ -251,9 +251,9 @@ def test_any_events_are_told_and_nothing_is_left_when_the_run_has_ended(
     """A gateway of another version, a run that two processes performed: a chat goes on."""
     telling = EventRenderer(Status())
     for event in events:
-        telling.hear(event)
+        telling.handle(event)
         telling.now()
-    telling.hear(RunCompleted(text="", usage=Usage()))
+    telling.handle(RunCompleted(text="", usage=Usage()))
     assert telling.now() == []
 
 

@@ -129,7 +129,7 @@ class Desk:
 
     def turn_to(self, thread: str) -> list[PrintedLine]:
         """Go nowhere."""
-        return text.told(f"to {thread or 'a new one'}")
+        return text.printed(f"to {thread or 'a new one'}")
 
 
 @pytest.mark.parametrize(

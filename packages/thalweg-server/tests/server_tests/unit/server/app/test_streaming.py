@@ -131,7 +131,7 @@ def lines(events: list[Event]) -> list[Line]:
 def test_what_began_is_whole_or_taken_back_when_the_run_ends(parts: list[Part]) -> None:
     translator, laws = Translator(free), Laws()
     for part in parts:
-        for event in translator.hear(*part):
+        for event in translator.translate(*part):
             laws.look(event)
     for event in translator.end():
         laws.look(event)
@@ -145,7 +145,7 @@ def test_the_laws_hold_over_the_death_of_a_process(
 ) -> None:
     """Any number of the first process's events are in the journal, in order."""
     dying = Translator(free)
-    told = [event for part in before for event in dying.hear(*part)][:kept]
+    told = [event for part in before for event in dying.translate(*part)][:kept]
     laws = Laws()
     for event in told:
         laws.look(event)
@@ -153,7 +153,7 @@ def test_the_laws_hold_over_the_death_of_a_process(
     state: list[BaseMessage] = [HumanMessage("go", id="r-0")]
     state += [AIMessage("kept", id=own(id_, ())) for id_ in sorted(in_state)]
     again = living.take_up(state, ["r-0"])
-    again += [event for part in after for event in living.hear(*part)]
+    again += [event for part in after for event in living.translate(*part)]
     for event in [*again, *living.end()]:
         laws.look(event)
     assert not laws.open
@@ -161,7 +161,7 @@ def test_the_laws_hold_over_the_death_of_a_process(
 
 
 def test_a_message_in_one_piece_is_told_like_one_in_many() -> None:
-    events = Translator(free).hear(*whole("m1", "Hello"))
+    events = Translator(free).translate(*whole("m1", "Hello"))
     assert [event.type for event in events] == [
         "message.started",
         "message.delta",
@@ -171,8 +171,8 @@ def test_a_message_in_one_piece_is_told_like_one_in_many() -> None:
 
 def test_an_attempt_that_came_to_nothing_is_taken_back_before_the_next() -> None:
     translator = Translator(free)
-    translator.hear(*piece("lc_run--1", "Hel"))
-    events = translator.hear(*piece("lc_run--2", "Good"))
+    translator.translate(*piece("lc_run--1", "Hel"))
+    events = translator.translate(*piece("lc_run--2", "Good"))
     assert [event.type for event in events] == [
         "message.withdrawn",
         "message.started",
@@ -182,33 +182,33 @@ def test_an_attempt_that_came_to_nothing_is_taken_back_before_the_next() -> None
 
 def test_a_provider_may_call_its_first_piece_otherwise() -> None:
     translator = Translator(free)
-    translator.hear(*piece("msg_1", "Hel"))
-    events = translator.hear(*piece("lc_run--2", "lo"))
+    translator.translate(*piece("msg_1", "Hel"))
+    events = translator.translate(*piece("lc_run--2", "lo"))
     assert [event.type for event in events] == ["message.delta"]
-    (done,) = translator.hear(*whole("msg_1", "Hello"))
+    (done,) = translator.translate(*whole("msg_1", "Hello"))
     assert isinstance(done, MessageCompleted)
 
 
 def test_what_a_tool_asks_of_a_model_is_no_message() -> None:
-    assert Translator(free).hear(*piece("lc_run--1", "secret", node="tools")) == []
+    assert Translator(free).translate(*piece("lc_run--1", "secret", node="tools")) == []
 
 
 def test_what_a_subagent_says_has_its_task_as_caller() -> None:
     translator = Translator(free)
-    translator.hear(*whole("m1", "I delegate", "t1"))
-    translator.hear(*begins("t1"))
-    started, _ = translator.hear(*piece("lc_run--9", "Hi", CHILD))
+    translator.translate(*whole("m1", "I delegate", "t1"))
+    translator.translate(*begins("t1"))
+    started, _ = translator.translate(*piece("lc_run--9", "Hi", CHILD))
     assert isinstance(started, MessageStarted)
     assert started.caller == "t1"
-    events = translator.hear(*result("t1"))
+    events = translator.translate(*result("t1"))
     assert [event.type for event in events] == ["message.withdrawn", "tool.completed"]
 
 
 def test_an_answer_that_is_told_and_not_kept_is_taken_back_when_another_comes() -> None:
-    told = Translator(free).hear(*whole("m1", "Old", "c1"))
+    told = Translator(free).translate(*whole("m1", "Old", "c1"))
     living = Translator(free, EmittedEvents.of(lines(told), free))
     assert living.take_up([HumanMessage("go", id="r-0")], ["r-0"]) == []
-    events = living.hear(*whole("m2", "New"))
+    events = living.translate(*whole("m2", "New"))
     assert [event.type for event in events] == [
         "message.withdrawn",
         "message.started",
@@ -219,10 +219,10 @@ def test_an_answer_that_is_told_and_not_kept_is_taken_back_when_another_comes() 
 
 
 def test_an_answer_that_is_kept_is_not_told_twice() -> None:
-    told = Translator(free).hear(*whole("m1", "Old", "c1"))
+    told = Translator(free).translate(*whole("m1", "Old", "c1"))
     living = Translator(free, EmittedEvents.of(lines(told), free))
     living.take_up([HumanMessage("go", id="r-0")], ["r-0"])
-    assert living.hear(*whole("m1", "Old", "c1")) == []
+    assert living.translate(*whole("m1", "Old", "c1")) == []
     assert living.end() == []
 
 
@@ -244,12 +244,12 @@ def test_what_others_say_on_the_way_is_passed_on() -> None:
         "trigger": ["full"],
         "spent": {"calls": 1, "input": 5, "cached": 0, "written": 0, "output": 1, "model": "m"},
     }
-    (changed,) = translator.hear((), "custom", context)
+    (changed,) = translator.translate((), "custom", context)
     assert isinstance(changed, ContextChanged)
     assert translator.usage.calls == 1
-    (subagent,) = translator.hear(
+    (subagent,) = translator.translate(
         (), "custom", {"type": "task_started", "task_id": "t1", "subagent": "reader"}
     )
     assert isinstance(subagent, SubagentEvent)
-    (notice,) = translator.hear((), "custom", {"type": "mine", "object": object()})
+    (notice,) = translator.translate((), "custom", {"type": "mine", "object": object()})
     assert isinstance(notice, Notice)

@@ -132,7 +132,7 @@ def test_a_file_of_the_seeds_loads_as_it_is() -> None:
     )
     assert settings.summarization.trim_tokens_to_summarize == 4000
     assert settings.memory.max_facts == 100
-    assert [(str(n.place), n.place.key, n.told) for n in report.notices] == [
+    assert [(str(n.place), n.place.key, n.message) for n in report.notices] == [
         ("c:22", "memory.storage_path", "is taken as the document of memory.storage: json")
     ]
     assert settings.memory.storage == "json"
@@ -191,7 +191,7 @@ def test_what_has_none_is_told() -> None:
         "uploads.max_files",
         "uploads.pdf_converter",
     }
-    taken = {n.place.key: n.told for n in report.notices if n.kind == "taken as"}
+    taken = {n.place.key: n.message for n in report.notices if n.kind == "taken as"}
     assert taken["tools[1]"] == "is taken as the agent's own read_file"
     assert taken["database.postgres_url"] == "is taken as storage.url"
 
@@ -214,7 +214,7 @@ def test_a_checkpointer_on_postgres_is_the_storage() -> None:
     assert settings.storage.address == "postgresql://h/d"
 
     _, report = read("checkpointer: {type: sqlite, connection_string: checkpoints.db}")
-    assert [n.told for n in report.notices] == ["has no effect here: see storage"]
+    assert [n.message for n in report.notices] == ["has no effect here: see storage"]
 
 
 def test_prices_in_another_currency_are_ratios_without_a_base() -> None:
@@ -228,7 +228,7 @@ def test_prices_in_another_currency_are_ratios_without_a_base() -> None:
 
 def test_a_group_that_is_not_listed_is_a_warning() -> None:
     _, report = read("tool_groups: [{name: web}]\ntools: [{name: a, group: wbe, use: 'a:b'}]")
-    assert [(n.kind, n.told) for n in report.notices] == [
+    assert [(n.kind, n.message) for n in report.notices] == [
         ("warning", "there is no group 'wbe' in tool_groups (web)")
     ]
 
@@ -254,7 +254,7 @@ def test_a_key_that_only_deerflow_has_is_a_notice_whatever_it_is_called() -> Non
     """Below a section of both, in any file; at the top, in a file that is DeerFlow's."""
     below = "memory: {fact_eviction_policy: lru, tomorrows_key: 1}"
     _, report = read(below)
-    assert [(n.place.key, n.told) for n in report.notices] == [
+    assert [(n.place.key, n.message) for n in report.notices] == [
         (
             "memory.fact_eviction_policy",
             "has no effect here: memory.max_facts keeps the most valuable facts",
@@ -269,7 +269,7 @@ def test_a_key_that_only_deerflow_has_is_a_notice_whatever_it_is_called() -> Non
 def test_a_slip_of_the_finger_is_an_error_unless_the_file_is_deerflows() -> None:
     slip = "memory: {max_fact: 3}"
     (problem,) = examine_text(slip.encode(), "c", {}).problems
-    assert problem.mend == "did you mean 'max_facts'?"
+    assert problem.fix == "did you mean 'max_facts'?"
 
     _, report = read(f"config_version: 33\n{slip}")
     assert [n.place.key for n in report.notices] == ["config_version", "memory.max_fact"]
@@ -297,4 +297,4 @@ def test_a_slip_of_the_finger_is_an_error_unless_the_file_is_deerflows() -> None
 )
 def test_a_setting_that_has_no_effect_is_named(text: str, key: str, told: str) -> None:
     _, report = read(text)
-    assert [(n.place.key, n.told) for n in report.notices] == [(key, told)]
+    assert [(n.place.key, n.message) for n in report.notices] == [(key, told)]

@@ -35,11 +35,11 @@ YAML = [
 ]
 
 
-@pytest.mark.parametrize(("text", "begin", "mend"), YAML)
-def test_what_is_no_yaml_is_told_with_line_and_column(text: str, begin: str, mend: str) -> None:
+@pytest.mark.parametrize(("text", "begin", "fix"), YAML)
+def test_what_is_no_yaml_is_told_with_line_and_column(text: str, begin: str, fix: str) -> None:
     (told,) = said(text)
     assert told.startswith(begin)
-    assert mend in told
+    assert fix in told
 
 
 def test_a_file_in_another_encoding_is_told_the_line() -> None:

@@ -123,7 +123,7 @@ gateway: {keys: [{key: swordfish, owner: ada}]}
         "models[0].api_key",
         "gateway.keys[0].key",
     ]
-    assert "such as $MY_KEY" in report.notices[0].told
+    assert "such as $MY_KEY" in report.notices[0].message
     assert "swordfish" not in str(report.notices)
 
 

@@ -72,7 +72,7 @@ def test_what_is_not_what_its_name_says_is_refused(name: str, content: bytes, pr
         admitted(name, content, POLICY)
 
     assert problem in refused.value.problem
-    assert refused.value.mend
+    assert refused.value.fix
 
 
 def test_what_is_too_large_is_refused() -> None:

@@ -2,5 +2,5 @@
 
 A version contains the SQL of its tables and imports no component: the statements are those of its
 date. It adds row-level security to each table with rows of owners (`database.migrations.walls`),
-and begins with `IF NOT EXISTS` where a component created its tables by itself before.
+and begins with `IF NOT EXISTS` for tables that a component created by itself before.
 """

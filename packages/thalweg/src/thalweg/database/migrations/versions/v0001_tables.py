@@ -1,6 +1,6 @@
-"""The tables as Thalweg made them before it had a history, and what differs from them.
+"""The tables as Thalweg created them before it had a history, and the differences from them.
 
-An archive of format 1 has an index of other words: it is forgotten, and made anew by searches.
+An archive of format 1 has an index of other words: it is deleted, and rebuilt by searches.
 """
 
 from thalweg.database.migrations.schema import Schema
@@ -276,7 +276,7 @@ ALTER TABLE memory_section ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE memory_change ALTER before SET STORAGE EXTERNAL;
 ALTER TABLE memory_change ALTER after SET STORAGE EXTERNAL;
 """
-"""Texts are not compressed: what was forgotten can be looked for."""
+"""Texts are not compressed, so that forgotten content can be searched for."""
 
 _FORGET_IN_POSTGRES = """
 LOCK TABLE archive_thread, archive_passage, archive_words IN ACCESS EXCLUSIVE MODE;
@@ -292,7 +292,7 @@ UPDATE archive_meta SET value = '2' WHERE name = 'version';
 
 
 def upgrade(schema: Schema) -> None:
-    """Make what is missing; forget the index of an older archive."""
+    """Create missing tables; delete the index of an older archive."""
     has_archive, has_memory = schema.has("archive_meta"), schema.has("memory_meta")
     schema.make("archive", _ARCHIVE)
     schema.make("memory", _MEMORY)

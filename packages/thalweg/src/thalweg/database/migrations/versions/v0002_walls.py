@@ -1,7 +1,7 @@
-"""Row-level security for every table of an owner's rows; large texts kept once for each owner.
+"""Row-level security for every table of an owner's rows; large texts stored once per owner.
 
-Large texts were shared among owners: whoever knew a hash could have learned from what an
-`INSERT` said whether anybody else had that text.
+Large texts were shared among owners: anyone who knew a hash could have learned from the result of
+an `INSERT` whether any other owner had that text.
 """
 
 from thalweg.database.migrations.schema import Schema
@@ -150,7 +150,7 @@ UPDATE memory_meta SET value = '2' WHERE name = 'version';
 
 
 def upgrade(schema: Schema) -> None:
-    """Give each owner his own large texts, and each table its wall."""
+    """Copy large texts to each of their owners, and add a wall to each table."""
     schema.in_postgres(_SETTINGS + _BLOBS)
     for table, condition in _WALLS.items():
         schema.in_postgres(f"DROP POLICY IF EXISTS memory_of_one_scope ON {table}")

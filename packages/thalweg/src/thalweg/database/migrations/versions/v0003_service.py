@@ -1,6 +1,6 @@
-"""What the gateway keeps: runs and their events, threads at a glance, files of threads.
+"""The data of the gateway: runs and their events, threads at a glance, files of threads.
 
-They were made by whoever opened them first, and had no walls.
+The first process that opened the tables created them, without walls.
 """
 
 from thalweg.database.migrations.schema import Schema
@@ -98,7 +98,7 @@ _WALLS = {
 
 
 def upgrade(schema: Schema) -> None:
-    """Make what is missing, and give each table its wall."""
+    """Create missing tables, and add a wall to each table."""
     schema.make("runs", _RUNS)
     schema.make("app", _THREADS)
     schema.in_postgres(_RUNS_IN_POSTGRES + _FILES)

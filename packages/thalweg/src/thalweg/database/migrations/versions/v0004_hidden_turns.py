@@ -1,4 +1,4 @@
-"""Turns of a memory can be hidden; a scope knows its last clear and the words of its index.
+"""Turns of a memory can be hidden; a scope stores its last clear and the words of its index.
 
 An index counts and lists the facts of a status.
 """
@@ -9,7 +9,7 @@ NUMBER = "0004"
 
 
 def upgrade(schema: Schema) -> None:
-    """Add the columns. Rows that are there get the values of what was never hidden or cleared."""
+    """Add the columns. Existing rows count as never hidden or cleared."""
     schema.add_column("memory", "memory_scope", "format bigint NOT NULL DEFAULT 1")
     schema.add_column("memory", "memory_scope", "cleared bigint NOT NULL DEFAULT 0")
     schema.add_column("memory", "memory_turn", "hidden bigint NOT NULL DEFAULT 0")

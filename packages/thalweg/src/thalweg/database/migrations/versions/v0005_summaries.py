@@ -17,6 +17,6 @@ CREATE TABLE IF NOT EXISTS archive_summary (
 
 
 def upgrade(schema: Schema) -> None:
-    """Make the table of summaries, and give it its wall."""
+    """Create the table of summaries, and add its wall."""
     schema.make("archive", _SUMMARIES)
     schema.in_postgres(wall("archive_summary", OF_THREAD))

@@ -1,4 +1,4 @@
-"""A process takes over the runs of processes that died, whoever owns them."""
+"""A process takes over the runs of processes that died, of any owner."""
 
 from thalweg.database.migrations.schema import Schema
 from thalweg.database.migrations.walls import door

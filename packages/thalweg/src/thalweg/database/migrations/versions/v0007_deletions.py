@@ -1,4 +1,4 @@
-"""An archive in a checkpointer's file no longer records what is deleted there."""
+"""An archive in a checkpointer's file no longer records the threads deleted there."""
 
 from thalweg.database.migrations.schema import Schema
 

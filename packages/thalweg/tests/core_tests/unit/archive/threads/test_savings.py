@@ -191,7 +191,7 @@ def test_a_summary_is_charged_to_its_fold() -> None:
     page = replace(journal.turns[1].page, spent=spent)
     journal.turns[1] = replace(journal.turns[1], page=page)
 
-    assert journal.line().asked == pytest.approx(1_000 + 200 + 500)
+    assert journal.line().summary_cost == pytest.approx(1_000 + 200 + 500)
 
 
 def test_folds_are_accounted_for_one_by_one() -> None:
