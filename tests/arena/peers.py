@@ -19,7 +19,7 @@ def begun(name: str, window: int = MANY, share: float | None = None) -> Contesta
 
 
 def requests(contestant: Contestant, messages: Iterable[Message]) -> list[PeerRequest]:
-    """Give a peer messages; ask before each of the assistant's and at the end, as a replay does.
+    """Pass messages to a peer; ask before each of the assistant's and at the end, as a replay does.
 
     Items are copied: a request's own list is good until the next one.
     """

@@ -23,7 +23,7 @@ TIER = Tier(above=900, input=1.5, read=0.3, write=2.0, output=9.0)
 
 @st.composite
 def tariffs(draw: st.DrawFn) -> Tariff:
-    """Draw the prices of a provider, with a cache of whatever rules."""
+    """Draw the prices of a provider, with a cache of any rules."""
     return Tariff(
         name="drawn",
         read=draw(st.sampled_from((0.0, 0.02, 0.1, 0.5, 1.0))),
@@ -157,7 +157,7 @@ def charged(trail: Trail, rule: CompactionRules, walk: Walk, moment: TrailCall) 
 
 
 def request(trail: Trail, cut: int, moment: TrailCall) -> tuple[WindowItem, ...]:
-    """Write the request of a call behind a cut."""
+    """Write the request of a call after a cut."""
     whole = [item(f"#{k}", trail.sums[k + 1] - trail.sums[k]) for k in range(moment.length)]
     if cut < 0:
         return tuple(whole)
@@ -199,7 +199,7 @@ def lives(draw: st.DrawFn) -> tuple[list[OracleMessage], LowestPrices]:
 def test_no_set_of_messages_is_cheaper(
     drawn: tuple[list[OracleMessage], LowestPrices], data: st.DataObject
 ) -> None:
-    """Whatever is shown, shortened, dropped and shown again costs at least the bound."""
+    """Any sequence of showing, shortening, dropping and showing again costs at least the bound."""
     pieces, life = drawn
     cache, fetched, cost = PrefixCache(life.tariff), set[int](), 0.0
     for call, cold in enumerate(life.cold):
@@ -226,7 +226,7 @@ def test_no_set_of_messages_is_cheaper(
 
 
 def priced(tariff: Tariff, charge: RequestCharge) -> float:
-    """Price what the simulated cache says of a request."""
+    """Price the simulated cache's charge for a request."""
     prices = tariff.prices(charge.tokens)
     plain = charge.tokens - charge.cached - charge.written
     return charge.cached * prices.read + charge.written * prices.write + plain * prices.input
@@ -236,7 +236,7 @@ PLAIN = Tariff(name="plain", read=0.1, write=1.0, minimum=1)
 
 
 def test_what_a_fold_misses_at_once_is_fetched_once() -> None:
-    """A result missed by the very call that a fold is made for is there for the calls behind."""
+    """A result missed by the very call that a fold is made for is there for the calls after it."""
     need = ToolResultUse(source=0, seen_to=-1, fetched=10)
     moments = (TrailCall(0, 2, needs=(need,)), TrailCall(1, 3, needs=(need,)))
     trail = Trail(0, 0, sums_of((1_000, 1, 1)), moments, (TrailCut(1, 5),))

@@ -49,7 +49,7 @@ def test_it_acts_at_85_percent_and_keeps_a_tenth(long: Long) -> None:
 
 
 def test_every_request_of_it_is_valid_and_inside_the_window(long: Long) -> None:
-    """Its own prompt and tools are told apart."""
+    """The agent's own prompt and tools are counted separately."""
     _, requests, _, _ = long
 
     assert {request.problems for request in requests} == {()}
@@ -71,7 +71,7 @@ def test_what_it_evicts_was_read_by_its_summarizer_and_is_in_its_files(long: Lon
 
 
 def test_one_search_in_its_files_finds_what_it_put_away(long: Long) -> None:
-    """In the words that were said, though the file escapes them."""
+    """A search for the original words finds them, though the file escapes them."""
     _, _, (brought,), _ = long
 
     assert NEST in brought

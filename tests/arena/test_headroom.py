@@ -23,7 +23,7 @@ PAGE = "\n".join(f"def step_{k}(x: int) -> int:\n    return x + {k}" for k in ra
 
 
 def looked_up(call: str, text: str) -> list[Message]:
-    """Make a call of no tool that Headroom knows, with its result."""
+    """Make a call of a tool without special handling in Headroom, with its result."""
     return [asked(call, "lookup", of=call), answered(call, "lookup", text)]
 
 

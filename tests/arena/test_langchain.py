@@ -42,7 +42,7 @@ ODD = [
 
 @pytest.mark.parametrize("policy", PEERS)
 def test_an_odd_log_reaches_the_agent_as_a_clean_conversation(policy: str) -> None:
-    """No provider would reject a request of it, and nothing is left out."""
+    """No provider would reject a request of it, and nothing is omitted."""
     requests, _, _ = driven(policy, ODD)
 
     assert [request.problems for request in requests] == [()] * len(requests)
@@ -53,7 +53,7 @@ def test_an_odd_log_reaches_the_agent_as_a_clean_conversation(policy: str) -> No
 
 @pytest.mark.parametrize("policy", PEERS)
 def test_until_it_acts_a_peer_sends_what_our_engine_sends_when_it_never_acts(policy: str) -> None:
-    """Token by token: nobody is blamed for the log."""
+    """Requests are equal token by token: no peer is blamed for the log."""
     thread = [*ODD, *turns(5)]
     theirs, _, _ = driven(policy, thread)
     ours, _, _ = driven("none", thread)
@@ -67,7 +67,7 @@ def test_until_it_acts_a_peer_sends_what_our_engine_sends_when_it_never_acts(pol
 
 
 def test_summarization_acts_at_its_share_and_keeps_twenty_messages() -> None:
-    """What it puts in place of the others says nothing where a request is too far back."""
+    """The summary has no text of the others if a request is too far back."""
     requests, brought, held = driven("peer:langchain-summarization@0.8", [*turns(20)])
     first = next(n for n, request in enumerate(requests) if -1 in positions(request))
 
@@ -117,7 +117,7 @@ def test_its_own_trigger_is_a_number_of_tokens_whatever_the_window() -> None:
 
 
 def test_asked_again_it_gives_the_same_request_and_pays_nothing_twice() -> None:
-    """A turn that says nothing is none."""
+    """An empty turn is none."""
     thread = [*turns(2), Message("assistant", ()), Message("assistant", (Text(" "),))]
     requests, _, _ = driven("peer:langchain-summarization", thread)
 

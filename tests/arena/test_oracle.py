@@ -59,7 +59,7 @@ def test_the_dearer_reading_is_the_more_often_the_best_folds() -> None:
 
 
 def test_the_best_cuts_right_before_what_was_not_sent_yet() -> None:
-    """What came since the request before is written anyway, whatever is folded."""
+    """What came since the request before is written anyway, for any fold."""
     known = subject(working(40))
     last = {call.position - 1 for call in known.entries if call.message.role == "assistant"}
     for fold in best(working(40)).folds:
@@ -99,7 +99,7 @@ def _elsewhere(thread: list[Message]) -> list[Message]:
 
 
 def test_a_result_that_is_too_large_is_shortened_where_that_is_best() -> None:
-    """A huge result that nobody needs again costs its preview alone."""
+    """A huge result that is not needed again costs its preview alone."""
     huge = [*working(10), *working(10, words=30_000)[1:3], *working(10)[1:]]
     assert best(huge).bounds_arrivals
     assert not best(working(10)).bounds_arrivals
@@ -139,7 +139,7 @@ def test_nobody_costs_less_than_the_bounds(tariff: str) -> None:
 
 @pytest.mark.parametrize("tariff", ["anthropic", "deepseek"])
 def test_the_engine_reaches_what_the_oracle_promises(tariff: str) -> None:
-    """Told the folds, our engine pays what they were said to cost, and sends nothing wrong."""
+    """With the oracle's folds, our engine pays the predicted cost, and sends nothing wrong."""
     told = sample_runs(tariff)["oracle"]
     assert told.cost_with_faults == pytest.approx(told.oracle.one_cut, rel=NEAR)
     # a record that is more than what it stands for can bring a prefix to the cache's minimum
@@ -150,7 +150,7 @@ def test_the_engine_reaches_what_the_oracle_promises(tariff: str) -> None:
 
 
 def test_regret_is_what_a_run_costs_above_the_best() -> None:
-    """It stands beside every run of a replay that asked the oracle."""
+    """Regret is reported for every run of a replay that asked the oracle."""
     runs = sample_runs("anthropic")
     mine = runs["thalweg-record"]
     assert mine.regret == pytest.approx(mine.cost_with_faults / mine.oracle.one_cut - 1)
@@ -175,7 +175,7 @@ def test_nobody_costs_less_on_recorded_threads(name: str, window: int) -> None:
 
 
 def test_several_tariffs_share_what_is_known_of_a_recording() -> None:
-    """One layout, priced twice, says what two say."""
+    """One layout, priced twice, has the results of two."""
     known = subject(working(20))
     hindsight = Hindsight.of(known.entries, known.uses, Budget(window=32_000))
     for name in ("openai", "deepseek"):

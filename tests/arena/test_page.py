@@ -189,7 +189,7 @@ def test_rows_of_other_code_are_measured_again(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_not_measured_twice(tmp_path: Path) -> None:
-    """A thread is driven under what is missing, and given with what was known."""
+    """A thread is driven under what is missing, and returned with the earlier rows."""
     thread = tmp_path / "a.jsonl"
     thread.write_text('{"role":"user","content":"hi"}\n{"role":"assistant","content":"yes"}\n')
     shelf = Shelf(tmp_path / "rows.jsonl")
@@ -211,7 +211,7 @@ def test_a_policy_that_cannot_run_here_is_left_out_and_named() -> None:
 
 
 def test_every_marker_of_the_page_has_figures(tmp_path: Path) -> None:
-    """All text between is by hand, and stays."""
+    """All text between is by hand, and is kept."""
     totals = totals_of(rows := a_field())
     page = tmp_path / "arena.md"
     write_page(page, totals, rows, verdicts(totals), date(2026, 11, 22))

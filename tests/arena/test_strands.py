@@ -160,7 +160,7 @@ NEEDLE = "the spare key hangs behind the blue boiler"
 
 
 def haystack() -> list[Message]:
-    """Make a thread with a large result that says the needle in its middle."""
+    """Make a thread with a large result that has the needle in its middle."""
     hay = "\n".join(f"room {k}: nothing to be seen but dust and chairs" for k in range(400))
     middle = hay[: len(hay) // 2].rpartition("\n")[0] + f"\n{NEEDLE}\n" + hay[len(hay) // 2 :]
     return [said("user", "Where is it?"), asked("c1", "search"), answered("c1", "search", middle)]

@@ -32,7 +32,7 @@ COSTS = {"mixed": 24.29e6, "small": 7.02e6, "chinese": 25.18e6}
 
 
 def digest(recording: Recording) -> str:
-    """Give one value for a whole thread."""
+    """Return one value for a whole thread."""
     return sha256("\n".join(map(message_to_json, recording.messages)).encode()).hexdigest()
 
 
@@ -43,13 +43,13 @@ def subject(name: str) -> ReplaySubject:
 
 
 def times(messages: tuple[Message, ...]) -> list[datetime]:
-    """Give the times of messages."""
+    """Return the times of messages."""
     return [datetime.fromisoformat(message.at) for message in messages]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_workload_is_the_same_in_another_process(name: str) -> None:
-    """Whatever the order in which that one's sets and dictionaries hash."""
+    """A workload is independent of the hash order of the other process's sets and dictionaries."""
     code = (
         "from tests.arena.test_workloads import digest, scripted;"
         f"print(digest(scripted('scripted:{name}')[0]))"
@@ -89,7 +89,7 @@ def test_it_has_its_turns_and_costs_what_it_should(name: str) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_answer_stands_once_where_its_needle_says(name: str, seed: int) -> None:
-    """In the first part of the thread; and the question does not give it away."""
+    """An answer is in the first part of the thread; and the question does not reveal it."""
     recording, questions = scripted(f"scripted:{name}@{seed}")
     texts = [as_text(message) for message in recording.messages]
     whole = "\n".join(texts)
@@ -239,7 +239,7 @@ def test_a_workload_is_replayed_like_a_file() -> None:
 
 
 def test_what_must_be_unique_is_drawn_once() -> None:
-    """As long as there is something left to draw."""
+    """Values are unique as long as unused ones remain."""
     writer = Writer(phrases_of("english"), Random(1))  # noqa: S311 (not a secret)
 
     assert sorted(writer.unique("<n1>") for _ in range(9)) == [*"123456789"]

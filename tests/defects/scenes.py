@@ -1,4 +1,4 @@
-"""The scenes: each leads one agent to a point where a context engine is known to fail.
+"""The scenes: each leads one agent to a point at which context engines have been seen to fail.
 
 A scene returns whether the fault shows, and its figures in a few words.
 """
@@ -67,7 +67,7 @@ def _works(
 
 
 def archive_keeps_every_byte(side: Side, folder: Path) -> Outcome:
-    """B: what is compacted can be found in the archive as it was said."""
+    """B: what is compacted can be found in the archive word for word."""
     content = f"BEGIN {NEEDLE}-argument " + "x y z " * 600 + "END-OF-ARGUMENT"
 
     def step(n: int) -> AIMessage:
@@ -127,8 +127,8 @@ def _ways(side: Side, handle: str) -> list[AIMessage]:
 def prefix_stays(side: Side, folder: Path) -> Outcome:
     """D: between compactions a request only grows, so that the provider's cache is read.
 
-    With the preset `careful`: `balanced` replaces large arguments as soon as they leave its tail of
-    1,000 tokens, which rewrites the last two or three messages in most calls of this scene.
+    With the preset `careful`: `balanced` replaces large arguments as soon as they are outside its
+    tail of 1,000 tokens, which rewrites the last two or three messages in most calls of this scene.
     """
 
     def step(n: int) -> AIMessage:
@@ -196,7 +196,7 @@ def reused_ids_are_apart(side: Side, folder: Path) -> Outcome:
 
 
 def deleting_leaves_pairs(side: Side, folder: Path) -> Outcome:
-    """G: when an old message is deleted, no result is left without its call."""
+    """G: when an old message is deleted, no result remains without its call."""
     with Talk(side, folder, _works(30, lambda n: call("fetch", n=n)), tools=[fetch]) as talk:
         talk.say("Work through the records.")
         talk.delete_oldest_answer()
@@ -208,7 +208,7 @@ def deleting_leaves_pairs(side: Side, folder: Path) -> Outcome:
 
 
 def nothing_goes_unarchived(side: Side, folder: Path) -> Outcome:
-    """H1: where the archive fails, nothing leaves the context."""
+    """H1: if the archive fails, nothing is dropped from the context."""
     works = _works(30, lambda n: call("fetch", n=n))
     with Talk(side, folder, works, tools=[fetch], archive_fails=True) as talk:
         try:
@@ -236,7 +236,7 @@ def failing_summary_is_survived(side: Side, folder: Path) -> Outcome:
 
 
 def empty_summary_is_refused(side: Side, folder: Path) -> Outcome:
-    """H3: where a summary is empty, the goal stays in the context."""
+    """H3: if a summary is empty, the goal remains in the context."""
     works = _works(30, lambda n: call("fetch", n=n))
     with Talk(side, folder, works, tools=[fetch], summary=lambda: "") as talk:
         talk.say(f"Work through the records; the word is {NEEDLE}.")

@@ -54,11 +54,11 @@ def file_call(name: str, path: str, **arguments: str) -> dict[str, Any]:
 def family(
     side: Side, main: Sequence[dict[str, Any] | str], children: dict[str, dict[str, Any]]
 ) -> dict[str, str]:
-    """Let an agent make calls of one turn, tasks among them; give the files that are left.
+    """Let an agent make calls of one turn, tasks among them; return the remaining files.
 
     Args:
         side: Whose agent.
-        main: Its calls; a name stands for a task of that name.
+        main: Its calls; a name is short for a task of that name.
         children: The one call that each task is about.
     """
     tasks = {
@@ -93,7 +93,7 @@ def family(
 
 
 def tokens_of(messages: Sequence[BaseMessage]) -> int:
-    """Count a request as it is sent, its tools left out."""
+    """Count a request as it is sent, without its tools."""
     return sum(measure(message, exact_counter()).tokens for message in read_state(messages))
 
 
@@ -107,7 +107,7 @@ class Talk:
     window: int = 20_000
     tools: Sequence[BaseTool] = ()
     memory: str = ""
-    """What is injected into every request: by the peer's memory, by a middleware behind ours."""
+    """What is injected into every request: by the peer's memory, by a middleware after ours."""
     archive_fails: bool = False
     cost: Cost = "balanced"
     """Our preset of amounts; the peer has none."""
@@ -178,7 +178,7 @@ class Talk:
         return {"configurable": {"thread_id": "t"}, "recursion_limit": 1_000}
 
     def say(self, words: str) -> str:
-        """Say something; give the answer."""
+        """Send a message; return the answer."""
         done = self.agent.invoke({"messages": [("user", words)]}, self.config)
         return str(done["messages"][-1].text)
 
@@ -187,7 +187,7 @@ class Talk:
         return [message.text for message in self.sent[-1] if message.type == "tool"]
 
     def archived(self) -> str:
-        """Give everything that was archived, as text that can be searched."""
+        """Return everything that was archived, as text that can be searched."""
         if self.side == "ours":
             log = self.archive.messages(KEY)
             return "\n".join([*map(as_text, log), *map(message_to_json, log)])

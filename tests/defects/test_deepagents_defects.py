@@ -1,7 +1,7 @@
 """Faults that `deepagents` 0.7 was seen to have: none shows with us.
 
-Where the peer is installed, each is seen on its side, too; a test that fails there says that the
-peer was mended.
+If the peer is installed, each is seen on its side, too; a test that fails there shows that the
+peer was fixed.
 """
 
 from pathlib import Path

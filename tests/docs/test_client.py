@@ -1,4 +1,4 @@
-"""The pages on the client and the chat say what is so."""
+"""The pages on the client and the chat are correct."""
 
 import re
 from pathlib import Path

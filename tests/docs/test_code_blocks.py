@@ -1,4 +1,4 @@
-"""Every code block of README and documentation runs, or a comment before it gives the reason."""
+"""Every code block of README and documentation runs, or a comment before it has the reason."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def provider_variables(url: str) -> dict[str, str]:
 
 
 def test_every_block_names_a_language_that_is_tested() -> None:
-    """`text` is output; whatever a reader would copy has another language."""
+    """`text` is output; a block that a reader would copy has another language."""
     assert [block.place for block in blocks() if block.language not in LANGUAGES] == []
     copied = [
         b.place for b in blocks("text") if re.search(r"^(?:uv|pip|thalweg) ", b.code, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What the page of configuration says is what the settings are."""
+"""The page of configuration matches the settings."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page for those who come from deepagents says what is so."""
+"""The page for those who come from deepagents is correct."""
 
 import re
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What the page of media says is what the table has."""
+"""The page of media matches the table."""
 
 from scripts.media_page import PAGE, written
 from thalweg.engine.media.table import UNREAD_PAGES, UNREAD_SECONDS

@@ -1,4 +1,4 @@
-"""What `docs/models.md` shows is read as it stands, and its figures are counted."""
+"""The examples in `docs/models.md` are read unchanged, and its figures are counted."""
 
 import json
 import re

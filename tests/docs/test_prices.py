@@ -1,4 +1,4 @@
-"""What the page of prices says is what the table has."""
+"""The page of prices matches the table."""
 
 import importlib
 import re

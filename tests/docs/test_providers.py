@@ -1,4 +1,4 @@
-"""What the page of the providers' rules says is what the table has."""
+"""The page of the providers' rules matches the table."""
 
 from typing import get_args
 

@@ -12,9 +12,9 @@ from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STAGE = "scripted"
-"""The module that the examples share; whatever they run on, it stays as it is."""
+"""The module that the examples share; it is unchanged with any package that they run on."""
 MARK = "Only in Thalweg."
-"""What an example says of itself whose API is ours alone."""
+"""The mark of an example whose API is ours alone."""
 _IMPORT = re.compile(r"^from thalweg(?=[. ])", re.MULTILINE)
 _PASSING = re.compile(r"tmp\w{8}|\d+\.\d+s")
 """What is another in every run: folders and times."""
@@ -53,7 +53,7 @@ def examples(*, ours_alone: bool | None = None) -> list[str]:
 
 
 def is_ours_alone(name: str) -> bool:
-    """Tell whether an example is marked as running nowhere else."""
+    """Return whether an example is marked as running nowhere else."""
     return MARK in (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
 
 

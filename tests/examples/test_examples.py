@@ -18,7 +18,7 @@ ENTRY = re.compile(r"^\d+\. \[`(\w+)\.py`\]\((\w+)\.py\)(.*)$", re.MULTILINE)
 def test_an_example_runs_and_says_something(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a folder of its own: what it leaves there is not the reader's loss."""
+    """An example runs in a folder of its own: its files do not end up in the reader's."""
     monkeypatch.chdir(tmp_path)
     shown = run(name, tmp_path)
 
@@ -40,7 +40,7 @@ OTHERWISE = {
 def test_an_example_runs_with_the_import_changed_back(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever comes from deepagents finds their own API, could go back, and sees no difference.
+    """A user of deepagents finds their own API, could go back, and sees no difference.
 
     The model is sent the same words; only the system prompt and the tools are each one's own.
     """
@@ -54,7 +54,7 @@ def test_an_example_runs_with_the_import_changed_back(
 
 
 def test_an_example_runs_from_the_command_line(tmp_path: Path) -> None:
-    """As its first lines say: `python examples/NAME.py`."""
+    """An example runs as its first lines describe: `python examples/NAME.py`."""
     shown = subprocess.run(
         [sys.executable, EXAMPLES / "quickstart.py"],
         cwd=tmp_path,

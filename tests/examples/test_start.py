@@ -1,6 +1,6 @@
-"""The examples to start from print what is beside them; the notebook holds its own output.
+"""The examples to start from print the output next to them; the notebook holds its own output.
 
-`python -m tests.examples.test_start` writes the outputs anew.
+`python -m tests.examples.test_start` writes the outputs again.
 """
 
 import io

@@ -161,7 +161,7 @@ def _build_evicted_content(message: BaseMessage, replacement_text: str) -> objec
 
 
 def render_too_large_tool_msg(*, tool_call_id: str, file_path: str, content_str: str) -> str:
-    """Write what stands for a tool's result."""
+    """Write the replacement of a tool's result."""
     return result_stub(tool_call_id, file_path, preview_of(content_str))
 
 

@@ -1,6 +1,6 @@
 """The public unit tests of deepagents, run against Thalweg: `python tests/peers/public_suite.py`.
 
-The tests are read from the folder `THALWEG_PEER_SUITE`, with a file `cases.txt` beside them that
+The tests are read from the folder `THALWEG_PEER_SUITE`, with a file `cases.txt` next to them that
 lists the cases to run. They import a package `deepagents` whose modules are here Thalweg's modules
 of the same path. `public_suite.toml` lists the cases that are not expected to pass, with reasons.
 """

@@ -1,4 +1,4 @@
-"""Several backends as one, beside the installed peer: the same calls give the same results."""
+"""Several backends as one, compared with the installed peer: equal calls have equal results."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ CALLS = st.one_of(
 
 
 def without_inner_names(result: Any) -> Any:  # noqa: ANN401  # of either side
-    """Leave out the words of errors, in which theirs names paths of the routed backend."""
+    """Remove the words of errors, in which theirs names paths of the routed backend."""
     plain = told(result)
     for each in plain if isinstance(plain, list) else [plain]:
         each["error"] = each["error"] is not None

@@ -169,7 +169,7 @@ def test_awaited_calls_are_answered_alike(tmp_path: Path, rules: list[Rule]) -> 
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from(CALLS), min_size=2, max_size=8), st.booleans())
 def test_calls_one_after_the_other_are_answered_alike(calls: list[Call], is_ruled: bool) -> None:  # noqa: FBT001
-    """Each on what those before it left."""
+    """Each call works on the result of those before it."""
     with TemporaryDirectory() as folder:
         ours, theirs = sides(Path(folder), RULES if is_ruled else [])
         event("ruled" if is_ruled else "free")
@@ -180,7 +180,7 @@ def test_calls_one_after_the_other_are_answered_alike(calls: list[Call], is_rule
 @pytest.mark.parametrize("timeout", [None, 0, 5, -1, 4000])
 @pytest.mark.parametrize("command", ["echo hello", "echo oops >&2; exit 3", "printf 'a\\nb'", ""])
 def test_a_command_is_answered_alike(tmp_path: Path, command: str, timeout: int | None) -> None:
-    """What it printed, how it ended, and what programs are told of it."""
+    """Both sides agree on the output, the exit, and what programs learn of them."""
     args = {"command": command} | ({} if timeout is None else {"timeout": timeout})
     ours = FilesystemMiddleware(backend=LocalShellBackend(tmp_path, virtual_mode=True))
     theirs = PeerMiddleware(backend=PeerShell(tmp_path, virtual_mode=True))

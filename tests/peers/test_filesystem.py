@@ -1,4 +1,4 @@
-"""FilesystemBackend and what it stands on, beside those of deepagents as it is installed."""
+"""FilesystemBackend and its base, compared with those of deepagents as it is installed."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -28,7 +28,7 @@ snippets = st.sampled_from(("a", "a\n", "a\na", "b", "", "a.b", "ü", "\n", "los
 
 
 def told(call: Callable[..., object], *arguments: object) -> object:
-    """Give what a call gives, or the kind of error it raises."""
+    """Return the result of a call, or the kind of error it raises."""
     try:
         return call(*arguments)
     except ValueError:
@@ -37,7 +37,7 @@ def told(call: Callable[..., object], *arguments: object) -> object:
 
 @given(paths)
 def test_a_path_that_both_take_has_the_same_form(path: str) -> None:
-    """Ours refuses more, and never gives a form that is not canonical."""
+    """Ours refuses more, and never returns a form that is not canonical."""
     mine, other = (told(side.validate_path, path) for side in (ours, theirs))
     if mine is ValueError or not isinstance(other, str):
         assert "\0" in path or other is ValueError or not path.isascii() or len(path) > 255
@@ -165,7 +165,7 @@ steps = st.one_of(
 def test_a_folder_is_worked_on_with_the_same_results(
     *, virtual: bool, taken: list[tuple[Any, ...]]
 ) -> None:
-    """Whatever is done to it, but for words that name the machine's paths."""
+    """Both agree after any operations on a folder, but for words that name the machine's paths."""
     bases = [mkdtemp(), mkdtemp()]
     try:
         pair: list[Backend] = [
@@ -202,7 +202,7 @@ def placed(home: str, name: str, arguments: list[Any]) -> list[Any]:
 
 
 def plain(result: Any, home: str) -> object:  # noqa: ANN401
-    """Leave out the home, times, and words of the system, which theirs gives with its paths."""
+    """Remove the home, times, and words of the system, which theirs returns with its paths."""
     if isinstance(result, list):
         return [plain(item, home) for item in result]
     if result is ValueError:

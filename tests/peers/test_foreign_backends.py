@@ -69,7 +69,7 @@ def play(backend: BackendProtocol, calls: list[Call], **options: Any) -> list[To
 
 
 def task_in(folder: str) -> list[Call]:
-    """Write a program with a fault, find the fault, mend it, look at it."""
+    """Write a program with a fault, find the fault, fix it, look at it."""
     file = f"{folder}/sum.py"
     return [
         ("write_file", {"file_path": file, "content": "print(sum(range(10)) + 1)\n"}),

@@ -1,4 +1,4 @@
-"""Memory files beside the installed Deep Agents."""
+"""Memory files, compared with the installed Deep Agents."""
 
 # ruff: noqa: SLF001 (what peers' users reach is private there)
 
@@ -46,7 +46,7 @@ def test_files_are_written_the_same_where_all_of_them_fit(
 
 
 def test_the_same_files_are_read(tmp_path: Path) -> None:
-    """Missing ones are left out on both sides; a folder stops both with the same words."""
+    """Missing ones are skipped on both sides; a folder stops both with the same words."""
     (tmp_path / "AGENTS.md").write_text("Be brief.\n")
     (tmp_path / "folder").mkdir()
     found: list[Any] = []

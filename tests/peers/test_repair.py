@@ -1,4 +1,4 @@
-"""What a run left behind, put in order beside `deepagents`: the same calls get the same results."""
+"""The repair of an interrupted run, compared with `deepagents`: equal calls, equal results."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A sandbox, beside the installed peer: the same real commands, the same results."""
+"""A sandbox, compared with the installed peer: the same real commands, the same results."""
 
 import shutil
 from collections.abc import Callable
@@ -105,14 +105,14 @@ CALLS: dict[str, Call] = {
 
 
 def run(side: Any, at: Path, command: str) -> Any:  # noqa: ANN401  # of either side
-    """Run a command and leave its output if it is large."""
+    """Run a command and keep its output in a file if it is large."""
     return side.execute_with_offload(
         command, f"{at}/kept", max_inline_bytes=100, max_capture_bytes=5_000
     )
 
 
 def told(result: Any, at: Path) -> Any:  # noqa: ANN401  # of either side
-    """Bring a result to plain data, without what one side alone tells."""
+    """Bring a result to plain data, without the fields that one side alone has."""
     if isinstance(result, bool):
         return result
     plain = asdict(result)

@@ -1,4 +1,4 @@
-"""The same agents on ours and on installed deepagents say, keep and raise the same."""
+"""The same agents on ours and on installed deepagents have the same messages, files and errors."""
 
 import re
 import warnings
@@ -53,7 +53,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", [name for name in SCENES if name not in DIFFERENT])
 def test_a_scene_is_the_same_on_both(name: str, tmp_path: Path) -> None:
-    """Whoever changes the import sees no difference."""
+    """A user who changes the import sees no difference."""
     theirs = played(name, "deepagents", tmp_path / "theirs")
 
     assert played(name, "thalweg", tmp_path / "ours") == theirs
@@ -61,7 +61,7 @@ def test_a_scene_is_the_same_on_both(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_difference_is_still_one(name: str, tmp_path: Path) -> None:
-    """A line of the documentation goes when what it tells of has gone."""
+    """A line of the documentation is removed when its difference no longer exists."""
     theirs = played(name, "deepagents", tmp_path / "theirs")
 
     assert played(name, "thalweg", tmp_path / "ours") != theirs

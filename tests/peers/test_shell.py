@@ -1,4 +1,4 @@
-"""The local shell, beside the installed peer: the same commands tell the same."""
+"""The local shell, compared with the installed peer: the same commands, the same results."""
 
 import asyncio
 from dataclasses import asdict
@@ -71,7 +71,7 @@ def test_a_command_out_of_time_tells_the_same_and_more(tmp_path: Path) -> None:
 
 
 def test_the_limits_are_the_same(tmp_path: Path) -> None:
-    """Where they are not said."""
+    """The default limits are the same."""
     from deepagents.backends import DEFAULT_EXECUTE_TIMEOUT as THEIRS  # noqa: PLC0415
 
     assert DEFAULT_EXECUTE_TIMEOUT == THEIRS
@@ -92,7 +92,7 @@ PIECES = st.lists(st.tuples(st.sampled_from("12"), st.text("ab\n\tü ", max_size
 def test_any_output_is_told_the_same(
     tmp_path: Path, pieces: list[tuple[str, str]], code: int, room: int
 ) -> None:
-    """Both streams in any mixture, in any room."""
+    """Both streams are handled alike in any mixture, under any limit."""
     script = tmp_path / "script.sh"
     script.write_text(
         "".join(f"printf '%s' '{text}' >&{stream}\n" for stream, text in pieces) + f"exit {code}",

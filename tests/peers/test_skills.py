@@ -1,4 +1,4 @@
-"""Skills beside the installed Deep Agents: the same files, calls and templates on both sides."""
+"""Skills compared with installed Deep Agents: the same files, calls, templates on both sides."""
 
 # ruff: noqa: SLF001 (what peers' users reach is private there)
 
@@ -61,7 +61,7 @@ lines = st.one_of(
 
 
 def _is_known_difference(front: str, mine: SkillMetadata | None) -> bool:
-    """Tell whether ours is right where theirs is not: null is no text, colons may be unquoted."""
+    """Return whether ours is right and theirs is not: null is no text, colons may be unquoted."""
     fields = front.splitlines()
     nothing = {"name:", "description:", "license:", "compatibility:"}
     if any(line.strip() in nothing or line.rstrip().endswith((": null", ": ~")) for line in fields):
@@ -98,7 +98,7 @@ def test_names_are_judged_the_same(name: str, folder: str) -> None:
     st.text(max_size=5),
 )
 def test_sources_have_the_same_labels(path: str, label: str) -> None:
-    """Given or derived."""
+    """A label is passed or derived."""
     for source in (path, (path, label)):
         assert source_label(source) == theirs._derive_source_label(source)
 
@@ -120,7 +120,7 @@ def _folder(root: Path) -> None:
 
 @pytest.mark.parametrize("virtual", [True, False])
 def test_the_same_skills_are_found(tmp_path: Path, *, virtual: bool) -> None:
-    """In the same order; what could not be loaded is said by ours."""
+    """Both find the skills in the same order; ours reports what could not be loaded."""
     _folder(tmp_path)
     prefix = "" if virtual else str(tmp_path)
     sources = [f"{prefix}/base/", f"{prefix}/team", f"{prefix}/nowhere"]
@@ -198,7 +198,7 @@ def search() -> str:
 def test_the_same_reads_bring_the_same_tools_into_view(
     include: list[str], reads: list[tuple[str, str, Any]]
 ) -> None:
-    """And the same names stand for them when they are called."""
+    """The same names refer to the tools when they are called."""
     skills: list[Any] = [
         {"path": f"/s/{n}/SKILL.md", "name": n, "metadata": {"include_tools": " ".join(names)}}
         for n, names in (("a", include), ("b", include[::-1]))

@@ -99,7 +99,7 @@ def test_a_delta_is_merged_in_the_same_way(left: dict[str, Any], right: dict[str
     ("state", "make"), [(FilesystemState, StateBackend), (TheirState, TheirBackend)]
 )
 def test_in_a_small_graph_a_node_writes_and_reads(state: Any, make: Callable[[], Any]) -> None:
-    """As whoever builds a graph by hand would."""
+    """A node writes and reads as in a graph that is built by hand."""
     backend = make()
     seen: list[Any] = []
 

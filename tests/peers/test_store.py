@@ -1,4 +1,4 @@
-"""Files in a store, beside the installed peer: the same calls give the same results."""
+"""Files in a store, compared with the installed peer: the same calls have the same results."""
 
 import asyncio
 from dataclasses import asdict
@@ -39,7 +39,7 @@ CALLS = st.one_of(
 def told(result: Any) -> Any:  # noqa: ANN401  # of either side
     """Bring a result of either side to plain data without times, orders and sizes.
 
-    Theirs gives the size of base64 where ours gives that of the file.
+    Theirs returns the size of base64 where ours returns that of the file.
     """
     if isinstance(result, list):
         return [asdict(each) for each in result]
@@ -58,7 +58,7 @@ def told(result: Any) -> Any:  # noqa: ANN401  # of either side
 @pytest.mark.parametrize("awaited", [False, True], ids=["blocking", "awaited"])
 @given(calls=st.lists(CALLS, max_size=25))
 def test_any_calls_give_the_same_results(calls: list[tuple[Any, ...]], *, awaited: bool) -> None:
-    """Whatever came before."""
+    """Results are the same after any earlier calls."""
     from deepagents.backends.store import StoreBackend as Theirs  # noqa: PLC0415  # if it is there
 
     ours = StoreBackend(store=InMemoryStore(), namespace=lambda _: ("files",))

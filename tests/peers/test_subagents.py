@@ -39,7 +39,7 @@ class Told:
 
 
 def middleware(side: Any, result: Any, **more: Any) -> Any:  # noqa: ANN401
-    """Make the middleware of one side around a runnable that gives this."""
+    """Make the middleware of one side around a runnable that returns this."""
     spec = {
         "name": "worker",
         "description": "works",
@@ -49,7 +49,7 @@ def middleware(side: Any, result: Any, **more: Any) -> Any:  # noqa: ANN401
 
 
 def called(made: Any, state: dict[str, Any], **args: object) -> Any:  # noqa: ANN401
-    """Call the tool as LangGraph does; give what it says and what it changes of the state."""
+    """Call the tool as LangGraph does; return its text and its changes of the state."""
     runtime = ToolRuntime(
         state=state,
         context=None,
@@ -145,7 +145,7 @@ def test_an_unknown_subagent_is_told_in_the_same_words() -> None:
     ],
 )
 def test_what_they_refuse_at_construction_we_refuse_in_their_words(specs: Any) -> None:  # noqa: ANN401
-    """A `ValueError` on both sides; ours says in addition what to do."""
+    """A `ValueError` on both sides; ours adds what to do."""
     with pytest.raises(ValueError, match=r"subagent|SubAgent") as peer:
         theirs.SubAgentMiddleware(backend=None, subagents=specs)
     with pytest.raises(ValueError, match=r"subagent|SubAgent") as mine:
@@ -156,7 +156,7 @@ def test_what_they_refuse_at_construction_we_refuse_in_their_words(specs: Any) -
 
 
 def test_public_names_and_arguments_of_theirs_are_there() -> None:
-    """Whoever changes the import keeps working."""
+    """Code that changes the import keeps working."""
     for name in ("SubAgent", "CompiledSubAgent"):
         assert set(getattr(theirs, name).__annotations__) <= set(
             getattr(ours, name).__annotations__

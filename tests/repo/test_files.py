@@ -25,7 +25,7 @@ def tracked() -> list[Path]:
 
 
 def test_no_file_holds_the_markers_of_a_merge() -> None:
-    """A conflict that nobody resolved."""
+    """A conflict that was not resolved."""
     files = tracked()
     assert files
     assert [str(f.relative_to(ROOT)) for f in files if MARKER.search(f.read_bytes())] == []

@@ -1,7 +1,7 @@
-"""Each package is installed from a clone, with uv and with pip, and no index is searched for ours.
+"""Each package is installed from a clone, with uv and with pip; no index is searched for ours.
 
-uv is given one path and finds the others in the clone; pip is given the paths of all that the
-package requires. Both print every name that they request from an index.
+uv gets one path and finds the others in the clone; pip gets the paths of all that the package
+requires. Both print every name that they request from an index.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Mutants of the code: each is one change, and the file stays Python."""
+"""Mutants of the code: each is one change, and the file is still Python."""
 
 import ast
 from pathlib import Path

@@ -20,7 +20,7 @@ from thalweg_recorder.replay.questions import Questions, find_questions
 from thalweg_recorder.replay.sample import sample_path
 
 FIRST_SHARE = 0.36
-"""Where needles stand: early enough that a small window has folded them."""
+"""Where needles are: early enough that a small window has folded them."""
 PAUSE_S = 300
 """The shortest lifetime of a provider's prefix cache."""
 
@@ -106,7 +106,7 @@ def test_the_sample_is_well_formed_and_small() -> None:
 
 
 def test_the_sample_is_read_without_a_note(sample: Recording) -> None:
-    """Nothing in it is odd, so nothing has to be told of it."""
+    """Nothing in it is odd, so nothing has to be reported about it."""
     assert sample.notes == ()
     assert sample.name == "sample"
 
@@ -132,7 +132,7 @@ def test_the_sample_pauses_longer_than_a_cache_lives() -> None:
 
 
 def test_each_needle_stands_once_and_early(sample: Recording, questions: Questions) -> None:
-    """Found elsewhere, it would tell nothing about what was kept."""
+    """Found elsewhere, it would prove nothing about what was kept."""
     texts = [as_text(message) for message in sample.messages]
     assert len(questions.needles) >= 12
     for needle in questions.needles:
@@ -143,7 +143,7 @@ def test_each_needle_stands_once_and_early(sample: Recording, questions: Questio
 
 
 def test_each_goal_is_quoted_word_for_word(sample: Recording, questions: Questions) -> None:
-    """What must not be lost is what the user said."""
+    """The user's own text is what must not be lost."""
     assert {goal.kind for goal in questions.goals} == {"goal", "request", "constraint"}
     for goal in questions.goals:
         assert sample.messages[goal.line].role == "user"

@@ -121,7 +121,7 @@ def system_prompt(request: Request) -> Iterator[str]:
 
 
 def calls_are_answered(request: Request) -> Iterator[str]:
-    """Each call has one result at the head of the user turn right behind it; none is alone."""
+    """Each call has one result at the head of the user turn right after it; none is alone."""
     joined = turns(request.body.get("messages") or [])
     for index, (role, parts) in enumerate(joined):
         calls = [str(p.get("id")) for p in parts if p.get("type") == "tool_use"]
@@ -153,7 +153,7 @@ def leading_results(parts: Sequence[Any]) -> list[str]:
 
 
 def results_come_first(request: Request) -> Iterator[str]:
-    """In a user message, nothing stands before a tool result."""
+    """In a user message, nothing precedes a tool result."""
     for path, message in messages(request):
         kinds = [b.get("type") for b in blocks(message.get("content"))]
         results = [i for i, kind in enumerate(kinds) if kind == "tool_result"]
@@ -256,7 +256,7 @@ def thinking_leads(request: Request) -> Iterator[str]:
 
 
 def forced_tools(request: Request) -> Iterator[str]:
-    """No forced tool use on models that refuse it, nor beside thinking."""
+    """No forced tool use on models that refuse it, nor with thinking."""
     kind = (request.body.get("tool_choice") or {}).get("type")
     if kind not in {"any", "tool"}:
         return
@@ -304,7 +304,7 @@ def cache_marks(request: Request) -> Iterator[str]:
 
 
 def media(request: Request) -> Iterator[str]:
-    """An image or document is base64 of a known type, an address or a file's id."""
+    """An image or document is base64 of a supported type, an address or a file's id."""
     count = 0
     for path, block in all_blocks(request):
         kind = block.get("type")

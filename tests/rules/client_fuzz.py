@@ -1,4 +1,4 @@
-"""Generated threads through real clients: whatever happens, no thread dies and nothing is lost.
+"""Generated threads through real clients: no thread dies and nothing is lost in any case.
 
 Threads over the real clients of four request formats, real agents and LangGraph's saver, against a
 loopback endpoint that applies the providers' rules (`tests/rules/table.py`) and one window to every
@@ -82,7 +82,7 @@ def png(width: int, height: int, dice: random.Random) -> str:
 
 
 def pdf(pages: int, dice: random.Random) -> str:
-    """Return a document of so many empty pages in base64, with random bytes beside them."""
+    """Return a document of so many empty pages in base64, with random bytes added."""
     kids = " ".join(f"{3 + n} 0 R" for n in range(pages))
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -235,7 +235,7 @@ class World:
         return self._agents[name]
 
     def fetch(self) -> BaseTool:
-        """Return the tool that gives the pages of a thread."""
+        """Return the tool that returns the pages of a thread."""
 
         @tool("fetch")
         def fetch(page: int) -> Any:  # noqa: ANN401 (whatever tools return)

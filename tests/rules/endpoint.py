@@ -1,6 +1,6 @@
 """A provider on the loopback: applies the rules, answers as the provider would.
 
-One server speaks all four wires. A request that breaks a rule, or is larger than the window,
+One server serves all four wires. A request that breaks a rule, or is larger than the window,
 is answered with status 400 and is recorded; any other gets the model's next move.
 """
 

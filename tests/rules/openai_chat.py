@@ -31,7 +31,7 @@ def tool_calls(request: Request) -> Iterator[tuple[str, Any]]:
 
 
 def has_messages(request: Request) -> Iterator[str]:
-    """There is a message, and each has a role that the endpoint knows."""
+    """There is a message, and each has a role that the endpoint accepts."""
     if not request.body.get("messages"):
         yield "messages: empty array"
     for path, message in messages(request):
@@ -105,7 +105,7 @@ def call_arguments(request: Request) -> Iterator[str]:
 
 
 def media(request: Request) -> Iterator[str]:
-    """An image is a web address or base64 of a known type; a file is base64 with a name."""
+    """An image is a web address or base64 of a supported type; a file is base64 with a name."""
     for path, message in messages(request):
         value = message.get("content")
         for index, part in enumerate(value if isinstance(value, list) else []):

@@ -57,7 +57,7 @@ def content(request: Request) -> Iterator[str]:
 
 
 def calls_are_answered(request: Request) -> Iterator[str]:
-    """Each function call has one output behind it, and each output a call before it."""
+    """Each function call has one output after it, and each output a call before it."""
     called: set[str] = set()
     answered: set[str] = set()
     for path, item in items(request):
@@ -162,7 +162,7 @@ def reasoning_content(request: Request) -> Iterator[str]:
 
 
 def media(request: Request) -> Iterator[str]:
-    """An image is a file's id, a web address, or base64 of a known type."""
+    """An image is a file's id, a web address, or base64 of a supported type."""
     for path, item in items(request):
         value = item.get("content") if kind(item) == "message" else item.get("output")
         for index, part in enumerate(value if isinstance(value, list) else []):

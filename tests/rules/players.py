@@ -35,7 +35,7 @@ MODELS: dict[Provider, tuple[str, ...]] = {
     "gemini": ("gemini-3-pro-preview", "gemini-2.5-flash"),
 }
 OWN_WINDOWS = {"gpt-4o": 128_000, "gpt-5.2": 272_000, "claude-sonnet-4-5": 200_000}
-"""Input tokens that the providers' pages give; of the others a million."""
+"""Input tokens as stated on the providers' pages; of the others a million."""
 BARE: dict[ResultKind, object] = {
     "error": {"error": "unavailable", "status": 503},
     "empty": "",
@@ -100,7 +100,7 @@ class Stage:
     saver: InMemorySaver = field(default_factory=InMemorySaver)
     results: dict[int, Result] = field(default_factory=dict)
     returned: list[tuple[int, str]] = field(default_factory=list)
-    """Each text that the tool gave, with the number of the answer that asked for it."""
+    """Each text that the tool returned, with the number of the answer that asked for it."""
 
     agents: dict[str, Any] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Stage:
         )
 
     def fetch(self) -> BaseTool:
-        """Return the tool that gives the story's results."""
+        """Return the tool that returns the story's results."""
 
         @tool("fetch")
         def fetch(page: int) -> Any:  # noqa: ANN401 (whatever tools return)

@@ -158,7 +158,7 @@ class Author:
         return Call(TOOL, f'{{"page": {page}}}')
 
     def result(self, page: int) -> Result:
-        """Return what the tool gives for a page."""
+        """Return the tool's result for a page."""
         kinds: Sequence[ResultKind] = (
             "text", "text", "text", "text", "text", "text", "text", "blocks", "empty-list",
             "empty", "blank", "image", "error", "crash",

@@ -60,7 +60,7 @@ class Provision(Endpoint):
 
 
 def png(width: int, height: int, size: int = 0) -> str:
-    """Return an image in base64, with so many random bytes beside its pixels."""
+    """Return an image in base64, with so many random bytes added to its pixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return (
@@ -303,7 +303,7 @@ LIMITS: dict[str, tuple[Provider, str, list[str], list[str]]] = {
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_published_limit_is_where_media_stop(name: str, addresses: ExitStack) -> None:
-    """Below it the body is that of a plain agent; above it a notice stands for what is too much."""
+    """Below it the body is that of a plain agent; above it a notice replaces what is too much."""
     provider, kind, below, above = LIMITS[name]
     blocks = [FORMS[kind](data, provider)["standard"] for data in below]
     plain = sent(provider, blocks, addresses, ours=False)

@@ -1,4 +1,4 @@
-"""Every request that leaves the real clients keeps the providers' rules, whatever happened.
+"""Every request that the real clients send keeps the providers' rules, after any events.
 
 The stories are generated from seeds. `THALWEG_RULES_HISTORIES=20000` plays so many; one that
 fails is played again, and alone, by `benchmarks/rules.py --provider … --agent … --seed …`.

@@ -1,4 +1,4 @@
-"""Requests stay inside the window, however a provider counts and whatever it reports."""
+"""Requests fit the window, for any way a provider counts and any usage it reports."""
 
 import logging
 import warnings
@@ -34,7 +34,7 @@ def played(provider: Provider, *, reports: float, counts: float) -> list[Outcome
 @pytest.mark.slow
 @pytest.mark.parametrize("reports", [0.1, 0.6, 0.8, 1.0])
 def test_usage_that_is_reported_too_low_does_not_open_the_window(reports: float) -> None:
-    """A proxy that leaves cached tokens out, or a provider that counts a part."""
+    """A proxy may omit cached tokens, and a provider may count only a part."""
     outcomes = played("openai-chat", reports=reports, counts=1.0)
     assert [o.over for o in outcomes if o.over] == []
 

@@ -112,7 +112,7 @@ def has_no_shell(package: str, _: Path) -> Any:  # noqa: ANN401
 
 @scene
 def runs_commands(package: str, folder: Path) -> Any:  # noqa: ANN401
-    """Run commands that say something, fail, and say something on the other channel."""
+    """Run commands that print something, fail, and print something on the other channel."""
     backend = of(package, "backends:LocalShellBackend")(root_dir=folder, virtual_mode=True)
     return tools(
         package,
@@ -127,7 +127,7 @@ def runs_commands(package: str, folder: Path) -> Any:  # noqa: ANN401
 
 @scene
 def works_on_the_disk(package: str, folder: Path) -> Any:  # noqa: ANN401
-    """Read, write and leave a folder."""
+    """Read and write files in a folder, and try to read outside of it."""
     (folder / "a.txt").write_text("a\n", encoding="utf-8")
     (folder / "pixel.png").write_bytes(PIXEL)
     backend = of(package, "backends:FilesystemBackend")(root_dir=folder, virtual_mode=True)

@@ -38,7 +38,7 @@ def a_routed_backend(package: str, folder: Path) -> Any:  # noqa: ANN401
 
 
 def _without_routes(value: Any) -> Any:  # noqa: ANN401
-    """Forget how deep a routed path stands: in errors theirs names it without its route."""
+    """Remove the prefix of a routed path: in errors theirs names it without its route."""
     if isinstance(value, str):
         return value.replace("'/kept/", "'/")
     if isinstance(value, dict):
@@ -80,7 +80,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 @scene
 def a_shell_beside_other_folders(package: str, folder: Path) -> Any:  # noqa: ANN401
-    """Where the shell finds what a route shows elsewhere is said in the system prompt."""
+    """The system prompt names the folder where the shell finds what a route shows elsewhere."""
     prompts: list[str] = []
 
     def script(messages: Sequence[BaseMessage]) -> str:

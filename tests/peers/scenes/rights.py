@@ -40,7 +40,7 @@ def asks_before(package: str, _: Path) -> Any:  # noqa: ANN401
 
 @scene
 def asks_before_in_a_subagent(package: str, _: Path) -> Any:  # noqa: ANN401
-    """The subagent's call waits, too, and the run goes on where it stood."""
+    """The subagent's call waits, too, and the run resumes at that point."""
     sub = {
         "name": "w",
         "description": "W.",

@@ -1,4 +1,4 @@
-"""Runs as a whole: what is given, what is told, what is raised."""
+"""Runs as a whole: their input, their output, their errors."""
 
 import base64
 import dataclasses
@@ -110,7 +110,7 @@ def runtime_context(package: str, _: Path) -> Any:  # noqa: ANN401
 
     @tool
     def who(runtime: ToolRuntime[Any]) -> str:
-        """Say who asks."""
+        """Return the caller's name."""
         return str(runtime.context.name)
 
     agent = of(package, ":create_deep_agent")(
@@ -210,7 +210,7 @@ def words_as_mappings(package: str, _: Path) -> Any:  # noqa: ANN401
 
 @scene
 def a_second_run_of_a_thread(package: str, _: Path) -> Any:  # noqa: ANN401
-    """With a checkpointer, what was said before is in the next request, and so are the files."""
+    """With a checkpointer, earlier messages are in the next request, and so are the files."""
     model, seen = recorded(
         call("write_file", file_path="/a.txt", content="a\n"), "One.", call("ls", path="/"), "Two."
     )
@@ -235,7 +235,7 @@ def a_new_checkpointer_is_a_new_thread(package: str, _: Path) -> Any:  # noqa: A
 
 @scene
 def schemas_for_studios(package: str, _: Path) -> Any:  # noqa: ANN401
-    """What a server or a studio asks an agent for: the shapes of what goes in and comes out."""
+    """What a server or a studio asks an agent for: the shapes of its input and output."""
     agent = of(package, ":create_deep_agent")(model=play("Done."))
     given = agent.get_input_jsonschema()["properties"]
     made = agent.get_output_jsonschema()["properties"]

@@ -1,4 +1,4 @@
-"""Whole agents at work, each the same on two packages: what is said, what is kept, what is raised.
+"""Whole agents at work, each the same on two packages: their messages, their files, their errors.
 
 A scene gets a package by name and returns plain values. Where two packages are to be alike, their
 values are equal.
@@ -52,7 +52,7 @@ def call(name: str, id: str = "c1", /, **arguments: Any) -> dict[str, Any]:  # n
 
 
 def play(*answers: str | dict[str, Any] | Sequence[dict[str, Any]]) -> ScriptedModel:
-    """Make a model that says these words or makes these calls, in order."""
+    """Make a model that returns these words or makes these calls, in order."""
     left = [
         AIMessage(said)
         if isinstance(said, str)
@@ -63,7 +63,7 @@ def play(*answers: str | dict[str, Any] | Sequence[dict[str, Any]]) -> ScriptedM
 
 
 def told(messages: Iterable[BaseMessage]) -> list[tuple[Any, ...]]:
-    """Say what messages hold."""
+    """Return the contents of messages."""
     return [
         (m.type, m.content, *((m.name, m.status) if isinstance(m, ToolMessage) else ()))
         for m in messages
@@ -71,7 +71,7 @@ def told(messages: Iterable[BaseMessage]) -> list[tuple[Any, ...]]:
 
 
 def kept(files: dict[str, Any] | None) -> dict[str, str]:
-    """Say what files hold."""
+    """Return the contents of files."""
     return {path: file["content"] for path, file in sorted((files or {}).items())}
 
 
@@ -83,7 +83,7 @@ def invoke(agent: Any, given: Any, config: Any = None, **more: Any) -> Any:  # n
 
 
 def ran(agent: Any, given: dict[str, Any] | None = None, config: Any = None, **more: Any) -> Any:  # noqa: ANN401
-    """Run an agent and say what came of it; of an error, its kind and words."""
+    """Run an agent and return the result; of an error, its kind and words."""
     given = given or {"messages": "Go."}
     try:
         result = invoke(agent, given, config, **more)
@@ -98,7 +98,7 @@ def tools(
     files: dict[str, str] | None = None,
     **more: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Let an agent make one call after the other, and say what it read."""
+    """Let an agent make one call after the other, and return what it read."""
     agent = of(package, ":create_deep_agent")(model=play(*calls, "Done."), **more)
     make = of(package, "backends.utils:create_file_data")
     given = {path: make(text) for path, text in (files or {}).items()}
@@ -106,7 +106,7 @@ def tools(
 
 
 def recorded(*answers: str | dict[str, Any]) -> tuple[ScriptedModel, list[list[tuple[Any, ...]]]]:
-    """Make a model that says this, and the list of what it is sent, without system prompts."""
+    """Make a model with these answers, and the list of what it is sent, without system prompts."""
     model, seen = play(*answers), list[list[tuple[Any, ...]]]()
     script = model.script
 

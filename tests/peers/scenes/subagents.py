@@ -34,7 +34,7 @@ def delegates(package: str, _: Path) -> Any:  # noqa: ANN401
 
 @scene
 def delegates_words_alone(package: str, _: Path) -> Any:  # noqa: ANN401
-    """Delegate what changes nothing: the report is what was said last."""
+    """Delegate what changes nothing: the report is the last message."""
     sub = {"name": "sayer", "description": "Says.", "system_prompt": "", "model": play("It is so.")}
     return tools(package, call("task", description="Say.", subagent_type="sayer"), subagents=[sub])
 
@@ -141,7 +141,7 @@ def refuses_a_graph_without_messages(package: str, _: Path) -> Any:  # noqa: ANN
 
 @scene
 def a_fork_goes_on_with_the_conversation(package: str, _: Path) -> Any:  # noqa: ANN401
-    """It sees what was said before, and the task last."""
+    """It sees the earlier messages, and the task last."""
     child, seen = recorded("It was a heron.")
     sub = {"name": "f", "description": "F.", "system_prompt": "", "mode": "fork", "model": child}
     agent = of(package, ":create_deep_agent")(
@@ -155,7 +155,7 @@ def a_fork_goes_on_with_the_conversation(package: str, _: Path) -> Any:  # noqa:
 
 @scene
 def a_child_does_not_see_its_parents_secrets(package: str, _: Path) -> Any:  # noqa: ANN401
-    """State that is private stays with the agent; other state goes down and comes back."""
+    """State that is private is kept by the agent; other state is passed down and comes back."""
 
     class State(AgentState[Any]):
         secret: NotRequired[Annotated[str, PrivateStateAttr]]

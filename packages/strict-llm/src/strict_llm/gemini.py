@@ -44,9 +44,9 @@ def path_fields(path: str) -> Object | None:
     """Read model and method off a path, as fields of a body; `None` of another path.
 
     Example:
-        >>> asked_at("/v1beta/models/strict-1:generateContent")
+        >>> path_fields("/v1beta/models/strict-1:generateContent")
         {'model': 'strict-1', 'stream': False}
-        >>> asked_at("/v1/models/strict-1:streamGenerateContent")
+        >>> path_fields("/v1/models/strict-1:streamGenerateContent")
         {'model': 'strict-1', 'stream': True}
     """
     found = _PATH.fullmatch(path)

@@ -1,6 +1,6 @@
-"""A learner that extracts by rule, and a clock that is told the time.
+"""A learner that extracts by rule, and a clock that is set by hand.
 
-What the user says as `I keep the KEY in drawer 17.` becomes a fact, word for word; the same said
+A user's message `I keep the KEY in drawer 17.` becomes a fact, word for word; the same sent
 again about another thing (`Now I keep the MAP in drawer 17.`) brings it up to date.
 """
 
@@ -32,13 +32,13 @@ _NAMED = re.compile(r"^(F\d+) \(", re.MULTILINE)
 
 
 class Clock:
-    """Tells the time that it was set to."""
+    """Returns the time that it was set to."""
 
     def __init__(self, at: str = "2026-03-01T10:00:00+00:00") -> None:
         self.at = datetime.fromisoformat(at)
 
     def __call__(self) -> str:
-        """Tell the time."""
+        """Return the time."""
         return self.at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
     def forward(self, seconds: float) -> None:
@@ -82,7 +82,7 @@ def answer(messages: Sequence[BaseMessage]) -> str:
 
 
 def _verdicts(asked: str) -> str:
-    """Answer what new facts are to known ones: of one drawer, the newer thing is in it."""
+    """Answer how new facts relate to existing ones: of one drawer, the newer thing is in it."""
     rows = _PAIRED.findall(asked)
     pairs = [
         {
@@ -102,7 +102,7 @@ def _verdicts(asked: str) -> str:
 def turn(
     number: int, text: str, at: str, thread: str = "t", trust: Trust = Trust.USER
 ) -> Statement:
-    """Make a turn; its id tells its thread and number."""
+    """Make a turn; its id contains its thread and number."""
     role: Literal["user", "assistant"] = "user" if trust is Trust.USER else "assistant"
     return Statement(thread, 0, role, text, at, trust, position=number, uid=f"{thread}-{number}")
 
@@ -116,7 +116,7 @@ def say(
     trust: Trust = Trust.USER,
     settings: MemorySettings | None = None,
 ) -> None:
-    """Have somebody say something in a thread, and note that there is something to learn."""
+    """Add a user's messages to a thread, and note that there is something to learn."""
     given = settings or MemorySettings()
     first = store.captured(scope, thread)
     turns = [turn(n, text, clock(), thread, trust) for n, text in enumerate(texts, start=first)]

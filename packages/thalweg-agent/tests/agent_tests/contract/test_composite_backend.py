@@ -46,7 +46,7 @@ class TestOnlyDefault(BackendContract):
 
 
 class TestRoute(BackendContract):
-    """Paths below a prefix, with another one beside them."""
+    """Paths below a prefix, with another prefix next to them."""
 
     home = "/memories/mine"
 

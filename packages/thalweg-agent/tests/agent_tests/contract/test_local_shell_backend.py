@@ -1,4 +1,4 @@
-"""A folder with a shell beside it keeps every promise of a folder."""
+"""A folder with a shell next to it keeps every promise of a folder."""
 
 from pathlib import Path
 

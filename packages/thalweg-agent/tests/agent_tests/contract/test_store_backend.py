@@ -1,4 +1,4 @@
-"""Files in a LangGraph store keep every promise of a backend, whatever the store."""
+"""Files in a LangGraph store keep every promise of a backend, for every store."""
 
 import uuid
 from collections.abc import Iterator

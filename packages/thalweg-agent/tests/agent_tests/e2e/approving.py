@@ -1,7 +1,7 @@
-"""One step of an agent that asks a person; all it knows of the steps before is on disk.
+"""One step of an agent that asks a person; all it has of the earlier steps is on disk.
 
 Run as `python -m agent_tests.e2e.approving ARCHIVE CHECKPOINTS`, it takes one line of JSON on its
-input (`{"ask": n}` or `{"decide": [...]}`) and tells on its output what came of it.
+input (`{"ask": n}` or `{"decide": [...]}`) and writes the result to its output.
 """
 
 import json
@@ -40,7 +40,7 @@ def deploy(where: str, words: int) -> str:
 
 
 def look(where: str, words: int) -> str:
-    """Look somewhere; nobody is asked."""
+    """Look somewhere; no one is asked."""
     return f"looked at {where} " + "and so on " * words
 
 
@@ -48,7 +48,7 @@ TOOLS = [StructuredTool.from_function(each) for each in (deploy, look)]
 
 
 def rule(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Call tools as the number of the newest question says, then answer."""
+    """Call tools according to the number of the newest question, then answer."""
     asked = max(k for k, m in enumerate(messages) if re.fullmatch(r"question \d+", m.text))
     number = int(messages[asked].text.split()[1])
     said = " ".join(m.text for m in messages)
@@ -69,7 +69,7 @@ def rule(messages: Sequence[BaseMessage]) -> AIMessage:
 def step(
     archive: Archive, saver: BaseCheckpointSaver[Any], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Make an agent anew, ask it something or decide what it asked, and tell what came of it."""
+    """Create an agent, ask it something or decide what it asked, and return the result."""
     model = RuledModel(rule=rule)
     agent = create_deep_agent(
         model,

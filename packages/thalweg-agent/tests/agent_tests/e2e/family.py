@@ -25,7 +25,7 @@ from thalweg_agent.backends.state import StateBackend
 Plan = Sequence[Sequence[ToolCall]]
 """The calls of each turn of one agent."""
 FOREVER_S = 60
-"""Longer than anything here takes; a gate that nobody opens is a failed test."""
+"""Longer than anything here takes; a gate that is never opened is a failed test."""
 
 
 def do(name: str, /, **args: Any) -> ToolCall:
@@ -72,7 +72,7 @@ class Family:
         self.fails: set[str] = set()
         """Plans whose agent dies once, when it comes to its end."""
         self.results: dict[str, list[str]] = {}
-        """What tools told each agent."""
+        """The tool results of each agent."""
         self.is_async = is_async
         self.main = self._agent(checkpointer)
         self._child = self._agent(None)

@@ -1,7 +1,7 @@
 """A process whose subagent is at work when it is killed; run as `python killed_subagent.py FOLDER`.
 
-The subagent looks something up, says that it did by a file, and waits to be killed unless there
-is a file `go on`. What every model call and every event is, goes to a file as well.
+The subagent looks something up, reports it by writing a file, and waits to be killed unless there
+is a file `go on`. Every model call and every event is written to a file as well.
 """
 
 import json
@@ -25,7 +25,7 @@ AT: Any = {"configurable": {"thread_id": "t"}}
 
 
 def drive(folder: Path, *, first: bool) -> dict[str, Any]:
-    """Run the agent, or go on with the run that was cut off; give its last state."""
+    """Run the agent, or resume the run that was interrupted; return its last state."""
 
     def note(what: str) -> None:
         with (folder / "notes").open("a") as notes:

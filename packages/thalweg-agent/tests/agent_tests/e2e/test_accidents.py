@@ -1,4 +1,4 @@
-"""After every accident a thread goes on, and the provider refuses nothing."""
+"""After every accident a thread continues, and the provider refuses nothing."""
 
 import pytest
 

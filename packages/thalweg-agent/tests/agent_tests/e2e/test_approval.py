@@ -109,7 +109,7 @@ def test_each_of_several_calls_gets_its_own_decision(run: Run) -> None:
 
 @both_worlds
 def test_what_was_run_is_what_the_log_and_every_later_request_say(run: Run) -> None:
-    """The model's own call stays as it wrote it; its result says what was run in its place."""
+    """The model's own call is kept as it wrote it; its result states what was run in its place."""
     model = RuledModel(rule=says(calls("deploy", "c1", where="prod"), "Done.", "Yes."))
     archive = archive_in_memory()
     agent = create_deep_agent(
@@ -185,7 +185,7 @@ def kept(kind: str, folder: Path) -> Iterator[tuple[Archive, BaseCheckpointSaver
 
 
 def decide(chance: random.Random, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Decide by chance; also tell what the result must say."""
+    """Decide at random; also return what the result must contain."""
     where = asked["args"]["where"]
     decisions: list[tuple[dict[str, Any], str]] = [
         ({"type": "approve"}, f"deployed to {where} "),
@@ -231,9 +231,9 @@ def check_decided(request: list[dict[str, Any]], decisions: dict[str, Any]) -> N
 def test_no_compaction_takes_calls_that_wait_for_a_person(
     kind: str, seed: int, tmp_path: Path
 ) -> None:
-    """In a window of a few turns: what was decided is there whole with the next request.
+    """In a window of a few turns, the decided calls are complete in the next request.
 
-    Each step is by an agent that is made anew; on disk, over connections opened anew.
+    Each step runs in a newly created agent; on disk, over newly opened connections.
     """
     problems: list[str] = []
     asked: list[int] = []
@@ -261,7 +261,7 @@ def test_no_compaction_takes_calls_that_wait_for_a_person(
 
 @pytest.mark.slow
 def test_a_decision_is_taken_up_in_another_process(tmp_path: Path) -> None:
-    """Whoever comes has the archive and the checkpoints, and nothing else."""
+    """The other process has the archive and the checkpoints, and nothing else."""
     came: list[dict[str, Any]] = []
     paths = [tmp_path / name for name in ("thalweg.db", "checkpoints.db")]
 
@@ -287,7 +287,7 @@ def two_children(model: RuledModel, **given: Any) -> Any:  # noqa: ANN401 (an ag
 
 
 def family(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Hand out two tasks; each child deploys to the place it is named, and tells."""
+    """Delegate two tasks; each child deploys to the place named in its task, and reports it."""
     asked = next(m.text for m in messages if m.type == "human")
     told = [m.text for m in messages if isinstance(m, ToolMessage)]
     if asked.startswith("Deploy"):
@@ -298,7 +298,7 @@ def family(messages: Sequence[BaseMessage]) -> AIMessage:
 
 @both_worlds
 def test_children_that_run_at_once_are_each_asked_and_decided_by_id(run: Run) -> None:
-    """What the parent is asked about, its subagents are: in whatever order it is decided."""
+    """The parent is asked what its subagents ask, and they are decided in any order."""
     model = RuledModel(rule=family)
     agent = two_children(model, interrupt_on={"deploy": True})
     asked = run(agent, say("Deploy."))["__interrupt__"]
@@ -320,7 +320,7 @@ def test_children_that_run_at_once_are_each_asked_and_decided_by_id(run: Run) ->
 
 @both_worlds
 def test_one_child_may_be_decided_while_the_other_waits(run: Run) -> None:
-    """The one that goes on is not run again when the other's turn comes."""
+    """The one that resumes is not run again when the other's turn comes."""
     model = RuledModel(rule=family)
     agent = two_children(model, interrupt_on={"deploy": True})
     asked = run(agent, say("Deploy."))["__interrupt__"]

@@ -39,7 +39,7 @@ class Wiping:
         self.wiped: list[str] = []
 
     def tools(self) -> list[BaseTool]:
-        """Return the tool, and another for which nobody is asked."""
+        """Return the tool, and another that needs no approval."""
 
         @tool
         def wipe(what: str) -> str:
@@ -187,7 +187,7 @@ def test_a_call_that_nobody_was_asked_about_is_refused(*, is_async: bool) -> Non
 
 
 def test_approval_of_one_answer_is_none_for_a_call_with_the_same_id_in_another() -> None:
-    """Some providers number calls anew in each answer."""
+    """Some providers restart the numbering of calls in each answer."""
     work = Wiping()
     skips = False
 

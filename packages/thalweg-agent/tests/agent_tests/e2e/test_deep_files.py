@@ -84,7 +84,7 @@ def test_a_conflict_is_told_to_both_by_the_agent_s_own_tools() -> None:
 
 
 def test_subagents_that_asked_go_on_in_another_process_with_every_edit(tmp_path: Path) -> None:
-    """Of one file, before and after the question, beside an edit of their parent."""
+    """Edits of one file, before and after the question, and an edit of their parent are kept."""
     plans: dict[str, Plan] = {
         "main": [[edit("first", "1st"), task("one"), task("two")]],
         "one": [[edit("second", "2nd")], [do("ask", question="?")], [edit("third", "3rd")]],

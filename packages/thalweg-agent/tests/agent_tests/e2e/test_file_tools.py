@@ -116,7 +116,7 @@ def test_an_agent_works_on_files_wherever_they_are(kind: str, tmp_path: Path, wa
 
 @pytest.mark.parametrize("kind", ["state", "disk", "composite"])
 def test_edits_of_one_file_in_one_answer_all_arrive(kind: str, tmp_path: Path, way: Way) -> None:
-    """Each is made on what the others left, in whatever order they run."""
+    """Each edit applies to the result of the others, in any order of execution."""
     names = [f"w{n:02}" for n in range(12)]
     model = scripted(
         [("write_file", {"file_path": "/f", "content": " ".join(names)})],
@@ -134,7 +134,7 @@ def test_edits_of_one_file_in_one_answer_all_arrive(kind: str, tmp_path: Path, w
 
 
 def test_files_in_the_state_are_there_in_the_next_run(way: Way) -> None:
-    """Of the same thread; a caller can give some and sees what became of them."""
+    """In the same thread, a caller can pass files and sees their later content."""
     model = scripted([("edit_file", {"file_path": "/a", "old_string": "1", "new_string": "2"})])
     agent = create_agent(model, middleware=[FilesystemMiddleware()], checkpointer=InMemorySaver())
     given = {"/a": {"content": "1", "encoding": "utf-8"}}
@@ -197,7 +197,7 @@ def test_a_long_result_of_a_users_tool_is_filed_and_read(way: Way) -> None:
 
 
 def test_a_call_waits_for_a_human_when_a_rule_says_so(tmp_path: Path, way: Way) -> None:
-    """And goes on as the human decides; other calls do not wait."""
+    """It resumes as the human decides; other calls do not wait."""
     rules = [FilesystemPermission(["write"], ["/prod/**"], "interrupt")]
     backend = FilesystemBackend(tmp_path, virtual_mode=True)
     model = scripted(

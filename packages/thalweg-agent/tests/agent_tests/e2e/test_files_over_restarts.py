@@ -45,7 +45,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def answers(result: dict[str, Any]) -> Command[Any]:
-    """Say yes to everything that was asked."""
+    """Answer yes to every question."""
     return Command(resume={asked.id: "yes" for asked in result["__interrupt__"]})
 
 
@@ -57,7 +57,7 @@ def edit(old: str, new: str, path: str = "/a") -> Any:
 def test_edits_before_and_after_a_question_of_a_subagent_are_all_kept(
     processes: Processes,
 ) -> None:
-    """Its own, its parent's and another's, of one file; it goes on in another process."""
+    """Its own, its parent's and another's edits of one file; it resumes in another process."""
     plans: dict[str, Plan] = {
         "main": [[edit("first", "1st"), task("one"), task("two")]],
         "one": [[edit("second", "2nd")], [do("ask", question="?")], [edit("third", "3rd")]],
@@ -70,7 +70,7 @@ def test_edits_before_and_after_a_question_of_a_subagent_are_all_kept(
 
 
 def test_two_subagents_that_asked_go_on_with_each_other_s_edits(processes: Processes) -> None:
-    """Whichever is first to go on, it must not begin from a file without the other's edit."""
+    """The first to resume must not start from a file without the other's edit."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [[edit("first", "1st")], [do("ask", question="?")], [edit("second", "2nd")]],
@@ -86,7 +86,7 @@ def test_two_subagents_that_asked_go_on_with_each_other_s_edits(processes: Proce
 def test_who_goes_on_first_begins_from_the_edits_of_who_goes_on_later(
     processes: Processes,
 ) -> None:
-    """The other has not touched a file again, and nobody has read its state yet."""
+    """The other has not changed a file again, and no one has read its state yet."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [
@@ -135,7 +135,7 @@ def test_a_delete_before_a_question_is_not_forgotten(processes: Processes) -> No
 
 
 def test_a_change_not_seen_is_a_conflict_after_the_question_too(processes: Processes) -> None:
-    """Another subagent ended before; the one that goes on never saw what it did."""
+    """Another subagent ended before; the one that resumes never saw its change."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [
@@ -232,7 +232,7 @@ def test_a_thread_forked_by_its_user_goes_on_from_the_files_it_was_given() -> No
 
 
 def test_going_back_to_a_question_forgets_what_was_done_before_it() -> None:
-    """A subagent that had edited, asked and gone on begins anew with the file as it was."""
+    """A subagent that had edited, asked and resumed starts again with the file as it was."""
     plans: dict[str, Plan] = {
         "main": [[do("write", path="/a", content="1")], [task("one")]],
         "one": [[edit("1", "2")], [do("ask", question="?")], [edit("2", "3")]],

@@ -1,6 +1,6 @@
-"""Agents on LangGraph's own server: `langgraph dev`, driven through the SDK, plain beside ours.
+"""Agents on LangGraph's own server: `langgraph dev`, driven through the SDK, plain next to ours.
 
-The server cannot be installed beside the development group (both pin `jsonschema-rs`), so it has
+The server cannot be installed with the development group (both pin `jsonschema-rs`), so it has
 an environment of its own; `THALWEG_LANGGRAPH` names its command:
 
     uv venv /tmp/server
@@ -51,7 +51,7 @@ NAMES = ("plain", "ours", "deep", "factory")
 
 @contextmanager
 def served(folder: Path) -> Iterator[SyncLangGraphClient]:
-    """Run the server in a folder; its threads stay there when it ends."""
+    """Run the server in a folder, which keeps its threads when the server ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -81,7 +81,7 @@ def _answers(url: str) -> bool:
 
 
 def say(client: SyncLangGraphClient, graph: str, text: str) -> tuple[str, list[str]]:
-    """Run one turn of a graph's thread; give what its model heard and what the state shows."""
+    """Run one turn of a graph's thread; return what its model received and what the state shows."""
     thread = thread_of(graph)
     client.threads.create(thread_id=thread, if_exists="do_nothing")
     said: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
@@ -98,7 +98,7 @@ def thread_of(graph: str) -> str:
 
 @pytest.mark.skipif(COMMAND is None, reason="langgraph-cli is not installed; see THALWEG_LANGGRAPH")
 def test_a_server_that_is_restarted_goes_on_with_every_thread(tmp_path: Path) -> None:
-    """And a thread that is deleted through it is gone."""
+    """A thread that is deleted through it is removed."""
     (tmp_path / "g.py").write_text(GRAPHS)
     graphs = {name: f"./g.py:{name}" for name in NAMES}
     (tmp_path / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))

@@ -1,8 +1,8 @@
-"""What LangGraph's state promises holds with the middleware, too: plain `create_agent` beside ours.
+"""The promises of LangGraph's state hold with the middleware, too: plain `create_agent` and ours.
 
 Each row is a scenario that runs twice, with the same script of questions: once with no middleware,
 once with `ContextMiddleware` in its default settings. Both must send the model the same words of
-the user and leave the same messages in the state.
+the user and result in the same messages in the state.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_agent import create_deep_agent
 
 BETWEEN = "[the assistant was asked to go on]"
-"""Stands between two answers whose question was removed: providers want one there."""
+"""Placed between two answers whose question was removed: providers require one there."""
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
@@ -52,7 +52,7 @@ def look(topic: str) -> str:
 
 @dataclass
 class World:
-    """One side of the table: how an agent is made, what its model heard, what its state shows."""
+    """One side of the table: how an agent is made, what its model received, what its state has."""
 
     make_agent: Callable[["World", BaseCheckpointSaver[Any]], Agent]
     folder: Path
@@ -63,7 +63,7 @@ class World:
     closing: ExitStack = field(default_factory=ExitStack)
 
     def model(self) -> ScriptedModel:
-        """Make the model: it notes what it hears, and looks up what it is asked to look up."""
+        """Make the model: it records its input, and looks up what it is asked to look up."""
         return ScriptedModel(script=self._answer)
 
     def _answer(self, messages: Sequence[BaseMessage]) -> str | AIMessage:
@@ -88,7 +88,7 @@ class World:
         return SqliteSaver(connection)
 
     def ask(self, agent: Agent, text: str, config: RunnableConfig = CONFIG) -> None:
-        """Say something, and note what the state shows then."""
+        """Send a message, and record what the state shows then."""
         agent.invoke({"messages": [HumanMessage(text, id=f"id-{text}")]}, config)
         self.show(agent)
 
@@ -303,7 +303,7 @@ def test_ours_hears_and_shows_what_plain_does(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The same words reach the model, the same messages stay in the state."""
+    """The same words reach the model, the same messages remain in the state."""
     plain = _played(scenario, _plain, tmp_path / "plain", monkeypatch)
     ours = _played(scenario, make_agent, tmp_path / "ours", monkeypatch)
 
@@ -315,7 +315,7 @@ Stream = tuple[list[Any], list[int]]
 
 
 def _streamed(agent: Agent, said: str, config: RunnableConfig = CONFIG) -> Stream:
-    """Run, and give the updates and the number of messages in each of the values."""
+    """Run, and return the updates and the number of messages in each of the values."""
     given = {"messages": [HumanMessage(said)]}
     updates: list[Any] = []
     lengths: list[int] = []
@@ -331,7 +331,7 @@ def _streamed(agent: Agent, said: str, config: RunnableConfig = CONFIG) -> Strea
 def test_streams_are_what_langchain_documents(
     make_agent: Callable[[World, BaseCheckpointSaver[Any]], Agent], tmp_path: Path
 ) -> None:
-    """Each update is a dict, and no message leaves the values, over twelve large results."""
+    """Each update is a dict, and the values lose no message, over twelve large results."""
     world = World(make_agent, tmp_path)
     agent = world.agent(world.sqlite())
     with world.closing:
@@ -377,7 +377,7 @@ def test_the_loop_over_updates_of_langchain_s_documentation_reads_every_step(
 def test_what_leaves_a_state_leaves_it_at_the_end_of_a_run_in_an_update_of_its_own(
     keeps: KeptState, left: int, tmp_path: Path
 ) -> None:
-    """Into an archive that was named; without one nothing leaves it."""
+    """They are removed only if an archive is named; without one every message is kept."""
     named = tmp_path / "threads.db"
 
     def agent_with(archive: Path | None) -> Agent:

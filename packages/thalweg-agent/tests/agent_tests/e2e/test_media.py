@@ -98,7 +98,7 @@ def told(model: BaseChatModel, window: int = 200_000) -> BaseChatModel:
 
 
 def content(provider: StrictProvider, of: int = -1) -> Any:  # noqa: ANN401 (JSON)
-    """Return what a request says."""
+    """Return the content of a request."""
     body = provider.requests[of].body
     assert body is not None
     return body.get("messages") or body.get("input") or body.get("contents")

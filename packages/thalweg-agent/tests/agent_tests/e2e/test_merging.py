@@ -27,7 +27,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 def test_parallel_subagents_that_edit_two_files_keep_both_edits(way: Way) -> None:
-    """The edits that one of two agents was known to lose."""
+    """The edits that one of two agents used to lose."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [[do("edit", path="/a", old="x", new="1")]],
@@ -118,7 +118,7 @@ def test_what_a_subagent_deletes_is_gone_for_its_parent(way: Way) -> None:
 
 
 def conflict_plans(second: Plan) -> dict[str, Plan]:
-    """One changes a file, then two does what undoes it, then one goes on."""
+    """One changes a file, then two makes a change that undoes it, then one continues."""
     return {
         "main": [[task("one"), task("two")]],
         "one": [
@@ -150,7 +150,7 @@ def conflict_plans(second: Plan) -> dict[str, Plan]:
 def test_a_change_over_one_not_seen_is_an_error_that_both_see(
     way: Way, verb: str, call: Any
 ) -> None:
-    """The second is told who was first and to read again; the first, that it was tried."""
+    """The second must read again and learns who was first; the first learns of the attempt."""
     family = Family(conflict_plans([[call]]), is_async=way == "async")
     result = run(family, {"/a": data(TWO)})
 
@@ -178,7 +178,7 @@ def test_after_reading_again_the_second_change_is_made(way: Way) -> None:
 
 
 def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(way: Way) -> None:
-    """Whoever asked for the work hears of it, with its next result."""
+    """The agent that requested the work is notified, with its next result."""
     plans: dict[str, Plan] = {
         "main": [[task("one"), task("two")]],
         "one": [[do("write", path="/a", content="of one")]],
@@ -212,7 +212,7 @@ def test_a_conflict_with_a_subagent_that_has_ended_is_told_to_its_parent(way: Wa
 def test_what_a_subagent_changed_must_be_read_before_its_parent_overwrites_it(
     way: Way,
 ) -> None:
-    """Turns later, and in a run that begins anew from the checkpoint, too."""
+    """This also holds turns later, and in a new run that starts from the checkpoint."""
     plans: dict[str, Plan] = {
         "main": [
             [do("read", path="/a")],
@@ -243,7 +243,7 @@ def test_two_edits_of_one_file_in_one_turn_both_land(way: Way) -> None:
 
 
 def test_two_contents_for_one_path_in_one_turn_are_a_conflict(way: Way) -> None:
-    """One is written, the other is told so; the same content twice is none."""
+    """One is written, the other call reports the conflict; the same content twice is none."""
     plans: dict[str, Plan] = {
         "main": [
             [do("write", path="/a", content="1"), do("write", path="/a", content="2")],

@@ -1,4 +1,4 @@
-"""Our tools in requests of real clients and real agents: refused, narrowed, renamed, left out."""
+"""Our tools in requests of real clients and real agents: refused, narrowed, renamed, omitted."""
 
 # ruff: noqa: ANN401 (LangChain's signatures)
 
@@ -230,7 +230,7 @@ def test_what_a_model_was_bound_with_survives_them(server: Server) -> None:
 
 
 class Narrow(AgentMiddleware[Any, Any, Any]):
-    """Leaves one tool in each request, in one of the ways that LangChain has."""
+    """Keeps one tool in each request, in one of the ways that LangChain has."""
 
     def __init__(self, how: str) -> None:
         super().__init__()

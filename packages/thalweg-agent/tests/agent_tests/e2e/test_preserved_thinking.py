@@ -1,4 +1,4 @@
-"""Signed reasoning stays acceptable to models that bind it to everything before it."""
+"""Signed reasoning remains acceptable to models that bind it to everything before it."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def model_of(provider: StrictProvider, name: str) -> ChatAnthropic:
 
 
 class Reworded(AgentMiddleware[Any, Any, Any]):
-    """Other people's middleware, behind ours: it instructs the model otherwise each time."""
+    """Third-party middleware, after ours: it changes the model's instructions each time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ def test_an_unknown_model_that_binds_is_learned_from_one_refusal(behind: bool) -
 
 
 class Reminding(AgentMiddleware[Any, Any, Any]):
-    """Other people's middleware: it adds a reminder behind every request, kept in no state."""
+    """Third-party middleware: it appends a reminder to every request, stored in no state."""
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Any) -> Any:  # noqa: ANN401
         """Add it."""
@@ -126,7 +126,7 @@ class Reminding(AgentMiddleware[Any, Any, Any]):
 
 @pytest.mark.parametrize("behind", [False, True])
 def test_a_reminder_behind_every_request_is_part_of_what_binds(behind: bool) -> None:  # noqa: FBT001
-    """It is gone from the next request, and the reasoning behind it with it."""
+    """The next request has neither the reminder nor the reasoning after it."""
 
     @tool
     def fetch(page: int) -> str:

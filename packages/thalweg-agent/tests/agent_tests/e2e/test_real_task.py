@@ -1,4 +1,4 @@
-"""A real task, start to end: an agent mends a repository in a window that is too small for it."""
+"""A real task, start to end: an agent fixes a repository in a window that is too small for it."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ ASKED = REQUEST.format(constraints="\n".join(CONSTRAINTS), ticket=TICKET)
 
 @dataclass
 class Talk:
-    """What was asked of the model and what it said."""
+    """The requests to the model and its answers."""
 
     requests: list[Request] = field(default_factory=list)
     called: Counter[tuple[bool, str]] = field(default_factory=Counter)
@@ -99,7 +99,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
 
 @pytest.mark.slow
 def test_the_tests_of_the_repository_pass(task: Task) -> None:
-    """Run for real, by nobody but this test."""
+    """Run for real, by this test alone."""
     ran = subprocess.run(
         [sys.executable, "-m", "unittest"],
         cwd=task.shop.folder,
@@ -153,7 +153,7 @@ def test_the_task_outgrew_the_window_many_times(task: Task) -> None:
 
 
 def test_the_users_words_are_in_every_request(task: Task) -> None:
-    """The first request word for word, with each constraint, whatever was folded."""
+    """The first request is there word for word, with each constraint, after any fold."""
     for request in task.talk.of(mender=False):
         users = see(request).users
         assert ASKED in users

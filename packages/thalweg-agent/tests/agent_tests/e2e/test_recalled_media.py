@@ -64,7 +64,7 @@ def reads_back(*positions: str) -> Script:
 
 
 def turns(block: Block) -> list[HumanMessage]:
-    """Return what the user says: a request with media, two long ones, and the last."""
+    """Return the user's messages: a request with media, two long ones, and the last."""
     first = HumanMessage([{"type": "text", "text": "Here is the plan."}, block])
     return [first, *(HumanMessage(f"{n} {FILLER}") for n in range(2)), HumanMessage(LAST)]
 
@@ -141,7 +141,7 @@ def test_another_client_gets_it_in_a_form_that_it_sends(
 
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 def test_results_of_one_step_stay_together(provider: StrictProvider, wire: str) -> None:
-    """What goes into a message of the user is behind all of them, and is not the user's."""
+    """What is put into a user message follows all of them, and is not the user's."""
     provider.answer = reads_back("0", "2", "0")
     with chat_model(provider, wire) as model:
         play(agent_of(model), BLOCKS["image"])

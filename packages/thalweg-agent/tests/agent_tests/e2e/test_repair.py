@@ -1,4 +1,4 @@
-"""Agents whose model repeats itself, says nothing, or writes what cannot be read."""
+"""Agents whose model repeats itself, returns nothing, or writes what cannot be read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, pairwise
@@ -56,7 +56,7 @@ def asking(*said: tuple[str, dict[str, str]]) -> Callable[[Sequence[BaseMessage]
 
 
 def is_paired(messages: Sequence[BaseMessage]) -> bool:
-    """Tell whether every call has one result right behind its message, and no result is alone."""
+    """Return whether every call has one result right after its message, and no result is alone."""
     waiting: set[str | None] = set()
     for message in messages:
         if isinstance(message, ToolMessage):
@@ -72,14 +72,14 @@ def is_paired(messages: Sequence[BaseMessage]) -> bool:
 
 
 def warnings_in(messages: Sequence[BaseMessage]) -> list[str]:
-    """List what the harness said."""
+    """List the messages of the harness."""
     return [m.text for m in messages if m.type == "human" and m.additional_kwargs.get("lc_source")]
 
 
 @both_worlds
 @with_and_without
 def test_the_same_again_and_again_is_warned_of_and_then_ended(run: Run, *, engine: bool) -> None:
-    """The warning comes behind the third result, the end in the place of the seventh call."""
+    """The warning comes after the third result, the end in the place of the seventh call."""
     model = RuledModel(rule=asking(("look", {"path": "a"})))
     agent = repairing(model, [look], engine=engine)
 
@@ -96,7 +96,7 @@ def test_the_same_again_and_again_is_warned_of_and_then_ended(run: Run, *, engin
 
 @with_and_without
 def test_a_warning_stays_where_it_was_said(*, engine: bool) -> None:
-    """Each request begins with the one before: nothing behind the warning is read anew."""
+    """Each request begins with the previous one: nothing after the warning is read again."""
     model = RuledModel(rule=asking(("look", {"path": "a"})))
 
     in_sync(repairing(model, [look], engine=engine), say("Find it."))
@@ -145,7 +145,7 @@ def test_polling_something_that_moves_is_no_loop() -> None:
 
     @tool
     def build_status() -> str:
-        """Tell how far the build is."""
+        """Return how far the build is."""
         return f"{next(numbers)} of 30 files"
 
     rule = asking(("build_status", {}))
@@ -167,7 +167,7 @@ def test_tests_run_again_after_each_edit_are_no_loop() -> None:
 
 
 def test_waiting_tools_may_be_exempt() -> None:
-    """A wait that says the same for long is none of the harness's business."""
+    """A wait that returns the same result for long is none of the harness's business."""
     rule = asking(("look", {"path": "a"}))
     model = RuledModel(rule=lambda m: AIMessage("Enough.") if len(m) > 40 else rule(m))
     agent = repairing(model, [look], engine=False, exempt={"look"})
@@ -193,7 +193,7 @@ def test_who_asks_again_begins_anew() -> None:
 
 
 def test_large_results_are_counted_though_the_state_lets_go_of_them() -> None:
-    """The trail is kept beside the messages: a state of one exchange is enough."""
+    """The trail is stored outside the messages: a state of one exchange is enough."""
 
     @tool
     def dump() -> str:
@@ -249,7 +249,7 @@ def test_an_empty_answer_is_asked_for_once_more(
 @both_worlds
 @with_and_without
 def test_a_second_empty_answer_ends_the_run_with_a_notice(run: Run, *, engine: bool) -> None:
-    """Nobody is left without an answer, and the next run goes on from there."""
+    """No caller remains without an answer, and the next run continues from there."""
     model = RuledModel(rule=says("", "", "Good morning."))
     agent = repairing(model, [look], engine=engine)
 
@@ -344,7 +344,7 @@ def test_good_calls_beside_broken_ones_are_done(run: Run, *, engine: bool) -> No
 @both_worlds
 @with_and_without
 def test_a_model_that_never_writes_what_can_be_read_is_stopped(run: Run, *, engine: bool) -> None:
-    """After as many tries as are allowed in one turn; pairs stay whole, the thread goes on."""
+    """It ends after as many tries as one turn allows; pairs remain whole, the thread continues."""
     model = RuledModel(rule=says(*(broken(f"{{{n}") for n in range(3)), "Well again."))
     agent = repairing(model, [look], engine=engine)
     messages = run(agent, say("Look."))["messages"]
@@ -356,7 +356,7 @@ def test_a_model_that_never_writes_what_can_be_read_is_stopped(run: Run, *, engi
 
 
 def test_a_call_without_an_id_is_done() -> None:
-    """Some servers give none; LangGraph would die of it."""
+    """Some servers send none; LangGraph would fail on it."""
     nameless: AIMessage = AIMessage(
         "", tool_calls=[{"name": "look", "args": {"path": "a"}, "id": None}]
     )
@@ -396,7 +396,7 @@ def test_wrong_arguments_are_answered_with_what_the_tool_takes(run: Run) -> None
 
 
 def test_an_error_of_the_tool_itself_stays_as_it_is() -> None:
-    """Only what LangGraph refused is told in other words."""
+    """Only what LangGraph refused is reworded."""
 
     @tool
     def picky(path: str) -> str:
@@ -410,7 +410,7 @@ def test_an_error_of_the_tool_itself_stays_as_it_is() -> None:
 
 
 def cancelled_runs() -> Iterator[list[AnyMessage]]:
-    """List states that runs left behind which did not end."""
+    """List states of runs that did not end."""
     two = AIMessage(
         "",
         id="ai",
@@ -450,7 +450,7 @@ def test_what_a_cancelled_run_left_is_put_in_order_when_the_next_begins(
 
 
 def test_a_run_that_was_cancelled_under_way_goes_on_with_the_next_request() -> None:
-    """The log keeps what was said, and the model learns that its call was cut short."""
+    """The log keeps the messages, and the model learns that its call was cut short."""
     raised: list[bool] = []
 
     @tool

@@ -1,8 +1,8 @@
 """Nothing a subagent, a skill or a compaction does widens what an agent may touch.
 
-What is decided here, beside the rules of `agent.tools.rights` and `middleware.approval`:
+What is decided here, in addition to the rules of `agent.tools.rights` and `middleware.approval`:
 a handle of the archive is good in the thread it was shown in, and nowhere else. A child cannot
-read its parent's folded conversation, of which it was told what it needs; nor the parent a
+read its parent's folded conversation, of which its task states what it needs; nor the parent a
 child's, of which it has the report. (A fork is no exception: it begins with its parent's
 messages, and they are in its own thread.)
 """
@@ -77,7 +77,7 @@ def run(agent: Any, given: Any = None) -> dict[str, Any]:  # noqa: ANN401 (any a
 
 
 def told_child(model: RuledModel) -> list[str]:
-    """List what tools told the child."""
+    """List the tool results that the child received."""
     last = [r for r in model.requests if any(m.text == "Do it." for m in r)][-1]
     return [m.text for m in last if isinstance(m, ToolMessage)]
 
@@ -130,7 +130,7 @@ def named(name: str) -> AgentMiddleware[Any, Any, Any]:
     ids=["nothing", "wide", "fork", "empty", "own middleware", "own wide middleware"],
 )
 def test_what_is_denied_the_parent_is_denied_the_child(more: dict[str, Any]) -> None:
-    """However its spec says otherwise."""
+    """This holds even if its spec states otherwise."""
     model = RuledModel(rule=delegating(*TOUCHES))
     agent = family(model, spec(**more), permissions=DENY)
     files = {"/etc/passwd": {"content": TOP_SECRET, "encoding": "utf-8"}}
@@ -229,7 +229,7 @@ def test_other_rules_of_a_child_are_not_warned_of(more: dict[str, Any]) -> None:
 def test_what_a_person_is_asked_of_the_parent_they_are_asked_of_the_child(
     more: dict[str, Any], *, by_middleware: bool
 ) -> None:
-    """However its spec says otherwise, and however the parent's asking is set up."""
+    """This holds even if its spec states otherwise, and for any setup of the parent's approvals."""
     asked: dict[str, Any] = {"deploy": True}
     given: dict[str, Any] = (
         {"middleware": [HumanInTheLoopMiddleware(asked)]}
@@ -274,7 +274,7 @@ def test_a_child_cannot_hand_its_work_on() -> None:
 
 
 def test_a_skill_that_allows_more_tools_brings_none() -> None:
-    """What a skill says of tools is advice to the model: what is not there cannot be called."""
+    """What a skill states about tools is advice to the model: a missing tool cannot be called."""
     body = "---\nname: ship\ndescription: Ship it\nallowed-tools: deploy execute\n---\nDeploy."
     made = (
         calls("read_file", "c1", file_path="/skills/ship/SKILL.md"),
@@ -325,7 +325,7 @@ COMMANDS = (
 
 
 def test_a_compaction_changes_no_right_whatever_is_in_what_it_takes() -> None:
-    """Words of tools in a record are no words of the user's; tools and rules stay as they were."""
+    """Words of tools in a record are not the user's words; tools and rules are unchanged."""
     steps = [
         calls("read_file", "c1", file_path="/work/notes.md"),
         calls("compact_conversation", "c2"),

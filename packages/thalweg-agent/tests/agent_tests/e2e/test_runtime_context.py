@@ -1,4 +1,4 @@
-"""What a run is given beside its messages: for tools and middleware, and not for the model."""
+"""The context passed to a run with its messages is for tools and middleware, not for the model."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,13 +38,13 @@ Run = Callable[[Any, Any], dict[str, Any]]
 
 
 def in_sync(agent: Any, given: Any, who: Visitor = ANN) -> dict[str, Any]:  # noqa: ANN401
-    """Run an agent for somebody."""
+    """Run an agent for a user."""
     result: dict[str, Any] = agent.invoke(given, AT, context=who)
     return result
 
 
 def in_async(agent: Any, given: Any, who: Visitor = ANN) -> dict[str, Any]:  # noqa: ANN401
-    """Run an agent for somebody on an event loop."""
+    """Run an agent for a user on an event loop."""
     result: dict[str, Any] = asyncio.run(agent.ainvoke(given, AT, context=who))
     return result
 
@@ -54,7 +54,7 @@ both_worlds = pytest.mark.parametrize("run", [in_sync, in_async])
 
 @tool
 def whoami(runtime: ToolRuntime[Visitor, Any]) -> str:
-    """Tell who asks."""
+    """Return who asks."""
     return f"for {runtime.context.name}"
 
 
@@ -78,7 +78,7 @@ def sent(model: RuledModel) -> str:
 
 @both_worlds
 def test_tools_have_the_context_the_store_and_the_state(run: Run) -> None:
-    """As the run was given them; the model gets what the tools say, and nothing else."""
+    """They are as passed to the run; the model gets the results of the tools, and nothing else."""
     turn = [calls("whoami", "c1"), calls("remember", "c2", what="herons")]
     model = RuledModel(rule=says(*turn, "Done."))
     store = InMemoryStore()
@@ -221,11 +221,11 @@ def test_nothing_of_the_context_gets_into_requests_archive_or_journal() -> None:
 
 
 def test_a_tool_that_tells_is_heard() -> None:
-    """The search above would find it: what a tool says of the context is sent."""
+    """The search above would find it: what a tool returns from the context is sent."""
 
     @tool
     def blab(runtime: ToolRuntime[Visitor, Any]) -> str:
-        """Tell all."""
+        """Return everything."""
         return runtime.context.token
 
     model = RuledModel(rule=says(calls("blab", "c1"), "Oh."))

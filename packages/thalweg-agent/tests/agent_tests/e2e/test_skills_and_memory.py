@@ -86,12 +86,12 @@ class Talk:
         )
 
     def say(self, text: str, **more: object) -> None:
-        """Say something, and wait for the answer."""
+        """Send a message, and wait for the answer."""
         given: Any = {"messages": [HumanMessage(text)], **more}
         self.agent.invoke(given, THREAD)
 
     def text(self, request: int = -1) -> str:
-        """Give all that one request says behind its system prompt."""
+        """Return the text of one request after its system prompt."""
         return "\n".join(str(m.text) for m in self.sent[request][1:])
 
 
@@ -126,7 +126,7 @@ def test_a_skill_that_was_read_is_in_the_request_after_several_folds(
 
 
 def test_it_is_still_there_in_the_runs_that_follow(root: Path, archive: Archive) -> None:
-    """Though its messages left the state long ago."""
+    """Its messages were removed from the state long ago."""
     talk = Talk(root, archive, 20_000, [READS, *builds(20), AIMessage("built"), *builds(20, 50)])
     talk.say("Fill in the form, then build everything")
     talk.say("Now build the rest")
@@ -138,7 +138,7 @@ def test_it_is_still_there_in_the_runs_that_follow(root: Path, archive: Archive)
 def test_a_skill_too_large_to_stay_is_named_and_can_be_read_again(
     root: Path, archive: Archive
 ) -> None:
-    """The way that the record gives works."""
+    """The way named in the record works."""
     talk = Talk(
         root,
         archive,
@@ -159,7 +159,7 @@ def test_a_skill_too_large_to_stay_is_named_and_can_be_read_again(
 def test_a_pinned_skill_survives_folds_and_is_no_request_of_the_user(
     root: Path, archive: Archive
 ) -> None:
-    """What a person said stays what a person said."""
+    """The words of a person remain the words of a person."""
     talk = Talk(root, archive, 20_000, builds(40))
     talk.say("Use the skill and build", pinned_skills=["pdf"])
 
@@ -170,7 +170,7 @@ def test_a_pinned_skill_survives_folds_and_is_no_request_of_the_user(
 
 
 def test_the_system_prompt_stays_the_same_in_all_of_a_thread(root: Path, archive: Archive) -> None:
-    """The cache holds it: whatever is read, folded or edited by the agent itself."""
+    """The cache keeps it after reads, folds and edits by the agent itself."""
     edit = calls("edit_file", "e1", file_path="/AGENTS.md", old_string="brief", new_string="kind")
     talk = Talk(
         root,
@@ -186,7 +186,7 @@ def test_the_system_prompt_stays_the_same_in_all_of_a_thread(root: Path, archive
 
 
 def test_a_skill_is_read_whole_or_says_that_lines_follow(root: Path, archive: Archive) -> None:
-    """Nobody takes a beginning for all of it."""
+    """A part of a skill is never taken for all of it."""
     talk = Talk(root, archive, 100_000, [calls("read_file", "r1", file_path=PATH), READS])
     talk.say("Fill in the form")
 

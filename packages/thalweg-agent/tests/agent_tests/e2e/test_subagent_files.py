@@ -94,7 +94,7 @@ def test_parallel_children_and_their_parent_keep_each_others_changes() -> None:
 
 @pytest.mark.parametrize("limits", [{"turns": 1}, {"turns": 5}])
 def test_a_child_that_was_stopped_or_failed_keeps_its_files(limits: dict[str, float]) -> None:
-    """What it changed is there, and its report says so."""
+    """Its changes are kept, and its report states so."""
 
     def rule(messages: Sequence[BaseMessage]) -> AIMessage:
         if not isinstance(messages[-1], ToolMessage):

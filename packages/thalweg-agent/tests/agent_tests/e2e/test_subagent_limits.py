@@ -1,4 +1,4 @@
-"""Whatever stops a subagent, its parent gets a report."""
+"""Anything that stops a subagent results in a report to its parent."""
 
 import asyncio
 import threading
@@ -62,7 +62,7 @@ both = pytest.mark.parametrize("ask", [asked, aasked])
 def test_a_limit_ends_a_child_in_a_partial_report(
     ask: Ask, limits: dict[str, float], turns: int, limit: str
 ) -> None:
-    """What it has so far: what it said, what it did, and that this is not the end."""
+    """The report has its messages and actions so far, and states that this is not the end."""
     result = ask(agent_of(hands_out(task()), worker(endless, limits=limits)))
 
     got = report(result)
@@ -96,7 +96,7 @@ def test_a_call_can_lower_the_turns_and_not_raise_them(wanted: int, turns: int) 
 
 
 def test_limits_of_the_middleware_go_where_a_spec_names_none() -> None:
-    """Those it does name stand beside them."""
+    """They apply in addition to those the spec names."""
     spec = worker(endless, limits={"turns": 4})
     agent = agent_of(hands_out(task()), spec, limits={"turns": 2, "tokens": 300})
 
@@ -159,7 +159,7 @@ def test_a_time_limit_cancels_what_an_async_child_has_at_work() -> None:
 
 
 def atold(agent: Agent) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Ask on an event loop, and give what was told on the way."""
+    """Ask on an event loop; return the events on the way and the last state."""
 
     async def ask() -> tuple[list[dict[str, Any]], dict[str, Any]]:
         stream = agent.astream(GO, AT, stream_mode=["custom", "values"])
@@ -174,7 +174,7 @@ def atold(agent: Agent) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def test_at_a_time_limit_a_sync_child_is_left_behind_and_takes_no_further_step(
     is_nested: bool,  # noqa: FBT001
 ) -> None:
-    """Its parent goes on at once; a thread cannot be stopped, but it and its own are asked to."""
+    """Its parent continues at once; a thread cannot be stopped, but it and its own are asked to."""
     go_on, asked_again = threading.Event(), threading.Event()
 
     @tool
@@ -202,7 +202,7 @@ def test_at_a_time_limit_a_sync_child_is_left_behind_and_takes_no_further_step(
 
 
 def test_a_time_limit_holds_for_any_runnable() -> None:
-    """It tells no steps, but it can be waited for no longer."""
+    """It reports no steps, but the parent waits for it no longer than that."""
 
     async def slow(_: object) -> dict[str, Any]:
         await asyncio.sleep(60)
@@ -255,7 +255,7 @@ def nested(depth: int | None) -> Agent:
 
 @pytest.mark.parametrize(("depth", "levels"), [(1, 2), (2, 3), (None, 4)])
 def test_subagents_of_subagents_end_at_a_depth(depth: int | None, levels: int) -> None:
-    """The one that stands deepest is told to do it itself."""
+    """The deepest one is instructed to do it itself."""
     said = asked(nested(depth))["messages"][-1].text
 
     assert said.count("below:") == levels
@@ -283,7 +283,7 @@ USED: Any = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}
 
 
 def test_who_cancels_the_parent_cancels_its_children_and_their_tools() -> None:
-    """And the next time the agent is asked, its ledger says so."""
+    """The next time the agent is asked, its ledger states it."""
     started, ended = asyncio.Event(), list[str]()
 
     @tool

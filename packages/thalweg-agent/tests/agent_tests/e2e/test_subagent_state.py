@@ -39,7 +39,7 @@ class Notes(AgentState[Any]):
 
 
 class NotesState(AgentMiddleware[Any, Any, Any]):
-    """Gives an agent that state."""
+    """Adds that state to an agent."""
 
     state_schema = Notes
 
@@ -242,7 +242,7 @@ def test_two_tasks_that_replace_a_list_end_no_run() -> None:
 
 
 def test_a_task_that_ended_before_an_interrupt_keeps_its_key_in_another_process() -> None:
-    """The step goes on there, with a task that writes the same key."""
+    """The step resumes there, with a task that writes the same key."""
     saver = InMemorySaver()
 
     def made() -> Agent:

@@ -111,7 +111,7 @@ def saver(kind: str, place: Path) -> Iterator[BaseCheckpointSaver[Any]]:
 def test_a_person_is_asked_inside_a_child_and_the_child_goes_on(
     kind: str, decision: dict[str, str], outcome: str, tmp_path: Path
 ) -> None:
-    """Where it stood: no turn is taken twice, and its sibling is not run again."""
+    """It resumes where it paused: no turn is taken twice, and its sibling is not run again."""
     context = ContextMiddleware(archive=":memory:")
     turns: list[str] = []
 
@@ -185,7 +185,7 @@ def test_a_fork_continues_the_whole_of_a_long_thread_and_not_what_the_state_has_
 
 
 def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:
-    """Its answer is what it said itself."""
+    """Its answer is only its own text."""
     parent = RuledModel(rule=says("parent's words", task(), "done"))
     agent = forks(parent, RuledModel(rule=says("")))
     asked(agent)
@@ -204,7 +204,7 @@ def test_a_fork_cannot_fork() -> None:
 
 
 def test_the_ledger_and_the_engines_record_keep_tasks_through_compactions() -> None:
-    """What was handed out, and what came of it, is known when its messages are folded away."""
+    """Delegated tasks and their results remain available when their messages are folded away."""
     context = ContextMiddleware(ContextPolicy(window=8_000, summarize=False), archive=":memory:")
     number = 0
 
@@ -229,7 +229,7 @@ def test_the_ledger_and_the_engines_record_keep_tasks_through_compactions() -> N
 
 
 def test_async_children_share_the_archive_with_their_parent() -> None:
-    """Each in its thread, whichever comes first."""
+    """Each has its own thread, in any order of arrival."""
     context = ContextMiddleware(archive=":memory:")
 
     def rule(messages: Sequence[BaseMessage]) -> AIMessage:

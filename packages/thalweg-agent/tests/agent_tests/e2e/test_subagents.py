@@ -48,7 +48,7 @@ def look(n: int) -> str:
 
 
 def told(messages: Sequence[BaseMessage]) -> str:
-    """Read the task that a child was given."""
+    """Read the task that a child received."""
     return next(m.text for m in messages if m.type == "human")
 
 
@@ -60,7 +60,7 @@ def worker(rule: Rule, **more: Any) -> SubAgent:  # noqa: ANN401
 
 
 def hands_out(*tasks: AIMessage) -> RuledModel:
-    """Make a parent's model: it makes these calls one after the other, then says done."""
+    """Make a parent's model: it makes these calls one after the other, then answers "done"."""
     return RuledModel(rule=says(*tasks, "done"))
 
 
@@ -86,7 +86,7 @@ def agent_of(
 
 
 def asked(agent: Agent, **state: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Ask an agent something, and give the state that it leaves."""
+    """Ask an agent something, and return the resulting state."""
     return agent.invoke({"messages": [("user", "go")], **state}, AT)
 
 
@@ -97,7 +97,7 @@ def report(result: dict[str, Any], call_id: str = "t1") -> ToolMessage:
 
 
 def test_the_report_is_the_last_words_of_the_child_as_they_are() -> None:
-    """A model that ends with an empty message has said it before."""
+    """If a model ends with an empty message, its previous text is the report."""
     said = says(calls("look", "c1", n=1), "The answer is 1.\n\n  Really.\n")
     child = agent_of(hands_out(task()), worker(said))
 
@@ -192,7 +192,7 @@ class Told:
     ],
 )
 def test_a_structured_response_comes_as_json(structured: object, text: str) -> None:
-    """And nothing is put behind it: a program may read it."""
+    """Nothing is appended to it: a program may read it."""
     said = {"messages": [AIMessage("words")], "structured_response": structured}
     compiled: CompiledSubAgent = {
         "name": "worker",
@@ -244,7 +244,7 @@ class Shared(AgentState[Any]):
 
 
 class SharedState(AgentMiddleware[Any, Any, Any]):
-    """Gives an agent that state."""
+    """Adds that state to an agent."""
 
     state_schema = Shared
 
@@ -282,7 +282,7 @@ def test_what_a_child_changes_joins_the_parents_state() -> None:
 
 
 def test_artifacts_of_children_join_the_parents_once_each() -> None:
-    """A child begins without any; what two of them name stands there once."""
+    """A child begins without any; one that two of them name is listed once."""
 
     def rule(messages: Sequence[BaseMessage]) -> AIMessage:
         if messages[-1].type == "tool":
@@ -372,7 +372,7 @@ def test_what_the_runtime_carries_reaches_the_tools_of_a_child_unchanged() -> No
 
 
 def test_a_compiled_child_is_known_by_its_subagents_name() -> None:
-    """In streams and traces, whatever it was called when it was made."""
+    """Streams and traces show that name, regardless of its name when it was made."""
     model = RuledModel(rule=says("fine"))
     inner = create_agent(model, name="inner")
     compiled: CompiledSubAgent = {"name": "worker", "description": "works", "runnable": inner}
@@ -463,7 +463,7 @@ def test_files_that_a_child_changed_stand_under_its_report() -> None:
 
 
 def test_a_graph_of_any_make_is_a_subagent() -> None:
-    """Its turns are counted, too, if it says messages."""
+    """Its turns are counted, too, if it emits messages."""
 
     def node(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(f"I read {state['messages'][-1].text}")]}
@@ -551,7 +551,7 @@ def test_async_and_sync_give_the_same() -> None:
 def test_events_are_logged_and_traced_without_a_word_of_the_task(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What a task says may be nobody's to read."""
+    """No one may be allowed to read a task's text."""
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
@@ -602,7 +602,7 @@ def test_an_answer_in_a_form_of_its_own_can_be_asked_for_in_the_config() -> None
 
 
 def test_the_system_prompt_names_the_subagents_if_there_is_one() -> None:
-    """Without one, the tool's description is all that a model is told."""
+    """Without one, the tool's description is all that a model receives."""
     parent = hands_out(task())
     asked(agent_of(parent, worker(says("fine")), system_prompt="Delegate."))
     assert parent.requests[0][0].text == (
@@ -622,7 +622,7 @@ def test_a_description_of_ones_own_may_hold_braces() -> None:
 
 
 def test_a_run_starts_no_more_subagents_than_it_may() -> None:
-    """Within one message, too; the refused call says so, and the next run counts from 0."""
+    """This holds within one message; the refused call reports it, the next run counts from 0."""
     two = batch(task("t2", description="second"), task("t3", description="third"))
     spec = worker(says("fine"))
     agent = agent_of(hands_out(task("t1"), two, task("t4")), spec, max_delegations=2)

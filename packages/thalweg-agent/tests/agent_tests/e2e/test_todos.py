@@ -39,7 +39,7 @@ def say(text: str) -> dict[str, Any]:
 
 @both_worlds
 def test_a_list_is_in_the_state_and_its_result_counts_it(run: Run) -> None:
-    """The items themselves stand in the call already."""
+    """The items themselves are in the call already."""
     two = [item("look", "in_progress"), item("mend")]
     model = RuledModel(rule=says(plan("c1", *two), plan("c2"), "Done."))
     agent = planning(model)
@@ -56,7 +56,7 @@ def test_a_list_is_in_the_state_and_its_result_counts_it(run: Run) -> None:
 
 @both_worlds
 def test_of_several_lists_in_one_turn_none_is_written(run: Run) -> None:
-    """Each would replace the whole; the model is told, the run goes on, other calls are done."""
+    """Each would replace the whole; the model is notified, the run continues, others are done."""
     turn = AIMessage(
         "",
         tool_calls=[
@@ -76,7 +76,7 @@ def test_of_several_lists_in_one_turn_none_is_written(run: Run) -> None:
 
 @both_worlds
 def test_a_list_that_is_none_is_refused_with_what_is_wrong(run: Run) -> None:
-    """And the one before stays."""
+    """The previous list is kept."""
     model = RuledModel(
         rule=says(
             plan("c1", item("one")), plan("c2", item("two", "doing")), plan("c3", {}), "Done."
@@ -131,7 +131,7 @@ def test_the_plan_is_there_after_every_compaction() -> None:
 
 
 def test_ours_is_langchains_without_a_step_of_its_own() -> None:
-    """Whoever looks for LangChain's finds it; the graph has no node between model and tools."""
+    """A search for LangChain's finds it; the graph has no node between model and tools."""
     ours, theirs = TodoListMiddleware(), LangChainTodoList()
 
     assert isinstance(ours, LangChainTodoList)

@@ -82,7 +82,7 @@ def test_connections_of_a_server_are_closed_with_their_last_user(
 
 
 def test_an_archive_outlives_the_middleware_that_opened_it(tmp_path: Path) -> None:
-    """Who refers to it goes on."""
+    """A holder of a reference to it can still use it."""
     archive = ContextMiddleware(archive=str(tmp_path / "thalweg.db")).archive
     gc.collect()
     assert archive.append(KEY, [Logged(Message("user", (Text("hello"),)))]) == 1

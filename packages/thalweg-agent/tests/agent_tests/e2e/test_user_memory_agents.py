@@ -27,7 +27,7 @@ AT: Any = {"configurable": {"thread_id": "t", "user": "ada"}}
 
 
 def owner(config: Any) -> str:  # noqa: ANN401 (LangChain's)
-    """Tell the user of a run."""
+    """Return the user of a run."""
     return str(config["configurable"]["user"])
 
 
@@ -49,12 +49,12 @@ class Deep:
         return AIMessage("", tool_calls=[{"name": "task", "args": asked, "id": "t1"}])
 
     def say(self, text: str, user: str = "ada") -> None:
-        """Say something in the user's thread."""
+        """Send a message in the user's thread."""
         config = {"configurable": {"thread_id": f"of {user}", "user": user}}
         self.agent.invoke({"messages": [HumanMessage(text)]}, config)
 
     def shown(self, request: int = -1) -> str:
-        """Give all that one request shows."""
+        """Return the text of one request."""
         return "\n".join(str(message.text) for message in self.sent[request])
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_memory_is_refused(given: Any) -> None:  # noqa: ANN401
 
 
 def test_what_is_no_argument_is_refused() -> None:
-    """When the middleware is made, not when somebody talks to it."""
+    """It is refused when the middleware is made, not at the first message."""
     store = known()
     for wrong in (
         {"memory": store, "settings": {"mode": "tols"}},
@@ -111,7 +111,7 @@ def test_what_is_no_argument_is_refused() -> None:
 
 
 def test_a_memory_that_is_bound_is_one_users() -> None:
-    """Whoever talks: its handle says whose it is."""
+    """For any user of a run: the handle determines the owner."""
     store = known(tea="Ada drinks green tea")
     model = ScriptedModel(script=lambda messages: " ".join(m.text for m in messages))
     agent: Any = create_agent(model, middleware=[MemoryMiddleware(Memory(store, ADA))])
@@ -125,7 +125,7 @@ def test_a_memory_that_is_bound_is_one_users() -> None:
 
 @pytest.mark.parametrize("window", [None, 200_000])
 def test_a_rewind_takes_back_what_was_told_since(window: int | None) -> None:
-    """And it is told again, before the message that is said instead."""
+    """It is shown again, before the message that is sent instead."""
     store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
     talk = Talk(store, window=window)
     talk.say("Which tea do I like?")

@@ -84,7 +84,7 @@ class Agent:
         return copy_context().run(sent)
 
     def receive(self, child: "Agent") -> str:
-        """End a subagent and take what it changed; gives what it did not hear any more."""
+        """End a subagent and collect its changes; return the notices that it did not receive."""
         assert child.child is not None
         with child.child:
             pass
@@ -92,7 +92,7 @@ class Agent:
         return child.child.notices()
 
     def end_step(self, order: Sequence[int]) -> None:
-        """Apply what the tasks of the step wrote, in whatever order it comes."""
+        """Apply what the tasks of the step wrote, in the order passed."""
         files = [value for name, value in self.sent if name == "files"]
         self.written = _mixed(files, order)
         self.channel.update(self.written)

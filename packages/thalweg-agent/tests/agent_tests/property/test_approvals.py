@@ -55,7 +55,7 @@ def call(name: str, size: int) -> ToolCallRequest:
 
 
 def asks(given: Approvals, name: str, size: int) -> bool:
-    """Tell whether a person is asked about a call, as LangChain decides it."""
+    """Return whether a person is asked about a call, as LangChain decides it."""
     config = HumanInTheLoopMiddleware(dict(given)).interrupt_on.get(name)
     if config is None:
         return False
@@ -72,7 +72,7 @@ def allowed(given: Approvals, name: str) -> set[str]:
 def test_a_child_asks_where_its_parent_or_its_own_spec_asks_and_nowhere_else(
     parent: Approvals, child: Approvals, name: str, size: int
 ) -> None:
-    """For every tool and every call, whatever the predicates say."""
+    """This holds for every tool, every call and any predicates."""
     either = asks(parent, name, size) or asks(child, name, size)
     event("asked" if either else "not asked")
 
@@ -117,7 +117,7 @@ def test_no_depth_of_subagents_switches_an_approval_off(
 
 
 class Silent(AgentMiddleware[Any, Any, Any]):
-    """Asks nobody, under a name that suggests it does."""
+    """Asks no one, under a name that suggests it does."""
 
     name = "HumanInTheLoopMiddleware"
 
@@ -175,7 +175,7 @@ def test_what_a_person_gave_is_left_as_it_is() -> None:
 
 
 def test_an_approval_without_decisions_is_refused_and_not_dropped() -> None:
-    """An empty config looks like one, and would ask nobody."""
+    """An empty config looks like one, and would ask no one."""
     nothing: Any = {}
     for parent, child in (({"ls": True}, {"ls": nothing}), ({}, {"ls": nothing})):
         with pytest.raises(ValueError, match="allowed_decisions"):

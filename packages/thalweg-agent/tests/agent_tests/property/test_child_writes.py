@@ -148,7 +148,7 @@ def writes(program: Program) -> Iterator[Update]:
 
 
 def has_parallel_replacement(program: Program) -> bool:
-    """Return whether a task that replaces a value runs beside another call."""
+    """Return whether a task that replaces a value runs next to another call."""
     return any(
         isinstance(call, Task)
         and (

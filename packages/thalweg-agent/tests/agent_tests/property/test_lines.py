@@ -35,7 +35,7 @@ def test_lines_add_up_to_the_text(content: str) -> None:
 
 @given(contents, st.integers(1, 4))
 def test_windows_read_one_after_another_add_up_to_the_text(content: str, limit: int) -> None:
-    """With plain ends; every window says truly which lines it has."""
+    """The text has plain ends; every window reports correctly which lines it has."""
     assume(content.strip())
     seen, offset = "", 0
     while True:

@@ -1,4 +1,4 @@
-"""Laws of loops: what brings something new is none, and what goes round is found."""
+"""Laws of loops: a turn that brings something new is no loop, and a repetition is found."""
 
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ turns = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=3, uniq
 
 @given(turns)
 def test_a_turn_with_something_new_counts_once(trail: list[list[str]]) -> None:
-    """Whatever was repeated before it."""
+    """It counts once, regardless of earlier repetitions."""
     counts = repeats(trail)
     seen: set[str] = set()
     for turn, count in zip(trail, counts, strict=True):

@@ -1,4 +1,4 @@
-"""No path leads out of a folder, whatever it is and whatever lies there; globs obey laws."""
+"""No path leads out of a folder, for any path and any folder content; globs obey laws."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def test_a_path_has_one_form_or_none(path: str) -> None:
 
 @given(st.lists(st.sampled_from(ODD_NAMES), max_size=6), st.sampled_from("/\\"))
 def test_a_path_that_climbs_is_refused(names: list[str], separator: str) -> None:
-    """However far down it goes first, and whatever separates its names."""
+    """It is refused however far down it descends first, and with any separator."""
     path = separator.join(names)
     if ".." in names or path.startswith("~"):
         with pytest.raises(PathError, match="traversal"):
@@ -59,7 +59,7 @@ def test_a_path_that_climbs_is_refused(names: list[str], separator: str) -> None
 
 
 class Yard:
-    """A folder made by chance beside one with secrets."""
+    """A random folder next to one with secrets."""
 
     def __init__(self, made: Folders) -> None:
         base = Path(os.path.realpath(mkdtemp()))
@@ -142,7 +142,7 @@ def test_nothing_outside_the_root_is_read_or_named(made: Folders, asked: list[st
 @pytest.mark.usefixtures("walks")
 @given(folders, st.lists(paths, min_size=1, max_size=4))
 def test_nothing_outside_the_root_is_changed(made: Folders, asked: list[str]) -> None:
-    """By any call, through any links; nothing is raised, and the root itself stays."""
+    """No call changes it, through any links; nothing is raised, and the root itself is kept."""
 
     def act(yard: Yard) -> None:
         backend = FilesystemBackend(yard.root)
@@ -179,7 +179,7 @@ def test_what_is_found_is_what_the_system_finds(made: Folders, path: str) -> Non
 def test_both_ways_of_finding_agree_where_links_stay_inside(
     made: Folders, names: list[str]
 ) -> None:
-    """A walk refuses what goes out and comes back; else they lead to the same place."""
+    """A walk refuses a path that leads out and back; otherwise they lead to the same place."""
 
     def act(yard: Yard) -> None:
         path = "/" + "/".join(names)

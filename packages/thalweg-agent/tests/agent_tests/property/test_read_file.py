@@ -26,7 +26,7 @@ texts = st.tuples(st.lists(lines, max_size=12).map("".join), odd).map("".join)
 
 
 def pages(tool: FilesystemMiddleware, **asked: Any) -> tuple[str, int]:  # noqa: ANN401
-    """Read on as each page says, until one says that there is no more."""
+    """Read on as each page states, until one states that there is no more."""
     told = call(tool, "read_file", file_path="/f", **asked)
     assert told.status == "success", told.content
     status = STATUS.search(str(told.content))
@@ -47,7 +47,7 @@ def pages(tool: FilesystemMiddleware, **asked: Any) -> tuple[str, int]:  # noqa:
 def test_pages_read_one_after_the_other_are_the_file(
     text: str, limit: int, char_limit: int | None, tokens: int
 ) -> None:
-    """Whatever the lines are, however long, and however little a page may show."""
+    """This holds for any lines, however long, and however little a page may show."""
     if not text.strip():
         return
     tool = FilesystemMiddleware(backend=Shelf({"/f": text}), tool_token_limit_before_evict=tokens)
@@ -62,7 +62,7 @@ def test_pages_read_one_after_the_other_are_the_file(
 
 @given(texts, st.sampled_from([20, 60]))
 def test_a_page_is_bounded_unless_it_is_one_character(text: str, tokens: int) -> None:
-    """Whatever is in the file; a page must show something, so that reading gets on."""
+    """This holds for any file content; a page must show something, so that reading proceeds."""
     tool = FilesystemMiddleware(backend=Shelf({"/f": text}), tool_token_limit_before_evict=tokens)
 
     told = str(call(tool, "read_file", file_path="/f").content)

@@ -1,4 +1,4 @@
-"""A law of rights: whatever a child's spec says, the child may do no more than its parent."""
+"""A law of rights: under any spec, the child may do no more than its parent."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def recipe(
 
 
 def verdict(made: list[Middleware], operation: Any, path: str) -> int:  # noqa: ANN401
-    """Tell how strict the file tools of an agent are about a path."""
+    """Return how strict the file tools of an agent are about a path."""
     (files,) = (one for one in made if isinstance(one, FilesystemMiddleware))
     return STRICTNESS[files.rights.verdict(operation, path)]
 

@@ -1,4 +1,4 @@
-"""Agents that share files, in any interleaving: no edit is lost, every conflict is told to both."""
+"""Agents that share files, in any interleaving: no edit is lost, both learn of every conflict."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,23 +28,23 @@ ORDER = st.lists(st.integers(0, 9), max_size=6)
 
 @dataclass
 class Did:
-    """One change in the model: told apart by the agent, the turn and the call."""
+    """One change in the model: identified by the agent, the turn and the call."""
 
     who: str
     turn: int
     call: int
     content: str | None
-    """The whole content, `None` if it is gone; `?` if it was changed in places."""
+    """The whole content, `None` if it is deleted; `?` if it was changed in places."""
 
 
 @dataclass
 class Model:
-    """The rules, said as simply as they can be: a list of changes for each path."""
+    """The rules, stated as simply as possible: a list of changes for each path."""
 
     files: dict[str, str] = field(default_factory=dict)
     did: dict[str, list[Did]] = field(default_factory=lambda: {path: [] for path in PATHS})
     seen: dict[tuple[str, str], int] = field(default_factory=dict)
-    """How many of the changes of a path an agent knows."""
+    """How many of the changes of a path an agent has seen."""
 
     def unseen(self, who: str, path: str) -> Did | None:
         """Find the last change by another that an agent does not know."""
@@ -75,7 +75,7 @@ class SharedFiles(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """There is a file from before the run, of which nobody has heard."""
+        """A file exists from before the run, which no agent has seen."""
         self.backend = shared(StateBackend())
         self.main = Agent(self.backend)
         self.children: dict[str, Agent] = {}
@@ -110,7 +110,7 @@ class SharedFiles(RuleBasedStateMachine):
     @precondition(lambda self: len(self.children) < 4)
     @rule()
     def spawn(self) -> None:
-        """The main agent sends a subagent, which knows what it knew as its turn began."""
+        """The main agent starts a subagent, which has seen what it had seen as its turn began."""
         anew = self._new_turn(MAIN, anew=True)
         if anew:
             self._remember()
@@ -147,7 +147,7 @@ class SharedFiles(RuleBasedStateMachine):
 
     @rule(who=WHO, path=PATH, anew=st.booleans())
     def edit(self, *, who: int, path: str, anew: bool) -> None:
-        """An edit adds to what is there; every one shows, or its error says why not."""
+        """An edit adds to the content; every one shows, or its error states why not."""
         name, agent = self._agent(who)
         anew, turn, call = self._turn(name, anew=anew)
         mark = f"<{next(self.numbers)}>"
@@ -178,7 +178,7 @@ class SharedFiles(RuleBasedStateMachine):
 
     @rule(who=WHO, path=st.sampled_from((*PATHS, "/d")), anew=st.booleans())
     def delete(self, *, who: int, path: str, anew: bool) -> None:
-        """A file goes, or a folder with all in it, unless a change not seen would go with it."""
+        """A file is deleted, or a folder with all in it, unless this includes an unseen change."""
         name, agent = self._agent(who)
         anew, turn, call = self._turn(name, anew=anew)
         below = [p for p in PATHS if p == path or p.startswith(f"{path}/")]
@@ -218,7 +218,7 @@ class SharedFiles(RuleBasedStateMachine):
         self._expect_notice(first, name, path, verb)
 
     def _expect_notice(self, first: str, second: str, path: str, verb: str) -> None:
-        """Whoever was first is told, or whom it worked for; never who has the error."""
+        """The first author is notified, or its parent; never the one with the error."""
         to = first if first in self.children else MAIN
         if to != second:
             self.expected.setdefault(to, set()).add((second, f"'{path}' {verb}"))
@@ -229,7 +229,7 @@ class SharedFiles(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def hear(self, who: int) -> None:
-        """An agent's next result carries what was left for it."""
+        """An agent's next result carries the notices for it."""
         name, agent = self._agent(who)
         empty = ToolMessage("", tool_call_id="any")
         told = agent.call(lambda: with_notices(empty), anew=False)
@@ -239,7 +239,7 @@ class SharedFiles(RuleBasedStateMachine):
     @precondition(lambda self: self.children)
     @rule(who=WHO)
     def report(self, who: int) -> None:
-        """A subagent ends; what it did not hear is in its report."""
+        """A subagent ends; the notices that it did not receive are in its report."""
         name = list(self.children)[who % len(self.children)]
         told = self.main.receive(self.children.pop(name))
         self._hear(name, told)
@@ -286,7 +286,7 @@ DELTAS = st.lists(
 def test_deltas_of_a_step_make_the_same_files_in_any_order_and_any_batches(
     changes: list[tuple[str, str | None]], cut: int, random: Random
 ) -> None:
-    """The last change of a path stands, wherever the deltas of its step are put or parted."""
+    """The last change of a path wins, wherever the deltas of its step are placed or split."""
     expected: dict[str, str] = {}
     deltas = []
     for n, (path, content) in enumerate(changes):

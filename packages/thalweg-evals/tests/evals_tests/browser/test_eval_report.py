@@ -82,7 +82,7 @@ def test_a_run_is_highlighted_by_its_name(page: Page) -> None:
 
 
 def test_a_click_highlights_the_nearest_run(browser: Browser, tmp_path: Path) -> None:
-    """What is pointed at is named before; the run that was highlighted longer ago gives way."""
+    """A hovered run is named before; the run that was highlighted longer ago is replaced."""
     results = [
         replace(a_result(number=k), trace=a_trace(sizes=(size, size, size)))
         for k, size in enumerate((5_000, 3_000, 1_000), start=1)
@@ -99,7 +99,7 @@ def test_a_click_highlights_the_nearest_run(browser: Browser, tmp_path: Path) ->
 
 
 def test_the_keyboard_alone_reads_the_figure(page: Page) -> None:
-    """Page Down goes to the next compaction, and what stands there is spoken and shown."""
+    """Page Down moves to the next compaction, and its text is announced and shown."""
     chart = page.get_by_role("slider", name="Tokens over time")
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -144,7 +144,7 @@ def test_a_number_of_failures_leads_to_them(page: Page) -> None:
 
 
 def test_a_failure_shows_its_request_and_what_left_it(page: Page) -> None:
-    """The code that is missing is marked where it stands, and traced where it does not."""
+    """The missing code is marked where it occurs, and traced where it does not."""
     open_first_failure(page)
     body = page.locator(".failure-body:visible")
 
@@ -162,7 +162,7 @@ def test_a_failure_shows_its_request_and_what_left_it(page: Page) -> None:
 
 
 def test_what_it_took_is_told_by_probe_and_subject(page: Page) -> None:
-    """Dollars first, where prices are known."""
+    """Dollars are first, for models with prices."""
     table = page.locator("#costs-body")
     expect(table).to_contain_text("$0.004")
     page.get_by_label("Figure").select_option(label="Tokens sent")
@@ -189,7 +189,7 @@ def test_a_narrow_page_never_scrolls_sideways(page: Page, hostile_page: Page, wi
 
 
 def test_paper_shows_the_figure_and_the_terms(page: Page) -> None:
-    """What failed is listed there; requests stay where they can be opened."""
+    """Failures are listed there; requests remain where they can be opened."""
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
     expect(page.locator("#figure-chart svg")).to_have_attribute("width", "760")
@@ -213,7 +213,7 @@ ODD = {
 def test_an_odd_evaluation_is_drawn_without_complaint(
     browser: Browser, tmp_path: Path, results: list[Result]
 ) -> None:
-    """Whatever was played, every section of the page says something."""
+    """For any trials, every section of the page has content."""
     with opened(browser, results, tmp_path / "odd.html") as page:
         if page.locator("button.failure").count():
             open_first_failure(page)

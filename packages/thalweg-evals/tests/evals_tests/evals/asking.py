@@ -1,4 +1,4 @@
-"""A case small enough to talk with any subject: the model tells which codes it sees."""
+"""A case small enough to talk with any subject: the model names the codes that it sees."""
 
 import re
 from dataclasses import dataclass
@@ -48,5 +48,5 @@ class Asked:
         self._recorder = Recorder(self.trace, has_tools=bool(tools))
 
     def say(self, text: str, thread: str = "main") -> str:
-        """Say something; gives the answer."""
+        """Send a message; return the answer."""
         return self.agent.send(text, thread, [self._recorder])

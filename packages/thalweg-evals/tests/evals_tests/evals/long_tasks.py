@@ -15,8 +15,7 @@ from thalweg_evals.trace import Trace
 
 WINDOW = 64_000
 POOR_SUMMARIES = replace(COMPETENCES["searcher"], name="poor_summaries", keeps_gist=False)
-"""Finds what can be found, and writes summaries that say nothing: whatever such a model still
-knows, the harness kept for it."""
+"""Finds what can be found, and writes empty summaries: the harness kept all that it recalls."""
 
 
 def tried(

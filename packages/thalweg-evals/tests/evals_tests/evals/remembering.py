@@ -48,7 +48,7 @@ class RememberingAgent(GraphAgent):
 class Remembering:
     """LangChain's agent with `MemoryMiddleware`.
 
-    It learns when it is told to, and keeps what it learned for the tests.
+    It learns on request, and keeps what it learned for the tests.
     """
 
     settings: MemorySettings = AT_ONCE

@@ -96,7 +96,7 @@ def test_agents_and_models_are_compared_with_themselves() -> None:
 
 
 def test_a_baseline_is_read_back(tmp_path: Path) -> None:
-    """It is small, and the same whatever the order of the results."""
+    """A baseline is small, and independent of the order of the results."""
     file, other = tmp_path / "baseline.json", tmp_path / "other.json"
     all_results = [*results(SCRIPTED, "pfun"), *results(LIVE, "p", "path/to.py:make")]
 

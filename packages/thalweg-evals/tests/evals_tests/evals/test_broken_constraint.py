@@ -39,7 +39,7 @@ def test_a_record_without_what_the_user_said_breaks_every_rule(
 def test_rules_that_are_no_more_than_words_of_a_long_message_are_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Requests are quoted, but what binds in them is not known for what it is."""
+    """Requests are quoted, but their binding parts are not recognized."""
     assert played("constraint/user", model="forgetful", trigger=TIGHT).verdict == "passed"
     monkeypatch.setattr(pins, "constraint_lines", lambda _: ())
 

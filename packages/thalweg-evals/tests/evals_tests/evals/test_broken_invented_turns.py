@@ -1,4 +1,4 @@
-"""The probe of invented turns sees words in the user's place that the user never said."""
+"""The probe of invented turns sees words in the user's place that the user never wrote."""
 
 import re
 

@@ -57,7 +57,7 @@ _ended = Delegation.ended
 
 
 def _told(command: Command[Any]) -> ToolMessage:
-    """Give the message in which the parent is told of a task."""
+    """Return the message that reports a task to the parent."""
     update: Any = command.update
     (message,) = (one for one in update["messages"] if isinstance(one, ToolMessage))
     return message
@@ -96,7 +96,7 @@ def test_a_deep_agent_of_a_peer_passes_as_well(variant: str, tmp_path: Path) -> 
 def test_a_parent_that_gets_what_its_subagent_read_fails(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The texts of all its messages stand behind the report."""
+    """The texts of all its messages follow the report."""
 
     def tells_all(run: Delegation, report: SubagentReport) -> Command[Any]:
         command = _ended(run, report)
@@ -117,7 +117,7 @@ def test_a_parent_that_gets_what_its_subagent_read_fails(
 def test_a_parent_that_gets_the_messages_of_its_subagent_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As messages of its own, their texts left out: the calls tell."""
+    """The parent gets them as its own, without texts: the calls reveal it."""
 
     def shares(run: Delegation, report: SubagentReport) -> Command[Any]:
         command = _ended(run, report)

@@ -307,7 +307,7 @@ subject.tries = tries
 def test_the_example_outside_the_package_is_evaluated_by_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It summarizes away what it was told, and has no way to find it: that is what is found."""
+    """The example summarizes away its messages and cannot find them: that is the finding."""
     monkeypatch.chdir(EXAMPLE.parent.parent)
     monkeypatch.setattr(sys, "path", list(sys.path))
     subject = subject_named("examples/strangers_agent.py:make")

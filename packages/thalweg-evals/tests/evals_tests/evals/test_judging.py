@@ -1,4 +1,4 @@
-"""A judge's word counts with evidence that stands there, and only where nothing else can tell."""
+"""A judge's verdict counts with evidence that exists, and only if nothing else can decide."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def says(quote: str, *, passed: bool = True) -> str:
 
 
 def judge_of(*answers: str) -> tuple[Judge, list[str]]:
-    """Make a judge that gives answers one after the other, and notes what it was sent."""
+    """Make a judge that returns answers one after the other, and notes what it was sent."""
     left, sent = list(answers), list[str]()
 
     def script(messages: Sequence[BaseMessage]) -> str:
@@ -104,13 +104,13 @@ def test_no_text_can_pass_for_the_heading_of_another() -> None:
 
 
 class Fair:
-    """A judge that knows what the rubric says: for tests of what it is asked, and when."""
+    """A judge that applies the rubric: for tests of its requests and their times."""
 
     def __init__(self) -> None:
         self.asked = 0
 
     def verdict(self, question: str, texts: Sequence[str]) -> Judgement:
-        """Say yes where the text has the whole aim."""
+        """Return a pass if the text has the whole aim."""
         self.asked += 1
         aim = question.split("aim is to ")[1].split(". In", maxsplit=1)[0]
         return Judgement(passed=aim in texts[-1], quote=texts[-1], why="It tells what it is for")
@@ -172,10 +172,10 @@ def test_where_a_record_forgets_what_the_user_asked_for_no_judge_is_needed(
 
 
 class Astray(Drift):
-    """Names the aim, and goes on with something else."""
+    """Names the aim, and continues with something else."""
 
     def act(self, view: View) -> Move:
-        """Answer beside the point."""
+        """Return an answer that misses the point."""
         move = super().act(view)
         if isinstance(move, Respond) and "You want to" in move.text:
             return Respond(f"Prices rise. We save on {self.aim.word}s and sell the house instead.")

@@ -1,4 +1,4 @@
-"""Results are kept: one line a trial, whole, whatever happens in between."""
+"""Results are kept: one line a trial, whole, through any interruption."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
 
 
 def test_two_do_not_write_one_file(tmp_path: Path) -> None:
-    """The second is told."""
+    """The second gets an error."""
     pytest.importorskip("fcntl")
     out = tmp_path / "out.jsonl"
 

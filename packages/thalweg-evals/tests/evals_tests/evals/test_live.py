@@ -1,4 +1,4 @@
-"""A live model, behind the address of whoever speaks OpenAI's API."""
+"""A live model at the address of any server with OpenAI's API."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def _repeat(request: Request) -> Answer:
 
 
 def test_a_model_at_an_address_is_evaluated_in_several_agents() -> None:
-    """All are told the same window; tokens are those that it reports; no price is made up."""
+    """All get the same window; tokens are those that it reports; no price is made up."""
     with StrictProvider(window=32_000, answer=_repeat) as provider:
         name = f"openai:mine@{provider.openai_url}"
         wanted = Evaluation(
@@ -36,7 +36,7 @@ def test_a_model_at_an_address_is_evaluated_in_several_agents() -> None:
 
 
 def test_an_agent_with_a_model_of_its_own_is_evaluated_with_it() -> None:
-    """Whatever models are named: nothing is known of its price, so no budget holds."""
+    """An agent's own model is used with any models named; its price is unknown: no budget holds."""
     with StrictProvider(window=32_000, answer=_repeat) as provider:
         wanted = Evaluation(
             subjects=(f"clerk@{provider.openai_url}",), probes=(parrot(),), triggers=(0.1, 0.85)

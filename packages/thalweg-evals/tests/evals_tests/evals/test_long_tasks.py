@@ -1,7 +1,7 @@
-"""The probes about long tasks fail where what they ask about is broken, and not before.
+"""The probes about long tasks fail if their subject is broken, and not before.
 
-The model of these tests writes summaries that say nothing, so that what it still knows after a
-compaction was kept by the engine: the newest request, the record, the archive.
+The model of these tests writes empty summaries, so that all that it recalls after a compaction was
+kept by the engine: the newest request, the record, the archive.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,13 +26,13 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def goalless(patch: pytest.MonkeyPatch) -> None:
-    """Let a fold keep no request: neither the newest as it was said, nor others in the record."""
+    """Let a fold keep no request: neither the newest word for word, nor others in the record."""
     patch.setattr(PlanningContext, "latest_request", None)
     patch.setattr(records, "_requests", lambda *_: [])
 
 
 def without_progress(patch: pytest.MonkeyPatch) -> None:
-    """Leave out of the record what was done."""
+    """Omit from the record what was done."""
     written = records.render
 
     def render(record: Record, **given: object) -> str:
@@ -66,7 +66,7 @@ def test_a_probe_fails_where_what_it_asks_about_is_broken(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And says what was lost, and in which request that shows."""
+    """A failed score names the loss, and the request that shows it."""
     for harm in breaks:
         harm(monkeypatch)
     score, trace = tried(probe, variant, tmp_path)
@@ -79,7 +79,7 @@ def test_a_probe_fails_where_what_it_asks_about_is_broken(
     ("probe", "variant"), list(dict.fromkeys((probe, variant) for probe, variant, _, _ in HARMS))
 )
 def test_a_probe_passes_where_nothing_is_broken(probe: str, variant: str, tmp_path: Path) -> None:
-    """Though no summary says anything: what the engine keeps is enough."""
+    """Every summary is empty, and what the engine keeps is enough."""
     score, _ = tried(probe, variant, tmp_path)
 
     assert score.verdict == "passed", score.why
@@ -92,7 +92,7 @@ def test_a_probe_passes_where_nothing_is_broken(probe: str, variant: str, tmp_pa
 def test_what_one_mechanism_loses_another_brings_back(
     probe: str, harm: Break, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A goal that no record has can be searched for; steps that none has, in what is left."""
+    """A goal that no record has can be searched for; steps that none has, in the rest."""
     harm(monkeypatch)
     score, _ = tried(probe, PROBES[probe].variants[0], tmp_path)
 
@@ -131,7 +131,7 @@ def asks(tool: str, **arguments: object) -> TracedMessage:
 
 
 def dice() -> Random:
-    """Give those of seed 1."""
+    """Return a generator of seed 1."""
     return Random(1)  # noqa: S311 (not a secret)
 
 
@@ -161,7 +161,7 @@ DONE = TracedMessage("assistant", "All is done.")
 def test_steps_are_counted_that_were_repeated_or_left_out(
     answers: Sequence[TracedMessage], verdict: str, value: int, said: str
 ) -> None:
-    """Whatever else went well: the figure is how many there were."""
+    """The score counts the steps even if everything else went well."""
     score = graded("continuing", "2", *answers)
 
     assert (score.verdict, score.value, said in score.why) == (verdict, value, True), score.why
@@ -193,7 +193,7 @@ LAMPS = [asks("do_item", station=name) for name in premature.make("2", dice()).s
 def test_whoever_stops_with_items_left_stops_too_early(
     answers: Sequence[TracedMessage], request_number: int | None, said: str
 ) -> None:
-    """The request is told in which it did."""
+    """The score names that request."""
     score = graded("premature", "2", *answers)
 
     assert (score.request, said in score.why) == (request_number, True), score.why
@@ -219,7 +219,7 @@ def test_a_report_must_have_all_that_was_asked_for(lost: str) -> None:
 
 
 def test_a_note_as_it_was_wished_passes_and_a_question_behind_it_does_not() -> None:
-    """Nothing may be asked that was said."""
+    """A question may not ask for a stated fact."""
     case = clarification.make("said_once", dice())
     text = f"{case.heading}: the depth is {case.depth} {case.unit}."
     note = asks("send_note", recipient=case.recipient, text=text)

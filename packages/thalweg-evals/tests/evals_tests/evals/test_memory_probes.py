@@ -98,7 +98,7 @@ def test_a_memory_that_finds_nothing_does_not_recall(variant: str, tmp_path: Pat
 
 
 def without_superseding(facts: Sequence[Fact], new: Sequence[Fact], **_: object) -> list[Change]:
-    """Take every fact in beside what it brings up to date."""
+    """Add every fact without replacing the one that it updates."""
     del facts
     return [PutFact(fact, "is new") for fact in new]
 
@@ -118,7 +118,7 @@ def test_where_nothing_is_superseded_the_old_stands_beside_the_new(
 
 
 def lets_everything_through(proposal: Proposal, turns: Sequence[Said], **_: object) -> Verdict:
-    """Keep whatever a learner proposes."""
+    """Keep all proposals of a learner."""
     turn = next(turn for turn in turns if turn.uid == proposal.uid)
     evidence = Evidence(turn.thread, turn.uid, turn.text, turn.said_at, Trust.USER)
     return Verdict("keep", "is kept", proposal, (evidence,), Trust.USER)
@@ -156,7 +156,7 @@ def test_where_the_gates_are_open_what_a_learner_makes_up_is_told(
 
 
 def tells_of_others(store: MemoryStore) -> None:
-    """Have a memory recall what another owner said."""
+    """Have a memory recall another owner's facts."""
     other = Scope("somebody else")
     Memory(store, other).remember("The code of the user's bike lock is 8080.")
     facts = store.facts

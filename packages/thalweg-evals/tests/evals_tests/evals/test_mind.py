@@ -1,4 +1,4 @@
-"""A scripted model knows what it is asked, and answers in the form that is asked for."""
+"""A scripted model understands the questions, and answers in the requested form."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The needle is found again; where what finds it is broken, the probe says which is missed."""
+"""The needle is found again; if the finding part is broken, the probe names the missed one."""
 
 import re
 from dataclasses import replace
@@ -16,7 +16,7 @@ def _archive_finds_nothing(patched: pytest.MonkeyPatch) -> None:
 
 
 def _record_keeps_nothing(patched: pytest.MonkeyPatch) -> None:
-    """Leave out of a record the user's words, and what was called."""
+    """Omit from a record the user's words and the calls."""
     patched.setattr("thalweg.engine.compaction.summary_rendering._requests", lambda *_: [])
     patched.setattr("thalweg.engine.compaction.summary_rendering._sections", lambda *_: [])
 

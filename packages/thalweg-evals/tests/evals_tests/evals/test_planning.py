@@ -1,4 +1,4 @@
-"""Trials are planned so that whoever is compared gets the same."""
+"""Trials are planned so that all compared subjects get the same."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_an_agent_whose_trigger_cannot_be_forced_is_played_once() -> None:
 
 
 def test_an_agent_with_a_model_of_its_own_is_played_once() -> None:
-    """Whatever other models there are."""
+    """An agent's own model is played once, even if there are other models."""
     plan = EvalPlan(
         models=("m", "n"), subjects=("a", "b"), with_own_model=frozenset("a"),
         cases=(("p", "v"),), triggers=(0.1,),
@@ -153,7 +153,7 @@ def test_what_cannot_be_is_said_before_the_first_trial(wanted: Evaluation, what:
 
 
 def test_what_is_assumed_of_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its window and its prices are not known."""
+    """The notes name an unknown window and unknown prices."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     notes = prepare(Evaluation(models=("openai:mine@http://127.0.0.1:9/v1",))).notes

@@ -1,4 +1,4 @@
-"""Every call of a model is recorded, whoever makes it, and however it ends."""
+"""Every call of a model is recorded, from any caller and with any end."""
 
 import asyncio
 from collections.abc import Sequence

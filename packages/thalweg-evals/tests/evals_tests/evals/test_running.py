@@ -54,7 +54,7 @@ def test_who_interrupts_is_no_agent() -> None:
 
 
 def test_what_is_not_offered_is_not_tried() -> None:
-    """And says what it is."""
+    """The result names what is not offered."""
     subject = Echo(offers=frozenset({"tools"}))
     probe = parrot(needs=frozenset({"tools", "memory", "system_prompt"}))
 
@@ -65,7 +65,7 @@ def test_what_is_not_offered_is_not_tried() -> None:
 
 
 def test_an_agent_gets_what_it_offers_to_take_in_a_folder_of_its_own() -> None:
-    """The folder is gone afterwards."""
+    """The folder is removed afterwards."""
     bare, able = Echo(), Echo(offers=frozenset({"tools"}))
 
     assert [trials_of(one)[0].play().verdict for one in (bare, able)] == ["passed", "passed"]
@@ -77,7 +77,7 @@ def test_an_agent_gets_what_it_offers_to_take_in_a_folder_of_its_own() -> None:
 
 
 def test_several_at_once_come_to_the_same() -> None:
-    """Each trial is on its own, whoever else is under way."""
+    """Each trial is independent of the others that run at the same time."""
     one, several = evaluate(NEEDLES), evaluate(replace(NEEDLES, parallel=3))
 
     assert [_told(result) for result in several.results] == [_told(each) for each in one.results]
@@ -85,7 +85,7 @@ def test_several_at_once_come_to_the_same() -> None:
 
 
 def _told(result: Result) -> object:
-    """All but what handles come to, which are drawn anew in every archive."""
+    """Return all but the values of handles, which are drawn again in every archive."""
     told = [(one.turn, one.kind, len(one.messages)) for one in result.trace.requests]
     return result.key, result.seed, result.verdict, result.why, result.compactions, told
 
@@ -104,7 +104,7 @@ def test_trials_are_under_way_at_once() -> None:
 
 
 def test_an_interruption_in_a_thread_ends_all() -> None:
-    """No trial is begun behind it."""
+    """No trial is begun after it."""
     begun: list[str] = []
 
     def interrupted(text: str) -> str:
@@ -147,7 +147,7 @@ class _Asking(Echo):
 
 
 def test_a_price_that_is_not_known_is_no_price() -> None:
-    """Nothing is free because nobody knows what it costs."""
+    """A model of unknown price is not free."""
     unknown = replace(scripted(), priced=tariff_for("", "somebody:something"))
 
     assert unknown.cost_of(TrialTokens(1_000, 0, 10)) is None
@@ -170,7 +170,7 @@ def test_cached_tokens_cost_what_the_tariff_says() -> None:
 
 
 def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
-    """More trials, agents or triggers are played beside it."""
+    """Further trials, agents or triggers are played in addition to it."""
     out, subject = tmp_path / "out.jsonl", Echo()
     first = play_all(trials_of(subject, 2), out=out)
     more = play_all(trials_of(subject, 3), out=out)

@@ -1,4 +1,4 @@
-"""Whoever speaks OpenAI's API at an address: an agent server that manages its own context."""
+"""A server with OpenAI's API at an address: an agent server that manages its own context."""
 
 import json
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _listing(said: object) -> Iterator[str]:
             self.wfile.write(json.dumps(said).encode())
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name there)
-            """Say nothing."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))

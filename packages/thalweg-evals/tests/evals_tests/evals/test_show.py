@@ -1,9 +1,9 @@
-"""What is shown: our agent passes every probe, wherever its context is compacted.
+"""The published results: our agent passes every probe, at every point of compaction.
 
 Each variant of a probe is compacted at one of three moments, and each probe at all of them.
 
 One trial each, with the scripted model that does everything right that its context lets it: so
-what fails is the agent. Whoever wants more seeds: `thalweg eval --trials 5`.
+what fails is the agent. For more seeds: `thalweg eval --trials 5`.
 """
 
 from itertools import cycle
@@ -30,7 +30,7 @@ def cases() -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize(("case", "trigger"), cases())
 def test_our_agent_passes(case: str, trigger: float) -> None:
-    """With a window of 64,000 tokens. Where a judge has the last word, it is all but said."""
+    """Our agent passes with a window of 64,000 tokens; only a case for a judge is untested."""
     [result] = evaluate(Evaluation(probes=(case,), triggers=(trigger,))).results
 
     needs_judge = result.why.endswith("only a judge model can grade it, and none was named")

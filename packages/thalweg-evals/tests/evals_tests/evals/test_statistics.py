@@ -22,7 +22,7 @@ few = settings(max_examples=15, deadline=None)
 
 
 def of(passed: int, n: int) -> Interval:
-    """Give the interval of so many that passed."""
+    """Return the interval of so many that passed."""
     yes: list[Verdict] = ["passed"]
     no: list[Verdict] = ["failed"]
     return rate(yes * passed + no * (n - passed))
@@ -90,7 +90,7 @@ def test_trials_that_tested_nothing_do_not_count() -> None:
 def test_the_interval_of_a_difference_contains_it(
     pairs: list[tuple[float, float]], seed: int
 ) -> None:
-    """Whatever the figures are."""
+    """The interval contains the difference for any figures."""
     found = difference(pairs, seed)
 
     assert found.low <= found.value <= found.high
@@ -101,7 +101,7 @@ def test_the_interval_of_a_difference_contains_it(
 def test_a_difference_is_that_of_its_pairs_in_any_order(
     pairs: list[tuple[float, float]], dice: Random
 ) -> None:
-    """So that trials may run beside each other."""
+    """The difference does not depend on order, so that trials may run concurrently."""
     shuffled = list(pairs)
     dice.shuffle(shuffled)
 

@@ -1,4 +1,4 @@
-"""Whoever has a name: our agents and the peers, made for a trial and talked with."""
+"""All named subjects: our agents and the peers, made for a trial and talked with."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def weigh(crate: int) -> str:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_subject_keeps_its_threads_apart(name: str, tmp_path: Path) -> None:
-    """Probes of memory talk in one thread, then in another; what memory tells is no thread."""
+    """Probes of memory talk in one thread, then in another; recalled facts are no thread."""
     subject = subject_named(name)
     asked = Asked(subject, tmp_path, tools=(weigh,))
 

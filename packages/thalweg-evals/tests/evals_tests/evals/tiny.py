@@ -60,7 +60,7 @@ def parrot(*, variants: tuple[str, ...] = ("once",), needs: frozenset[Need] = fr
 
 @dataclass(eq=False)
 class Echo:
-    """Says what it was told, or whatever a function makes of it; asks no model."""
+    """Returns its input, or the result of a function of it; asks no model."""
 
     name: str = "echo"
     answer: Callable[[str], str] = str
@@ -96,7 +96,7 @@ class _EchoAgent:
 
 
 def scripted() -> ModelCandidate:
-    """Give a scripted model."""
+    """Return a scripted model."""
     return candidate("scripted:searcher", WINDOW, Settings())
 
 

@@ -3,7 +3,7 @@
     python -m integrations_tests.e2e.slot_hosts HOST URL ARCHIVE THREAD STATE
 
 asks an agent every line of its input and prints each answer; STATE is the file in which the
-application keeps what the framework gives it to keep.
+application stores the framework's state.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ class SdkHost:
 
 @dataclass
 class PydanticHost:
-    """An agent of Pydantic AI; its history goes through a file, as applications keep it."""
+    """An agent of Pydantic AI; its history is stored in a file, as applications keep it."""
 
     url: str
     archive: Path | str

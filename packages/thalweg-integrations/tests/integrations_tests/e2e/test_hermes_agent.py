@@ -1,7 +1,7 @@
 """Hermes Agent itself, installed elsewhere, with our engine as its plug-in.
 
 Its versions pin other packages than ours, so that it has an environment of its own, with `thalweg`
-installed beside it: `THALWEG_HERMES` is that environment's Python.
+installed in it, too: `THALWEG_HERMES` is that environment's Python.
 """
 
 import os

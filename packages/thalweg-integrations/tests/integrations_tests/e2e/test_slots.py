@@ -1,4 +1,4 @@
-"""The engine behind the seams of other frameworks: real agents, a real socket, strict rules."""
+"""The engine in the seams of other frameworks: real agents, a real socket, strict rules."""
 
 import subprocess
 import sys
@@ -73,7 +73,7 @@ class _Echoing(EngineSlotContract):
 
 
 def test_the_command_of_a_host_is_started(tmp_path: Path) -> None:
-    """It reads its questions, and is told where everything is."""
+    """The process reads its questions, and gets the paths of everything."""
     process = _Echoing().start("u", tmp_path / "a", "t", tmp_path / "s")  # type: ignore[abstract]
     told, _ = process.communicate("ask\n")
     assert told == f"u {tmp_path / 'a'} t {tmp_path / 's'} ask\n"

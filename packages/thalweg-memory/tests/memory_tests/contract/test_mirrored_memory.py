@@ -1,4 +1,4 @@
-"""A memory with a document beside it keeps every promise of a store of memories."""
+"""A memory with a document next to it keeps every promise of a store of memories."""
 
 from collections.abc import Iterator
 from pathlib import Path

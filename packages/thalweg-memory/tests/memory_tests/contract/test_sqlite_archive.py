@@ -57,7 +57,7 @@ class TestInMemory(ArchiveContract):
 
 
 def test_a_long_thread_that_was_deleted_leaves_no_word_behind(tmp_path: Path) -> None:
-    """Its index goes in several batches; its neighbour's stays."""
+    """Its index is deleted in several batches; its neighbour's is kept."""
     path = tmp_path / "thalweg.db"
     long, short = ThreadKey("ada", "long"), ThreadKey("ada", "short")
     with SqliteArchive(path) as archive:
@@ -92,7 +92,7 @@ LONG = "a long text about pears " * 100
     ],
 )
 def test_a_damaged_text_is_reported_as_such(tmp_path: Path, damage: str) -> None:
-    """Whoever reads it learns that the file is damaged, and what to do."""
+    """A reader learns that the file is damaged, and what to do."""
     key, path = ThreadKey("ada", "t1"), tmp_path / "thalweg.db"
     with SqliteArchive(path) as archive:
         archive.append(key, [said(LONG)])

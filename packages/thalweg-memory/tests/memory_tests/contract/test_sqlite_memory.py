@@ -88,7 +88,7 @@ class TestInMemory(MemoryStoreContract):
 
 
 def test_a_newer_format_and_another_secret_are_refused(tmp_path: Path) -> None:
-    """The file is left as it was."""
+    """The file is not changed."""
     path = tmp_path / "thalweg.db"
     SqliteMemory(path, secret=b"one").close()
     with pytest.raises(ConfigError, match="another secret"):
@@ -101,7 +101,7 @@ def test_a_newer_format_and_another_secret_are_refused(tmp_path: Path) -> None:
 
 
 def test_one_file_holds_an_archive_and_a_memory(tmp_path: Path) -> None:
-    """Neither minds the other, whichever was first."""
+    """Neither affects the other, in either order of creation."""
     for first, name in ((SqliteArchive, "one.db"), (SqliteMemory, "two.db")):
         first(tmp_path / name).close()
         with SqliteArchive(tmp_path / name) as archive, SqliteMemory(tmp_path / name) as memory:

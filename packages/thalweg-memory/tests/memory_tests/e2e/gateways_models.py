@@ -1,6 +1,6 @@
-"""What gateways under test are told to use: a model that speaks slowly, a tool, and a learner.
+"""What gateways under test use: a model that streams slowly, a tool, and a learner.
 
-Whoever looks on reads two files of the folder THALWEG_TOLD: `calls`, a line for each time that
+An observer reads two files of the folder `THALWEG_TOLD`: `calls`, a line for each time that
 the model was asked, and `effects`, a line for each time that the tool was called.
 """
 
@@ -26,7 +26,7 @@ _ASKED = re.compile(r"I keep the \w+ in drawer [\w-]+\. Please note it for ([\w-
 
 
 def asking(thing: str, drawer: str, run: str) -> str:
-    """Write what a user says: a fact, and something to do."""
+    """Write a message of a user: a fact, and something to do."""
     return f"I keep the {thing} in drawer {drawer}. Please note it for {run}."
 
 
@@ -39,7 +39,7 @@ def appended(name: str, *told: object) -> None:
 
 
 def standing(messages: Sequence[BaseMessage]) -> tuple[str, int]:
-    """Tell which run asks, and how many results of its tool there are."""
+    """Return which run asks, and how many results of its tool there are."""
     asked = [
         (n, found[1])
         for n, message in enumerate(messages)
@@ -50,7 +50,7 @@ def standing(messages: Sequence[BaseMessage]) -> tuple[str, int]:
 
 
 class Noting(ScriptedModel):
-    """Says words, has something noted, and says more words; no two calls say the same."""
+    """Streams words, has something noted, and streams more words; no two calls return the same."""
 
     script: Callable[[Sequence[BaseMessage]], AIMessage | str] = lambda _: ""
     pause_s: float = 0.05

@@ -2,7 +2,7 @@
 
 It imports all it needs once and then forks a worker for every line on its input, so that a kill
 costs milliseconds. The line is `work NAME`, or `drain NAME` for a worker that ends when nothing
-is left to do. Every worker says its process on a line.
+remains to be done. Every worker prints its process id on a line.
 """
 
 import os
@@ -30,7 +30,7 @@ LEASE_S = 1.0
 
 
 def clock() -> str:
-    """Tell the time to the microsecond."""
+    """Return the time to the microsecond."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -41,7 +41,7 @@ def thinks(messages: Sequence[BaseMessage]) -> str:
 
 
 def work(address: str, name: str, *, is_last: bool) -> None:
-    """Learn for ever, or until nothing is left."""
+    """Learn for ever, or until nothing remains."""
     with open_memory(address) as store:
         learns = learner(store, clock, settings=SETTINGS)
         learns.respondent = Respondent(ScriptedModel(script=thinks), len, name=name)

@@ -96,7 +96,7 @@ def test_a_superuser_is_told_that_nothing_holds_it_back(served: Served) -> None:
 
 
 def test_a_table_without_a_wall_is_named(served: Served) -> None:
-    """As after somebody took it down."""
+    """The status names a table from which someone removed it."""
     with psycopg.connect(served.owner, autocommit=True) as owner:
         owner.execute("ALTER TABLE memory_fact NO FORCE ROW LEVEL SECURITY")
     told = db("status", url=served.url)
@@ -105,7 +105,7 @@ def test_a_table_without_a_wall_is_named(served: Served) -> None:
 
 
 def test_commits_that_a_crash_may_lose_are_reported(served: Served) -> None:
-    """The setting breaks "exactly once": what was confirmed is gone after an immediate stop."""
+    """The setting breaks "exactly once": what was confirmed is lost after an immediate stop."""
     assert db("status", url=served.url).returncode == 0
     with psycopg.connect(served.admin, autocommit=True) as admin:
         name = sql.Identifier(admin.info.dbname)

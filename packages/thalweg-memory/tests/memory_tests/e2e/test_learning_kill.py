@@ -35,7 +35,7 @@ class _Now(Clock):
     """The real time."""
 
     def __call__(self) -> str:
-        """Tell it."""
+        """Return the time."""
         return clock()
 
 
@@ -46,7 +46,7 @@ class Host:
     process: "subprocess.Popen[str]"
 
     def fork(self, what: str, name: str) -> int:
-        """Have a worker forked, and give its process."""
+        """Have a worker forked, and return its process."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(what, name, file=self.process.stdin, flush=True)
@@ -69,13 +69,13 @@ def host(address: str, told: Path) -> Iterator[Host]:
 
 @dataclass
 class Talk:
-    """What the owners said; every turn tells of a drawer of its own."""
+    """The messages of the owners; every turn is about a drawer of its own."""
 
     store: MemoryStore
     said: Counter[tuple[Scope, str]] = field(default_factory=Counter)
 
     def go_on(self, random: random.Random) -> None:
-        """Say a few things more, somewhere."""
+        """Add a few more messages, in a random thread."""
         scope, thread = random.choice(OWNERS), random.choice(THREADS)
         first = self.said[scope, thread]
         count = random.randint(1, 4)
@@ -103,7 +103,7 @@ class Talk:
 
 
 def drained(process: int, store: MemoryStore) -> None:
-    """Wait until the last worker has nothing left to do."""
+    """Wait until the last worker has nothing more to do."""
     patience = time.monotonic() + 800
     while store.next_due() is not None:
         assert time.monotonic() < patience

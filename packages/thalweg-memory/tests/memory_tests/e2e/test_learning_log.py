@@ -11,7 +11,7 @@ from memory_tests.e2e.test_memory_taken_out import SAID, Ada
 def test_a_turn_is_followed_from_the_queue_to_what_was_learned(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The queue and the worker at DEBUG, the result at INFO; no word of what was said."""
+    """The queue and the worker at DEBUG, the result at INFO; no word of the conversation."""
     ada = Ada(tmp_path)
     with caplog.at_level(logging.DEBUG, logger="thalweg.memory"):
         ada.chat(SAID, "t1")

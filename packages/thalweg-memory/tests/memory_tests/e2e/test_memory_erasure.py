@@ -1,4 +1,4 @@
-"""What is forgotten leaves no byte in any file of a SQLite store, whatever happens meanwhile."""
+"""No forgotten byte remains in any file of a SQLite store, regardless of what happens meanwhile."""
 
 import hashlib
 import random
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[5]
 NOW = "2026-03-01T10:00:00Z"
 ADA, BOB = Scope("ada"), Scope("bob")
 WINDOW, STEP = 20, 5
-"""Whatever stretch of so many bytes is left of a text is found, from 24 bytes on."""
+"""Any stretch of so many bytes that remains of a text is found, from 24 bytes on."""
 ALPHABETS = (
     "bcdfghjklmnpqrstvwxyz  ",
     "äöüßéèñçøåłșžđħẽỹąęįųőűğ  ",
@@ -42,7 +42,7 @@ ALPHABETS = (
 
 
 def windows(*texts: str) -> set[bytes]:
-    """List stretches of texts as they would stand in a file."""
+    """List stretches of texts as they would be in a file."""
     return stretches(*(text.encode() for text in texts))
 
 
@@ -61,12 +61,12 @@ def left(folder: Path, sought: set[bytes]) -> dict[str, int]:
 
 
 def vectors(texts: Sequence[str]) -> list[bytes]:
-    """Make what stands for vectors of texts; nobody looks anything up by them."""
+    """Make substitutes for vectors of texts; nothing is looked up by them."""
     return [hashlib.shake_256(text.encode()).digest(1024) for text in texts]
 
 
 class Writer:
-    """Writes texts that nobody else has, and knows which are whose."""
+    """Writes texts that no one else has, and records which are whose."""
 
     def __init__(self, memory: SqliteMemory, seed: int) -> None:
         self.memory = memory
@@ -161,7 +161,7 @@ def test_after_any_history_nothing_of_a_scope_is_left_once_it_is_forgotten(
 
 @pytest.mark.parametrize("seed", [7, 8, 11])
 def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed: int) -> None:
-    """With these seeds SQLite's `secure_delete` alone leaves some."""
+    """With these seeds SQLite's `secure_delete` alone does not remove every copy."""
     chance = random.Random(seed)  # noqa: S311 (no secret)
     texts: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A memory of the default size keeps who its user is, whatever else it learns."""
+"""A memory of the default size keeps who its user is, regardless of what else it learns."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def learned(messages: Sequence[BaseMessage]) -> str:
 
 
 def test_trifles_push_out_neither_home_family_health_nor_work() -> None:
-    """They were said once, a year before; so was what the user told by hand."""
+    """They were stated once, a year before; so was what the user entered by hand."""
     settings = MemorySettings(profile=False, debounce_seconds=0)
     clock = Clock("2025-03-01T10:00:00+00:00")
     with open_memory(":memory:") as store:

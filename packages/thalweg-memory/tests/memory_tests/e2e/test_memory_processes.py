@@ -33,7 +33,7 @@ with open_memory(sys.argv[1]) as memory:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give the address of an empty store."""
+    """Return the address of an empty store."""
     if request.param == "sqlite":
         return str(tmp_path / "thalweg.db")
     url: str = request.getfixturevalue("postgres_url")
@@ -42,7 +42,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def learner(address: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a process that learns from whatever scope it is told."""
+    """Start a process that learns from each scope that it receives."""
     process = subprocess.Popen(
         [sys.executable, "-c", LEARNER, address],
         stdin=subprocess.PIPE,
@@ -62,7 +62,7 @@ def learner(address: str) -> Iterator[subprocess.Popen[str]]:
 def test_nothing_comes_back_that_another_process_learns_meanwhile(
     address: str, learner: subprocess.Popen[str]
 ) -> None:
-    """Whichever is first."""
+    """This holds in either order."""
     assert learner.stdin is not None
     assert learner.stdout is not None
     chance = random.Random(2)  # noqa: S311 (no secret)

@@ -64,7 +64,7 @@ class Ada:
         return "All right."
 
     def chat(self, text: str, thread: str, mode: str = "on") -> list[Mapping[str, Any]]:
-        """Say something, and learn from it; returns what was announced when the run began."""
+        """Send a message, and learn from it; return what was announced when the run began."""
         config = {"configurable": {"thread_id": thread, "memory": mode}}
         said = {"messages": [HumanMessage(text)]}
         events = [*self.agent.stream(said, config, stream_mode="custom")]
@@ -113,7 +113,7 @@ def test_what_was_decided_on_is_not_announced(store: MemoryStore) -> None:
 
 
 def test_a_fact_that_the_user_asks_to_forget_is_in_no_later_request(store: MemoryStore) -> None:
-    """The learner names it; code takes it out, `history` tells why, and `undo` brings it back."""
+    """The learner names it; code removes it, `history` states why, and `undo` restores it."""
     ada = Ada(store)
     ada.chat("I work in Ghent.", "t1")
     ada.chat("I play the oboe.", "t1")

@@ -1,4 +1,4 @@
-"""What `search` and `explain` show is what an agent is given: the same function makes all three."""
+"""What `search` and `explain` show is what an agent receives: one function makes all three."""
 
 from collections.abc import Iterator, Sequence
 

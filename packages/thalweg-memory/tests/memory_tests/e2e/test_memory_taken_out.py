@@ -1,4 +1,4 @@
-"""What a person takes out of memory is in no later request, whichever way it was taken out.
+"""What a person takes out of memory is in no later request, however it was taken out.
 
 Each way is tested by the next request of a real agent, in a new thread, and `forget` by the bytes
 of every file of the store.
@@ -75,7 +75,7 @@ class Ada:
         return json.dumps({"facts": [fact]})
 
     def chat(self, text: str, thread: str) -> str:
-        """Say something in a thread; returns the request that the model received."""
+        """Send a message in a thread; return the request that the model received."""
         said = [HumanMessage(text)]
         self.agent.invoke({"messages": said}, {"configurable": {"thread_id": thread}})
         return self.requests[-1]
@@ -142,7 +142,7 @@ WAYS = [delete, clear, edit, forget_by_id, forget_by_query, undo]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_taken_out_is_in_no_later_request(ada: Ada, way: Callable[[Ada], None]) -> None:
-    """Neither as a fact, nor as the turn behind it, nor as the answer that repeats it."""
+    """It is neither there as a fact, nor as its source turn, nor as the answer that repeats it."""
     ada.chat(SAID, "t0")
     ada.learn()
     assert ada.knows()
@@ -243,7 +243,7 @@ def test_a_run_that_began_before_the_clear_leaves_nothing(ada: Ada) -> None:
 
 @pytest.mark.parametrize("state", ["active", "deleted", "quarantined", "expired", "superseded"])
 def test_forgetting_words_erases_facts_of_every_state(ada: Ada, state: str) -> None:
-    """Not a byte is left in the database, its log, or the document."""
+    """Not a byte remains in the database, its log, or the document."""
     place = "Quillonberg"
     fact = ada.memory.remember(f"The user lives in {place}.")
     if state == "deleted":

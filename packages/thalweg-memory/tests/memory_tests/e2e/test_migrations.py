@@ -62,7 +62,7 @@ _KEPT = {
 
 
 def schema(url: str) -> list[tuple[object, ...]]:
-    """Read all that a database says of its tables."""
+    """Read all that a database states about its tables."""
     with psycopg.connect(url) as raw:
         return raw.execute(_SCHEMA).fetchall()
 
@@ -81,7 +81,7 @@ def restore(url: str) -> None:
 def test_an_old_database_and_an_empty_one_end_alike(
     plain_postgres_url: str, postgres_server: str
 ) -> None:
-    """Whichever way they came, there is one schema."""
+    """By either way, the result is one schema."""
     open_archive(plain_postgres_url).close()
     made = schema(plain_postgres_url)
     with psycopg.connect(plain_postgres_url, autocommit=True) as raw:
@@ -98,7 +98,7 @@ def test_an_old_database_and_an_empty_one_end_alike(
 
 
 def test_every_row_is_there_afterwards(plain_postgres_url: str) -> None:
-    """Texts that owners shared, each has now; what nobody held is gone."""
+    """Each owner has its own copy of shared texts; texts that no one held are removed."""
     restore(plain_postgres_url)
     with psycopg.connect(plain_postgres_url) as raw:
         before = {table: raw.execute(kept.encode()).fetchall() for table, kept in _KEPT.items()}
@@ -134,7 +134,7 @@ def test_every_row_is_there_afterwards(plain_postgres_url: str) -> None:
 
 
 def test_texts_of_another_owner_are_not_pruned_with_ones_own(postgres_url: str) -> None:
-    """Each goes with its owner's last thread that holds it."""
+    """Each is removed with its owner's last thread that holds it."""
     restore(postgres_url)
     with open_archive(postgres_url) as archive:
         for thread in ("t1", "t2"):
@@ -219,7 +219,7 @@ def test_a_newer_database_is_refused_before_anything_is_written(served: Served) 
 
 
 def test_older_code_refuses_what_newer_code_made(postgres_url: str) -> None:
-    """It knows nothing of a history: the formats tell it."""
+    """Older code reads no history: the formats make it refuse."""
     PostgresArchive(postgres_url).close()
     open_memory(postgres_url).close()
     with psycopg.connect(postgres_url) as raw:

@@ -1,4 +1,4 @@
-"""The PostgreSQL store on a real server: what it keeps apart, and what it leaves in its files."""
+"""The PostgreSQL store on a real server: what it keeps apart, and what remains in its files."""
 
 import threading
 from contextlib import closing
@@ -50,7 +50,7 @@ def remember(memory: PostgresMemory, scope: Scope, text: str) -> Fact:
 
 
 def test_the_server_itself_keeps_scopes_apart(plain_postgres_url: str) -> None:
-    """Whatever statement is run, even by the owner of the tables: other scopes have no rows."""
+    """For any statement, even by the owner of the tables: other scopes have no rows."""
     with PostgresMemory(plain_postgres_url) as memory:
         for scope in (ADA, BOB):
             remember(memory, scope, f"of {scope.owner}")
@@ -81,7 +81,7 @@ def folder(own_postgres: Server) -> Path:
 
 
 def in_tables(server: Server, folder: Path) -> int:
-    """Count what is left of the text in the files of tables, once the server wrote them."""
+    """Count what remains of the text in the files of tables, once the server wrote them."""
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute("CHECKPOINT")
     return sum(sum(left(each, windows(TEXT)).values()) for each in (folder / "base").iterdir())
@@ -138,7 +138,7 @@ def test_an_older_transaction_is_waited_for_and_told_of(postgres_url: str) -> No
 def test_who_does_not_own_the_tables_is_told_that_they_were_not_vacuumed(
     postgres_url: str, plain_postgres_url: str
 ) -> None:
-    """The rows are gone, their bytes are the operator's."""
+    """The rows are removed, their bytes are the operator's."""
     with PostgresMemory(postgres_url) as memory:
         fact = remember(memory, ADA, TEXT)
     with psycopg.connect(postgres_url, autocommit=True) as admin:
@@ -152,7 +152,7 @@ def test_who_does_not_own_the_tables_is_told_that_they_were_not_vacuumed(
 
 
 def test_a_job_that_another_worker_is_about_to_take_is_passed_over(postgres_url: str) -> None:
-    """Nobody waits for it."""
+    """No worker waits for it."""
     with PostgresMemory(postgres_url, busy_timeout_s=0.5) as memory:
         for thread in ("t1", "t2"):
             memory.note(ADA, thread, now=NOW, debounce_s=0, max_wait_s=0)
@@ -165,7 +165,7 @@ def test_a_job_that_another_worker_is_about_to_take_is_passed_over(postgres_url:
 
 
 def test_writers_of_other_scopes_do_not_wait(postgres_url: str) -> None:
-    """A scope that somebody holds is waited for, and no longer than was said."""
+    """A scope that another holds is waited for, and no longer than configured."""
     with PostgresMemory(postgres_url, busy_timeout_s=0.3) as memory:
         remember(memory, ADA, "hello")
         with psycopg.connect(postgres_url) as other:
@@ -206,7 +206,7 @@ def test_a_newer_format_and_another_secret_are_refused(postgres_url: str) -> Non
 
 
 def test_a_server_that_went_away_is_told_of_and_come_back_to(own_postgres: Server) -> None:
-    """As a failure of storage; the store goes on when it is there again."""
+    """It is a failure of storage; the store continues when the server is back."""
     with closing(PostgresMemory(own_postgres.url)) as memory:
         remember(memory, ADA, "hello")
         own_postgres.stop()

@@ -38,7 +38,7 @@ def test_an_older_server_is_refused_by_its_version(own_postgres: Server) -> None
 
 
 def test_a_migration_that_the_server_rejects_names_server_and_versions(postgres_url: str) -> None:
-    """The tables are not those of another version: nobody else migrated them."""
+    """The tables are not those of another version: no one else migrated them."""
     restore(postgres_url)
     before = schema(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as raw:

@@ -1,7 +1,7 @@
 """A newer version changes the tables while a process of this one is at work on them.
 
-What only adds goes unseen. What the process needs and does not find any more ends the call whole,
-with an error that says what happened; nothing is written in part.
+Mere additions are not noticed. If something that the process needs is missing, the whole call
+ends with an error that states what happened; nothing is written in part.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ Change = Callable[[str], None]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Change]:
-    """Give the address of a database, and what runs a statement there as another process does."""
+    """Return the address of a database, and a function to run a statement as another process."""
     if request.param == "sqlite":
         path = str(tmp_path / "thalweg.db")
 
@@ -44,7 +44,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Chang
 
 
 def say(archive: Archive, text: str) -> None:
-    """Log a message behind what there is."""
+    """Log a message after the existing ones."""
     archive.append(KEY, [Logged(Message("user", (Text(text),)))], expected=archive.length(KEY))
 
 

@@ -1,4 +1,4 @@
-"""The memory of a user in real agents: what is told, where it stands, and for how long."""
+"""The memory of a user in real agents: what is shown, where, and for how long."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -37,7 +37,7 @@ Middleware = AgentMiddleware[Any, Any, Any]
 
 
 def fact(name: str, content: str, **more: Any) -> Fact:  # noqa: ANN401 (fields of a fact)
-    """Make a fact that was said in another thread."""
+    """Make a fact that was stated in another thread."""
     said = Evidence("long ago", name, content, AT, Trust.USER)
     return Fact(
         FactId(name), content, "knowledge", 0.9, AT, "long ago",
@@ -69,7 +69,7 @@ def forget(store: MemoryStore, *names: str) -> None:
 
 
 class Flaky:
-    """A store whose disk is gone at times."""
+    """A store whose disk is missing at times."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -129,21 +129,21 @@ class Talk:
         )
 
     def say(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> str:
-        """Say something, and give all that the last request of the run showed."""
+        """Send a message, and return all that the last request of the run showed."""
         self.run(text, thread, user, **more)
         return self.shown()
 
     def run(self, text: str, thread: str = "t", user: str = "ada", **more: str) -> None:
-        """Say something."""
+        """Send a message."""
         config = {"configurable": {"thread_id": thread, "user": user, **more}}
         self.agent.invoke({"messages": [HumanMessage(text)]}, config)
 
     def shown(self, request: int = -1) -> str:
-        """Give all that one request shows."""
+        """Return all that one request shows."""
         return "\n".join(str(message.text) for message in self.sent[request])
 
     def grows(self) -> bool:
-        """Tell whether every request begins with the one before it."""
+        """Return whether every request begins with the previous one."""
         plain = [[(m.type, m.text, m.id) for m in request] for request in self.sent]
         return all(b[: len(a)] == a for a, b in pairwise(plain))
 
@@ -153,7 +153,7 @@ WINDOWS = pytest.mark.parametrize("window", [None, 200_000])
 
 @WINDOWS
 def test_what_is_known_stands_before_the_question_and_stays_there(window: int | None) -> None:
-    """Byte for byte, at every later call and run; a later run tells only what is new."""
+    """It is the same bytes at every later call and run; a later run adds only what is new."""
     store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
     calls = AIMessage("", tool_calls=[{"name": "look", "args": {"what": "pot"}, "id": "c1"}])
     talk = Talk(store, window=window, answers=[calls])
@@ -171,7 +171,7 @@ def test_what_is_known_stands_before_the_question_and_stays_there(window: int | 
 
 @WINDOWS
 def test_what_is_forgotten_is_gone_from_the_next_request(window: int | None) -> None:
-    """From blocks of earlier runs, too; what else they tell stays."""
+    """Blocks of earlier runs lose it, too; the rest of the blocks is kept."""
     store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
     talk = Talk(store, window=window)
     assert "green tea" in talk.say("Which tea do I like?")
@@ -199,7 +199,7 @@ def test_two_users_of_one_agent_never_see_each_others_memory(window: int | None)
 
 @WINDOWS
 def test_what_was_said_is_kept_and_what_memory_told_is_not(window: int | None) -> None:
-    """The user's words and the final answers, each once; with a log, where each was said."""
+    """The user's words and final answers are kept once each; with a log, their positions, too."""
     store = known(tea="Ada drinks green tea")
     calls = AIMessage("I look.", tool_calls=[{"name": "look", "args": {"what": "a"}, "id": "c1"}])
     talk = Talk(store, window=window, answers=[calls])
@@ -225,7 +225,7 @@ def test_what_was_said_is_kept_and_what_memory_told_is_not(window: int | None) -
 
 
 def test_memory_survives_folds_and_is_told_again_when_it_was_folded_away() -> None:
-    """What is folded takes its memory along; the next run that needs it is told again."""
+    """What is folded takes its memory along; the next run that needs it is shown it again."""
     store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
     looks = [
         AIMessage("", tool_calls=[{"name": "look", "args": {"what": f"w{n}"}, "id": f"c{n}"}])
@@ -250,7 +250,7 @@ def test_memory_survives_folds_and_is_told_again_when_it_was_folded_away() -> No
 def test_a_store_that_fails_costs_the_memory_and_not_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is said in the log; once the store is back, so is the memory."""
+    """The failure is logged; once the store is back, so is the memory."""
     store = Flaky(known(tea="Ada drinks green tea"))
     talk = Talk(store)
     store.is_down = True
@@ -272,7 +272,7 @@ def test_a_thread_can_be_kept_out(
     window: int | None,
     by: str,
 ) -> None:
-    """By the run's config or for good; what was said then is not kept later, either."""
+    """The run's config does it, or the store for good; its messages are not kept later, either."""
     store = known(tea="Ada drinks green tea")
     talk = Talk(store, window=window)
     if by == "store":
@@ -297,7 +297,7 @@ def remembers(content: str) -> AIMessage:
 
 @WINDOWS
 def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
-    """Nothing is put in by itself; what the user said is a fact, what a file said waits."""
+    """Nothing is inserted by itself; what the user stated is a fact, what a file stated waits."""
     store = known(tea="Ada drinks green tea")
     asks = AIMessage(
         "", tool_calls=[{"name": "recall_memory", "args": {"query": "tea"}, "id": "q"}]
@@ -321,7 +321,7 @@ def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
 
 
 def test_the_tools_write_nothing_where_nothing_is_to_be_kept() -> None:
-    """The model is told so, and goes on."""
+    """The model is notified of this, and continues."""
     store = known()
     talk = Talk(store, answers=[remembers("User lives in Oslo")], settings={"mode": "tool"})
     talk.say("I live in Oslo.", memory="read_only")
@@ -370,7 +370,7 @@ def test_a_run_gets_what_recall_packs_into_the_whole_budget() -> None:
 
 
 def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
-    """By message, without a word of it; what was forgotten leaves no trace."""
+    """It is kept by message, without a word of it; no trace of what was forgotten remains."""
     store = known(tea="Ada drinks green tea", pot="Ada has a tea pot")
     store.capture(ADA, "other", [said("s1", "I drink green tea, and nothing but tea.")])
     talk = Talk(store, settings={"max_injection_tokens": 300})
@@ -391,7 +391,7 @@ def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
 
 
 def test_what_is_told_is_told_of_as_an_event() -> None:
-    """Ids and counts, for whoever streams a run."""
+    """The event has ids and counts, for a caller that streams a run."""
     store = known(tea="Ada drinks green tea")
     talk = Talk(store)
     config = {"configurable": {"thread_id": "t", "user": "ada"}}
@@ -443,7 +443,7 @@ def test_what_a_run_that_died_could_not_keep_is_kept_by_the_next(window: int | N
 
 @WINDOWS
 def test_a_run_that_died_while_nothing_was_to_be_kept_is_never_kept(window: int | None) -> None:
-    """What was said in confidence stays so, whatever the next run wants."""
+    """What was confidential remains so, regardless of what the next run requests."""
     store = known()
 
     def script(messages: Sequence[BaseMessage]) -> str:

@@ -33,7 +33,7 @@ Settings = dict[str, str]
 
 
 def fill(url: str) -> None:
-    """Give two owners an archive and a memory."""
+    """Create an archive and a memory for two owners."""
     with PostgresArchive(url) as archive, PostgresMemory(url) as memory:
         for owner in ("ada", "bob"):
             key, text = ThreadKey(owner, "t1"), f"the heron of {owner}"
@@ -59,7 +59,7 @@ def fill(url: str) -> None:
 
 
 def fill_the_rest(admin: psycopg.Connection) -> None:
-    """Put a row of ada's into tables that little use leaves empty."""
+    """Put a row of ada's into tables that are empty after little use."""
     for row in (
         b"memory_vector SELECT id, 1, 1, 'v'",
         b"memory_posting SELECT id, 1, 1, 'i'",
@@ -91,7 +91,7 @@ def fill_the_rest(admin: psycopg.Connection) -> None:
 
 @pytest.fixture
 def filled(served: Served) -> Served:
-    """Give a database in which every table has rows of ada's."""
+    """Return a database in which every table has rows of ada's."""
     fill(served.url)
     with psycopg.connect(served.admin, autocommit=True) as admin:
         fill_the_rest(admin)
@@ -99,7 +99,7 @@ def filled(served: Served) -> Served:
 
 
 def settings_of(url: str, owner: str) -> Settings:
-    """Tell what a transaction says that means this owner's rows."""
+    """Return the settings by which a transaction means this owner's rows."""
     with psycopg.connect(url) as admin:
         asked = (
             "SELECT (SELECT id FROM archive_thread WHERE owner = %s)::text,"
@@ -112,7 +112,7 @@ def settings_of(url: str, owner: str) -> Settings:
 
 @contextmanager
 def told(url: str, settings: Settings) -> Iterator[psycopg.Connection]:
-    """Begin a transaction with some settings; nothing of it stays."""
+    """Begin a transaction with some settings; nothing of it is kept."""
     with psycopg.connect(url) as connection:
         for name, value in settings.items():
             connection.execute("SELECT set_config(%s, %s, true)", (name, value))
@@ -167,7 +167,7 @@ def test_every_table_has_a_wall_or_is_known_to_hold_nothing_of_an_owner(served: 
 
 @pytest.mark.parametrize("told_more", ["nothing", "an owner", "an owner and others' numbers"])
 def test_the_rows_of_others_are_neither_seen_nor_changed(filled: Served, told_more: str) -> None:
-    """Whatever is tried, and whatever numbers it is tried with, by the tables' owner as well."""
+    """This holds for any statement and any numbers, for the tables' owner as well."""
     of_ada = settings_of(filled.admin, "ada")
     settings: Settings = {
         "nothing": {},
@@ -196,7 +196,7 @@ def test_the_rows_of_others_are_neither_seen_nor_changed(filled: Served, told_mo
 
 
 def test_ones_own_rows_are_seen_in_every_table(filled: Served) -> None:
-    """And nobody else's; otherwise the test above would show nothing."""
+    """No one else's are seen; otherwise the test above would show nothing."""
     with told(filled.url, settings_of(filled.admin, "ada")) as connection:
         for table in tables_of(filled.admin):
             rows = connection.execute(b"SELECT * FROM " + table.encode()).fetchall()
@@ -256,7 +256,7 @@ def test_who_takes_a_job_sees_its_owner_alone(filled: Served) -> None:
 
 
 def test_nobody_learns_by_a_hash_what_others_have(filled: Served) -> None:
-    """A text that another owner has is stored again, as if nobody had it."""
+    """A text that another owner has is stored again, as if no one had it."""
     with psycopg.connect(filled.admin) as admin:
         hashes = admin.execute("SELECT hash FROM archive_blob WHERE owner = 'ada'").fetchall()
         assert len(hashes) == 2
@@ -279,7 +279,7 @@ CONDITION = re.compile(r"\b(?:\w+\.)?(owner|thread|scope|agent) = \?")
 
 
 def everything_of_bob(url: str) -> str:
-    """Read as bob whatever can be read, and write it down."""
+    """Read as bob all that can be read, and write it down."""
     seen: list[object] = []
     word = index_words("heron")
     with PostgresArchive(url) as archive, PostgresMemory(url) as memory:
@@ -301,7 +301,7 @@ def everything_of_bob(url: str) -> str:
 def test_a_statement_that_forgets_whose_rows_it_means_finds_no_others(
     filled: Served, forgotten: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its condition is taken out of every statement; as a superuser, others' rows are told."""
+    """Its condition is removed from every statement; as a superuser, others' rows are returned."""
 
     def marked(statement: str) -> bytes:
         def broken(found: re.Match[str]) -> str:

@@ -81,7 +81,7 @@ fields = st.fixed_dictionaries(
 
 @st.composite
 def bodies(draw: st.DrawFn) -> dict[str, Any]:
-    """Documents of either shape, with keys nobody knows."""
+    """Documents of either shape, with unknown keys."""
     newer = draw(st.booleans())
     dated = st.fixed_dictionaries({"summary": st.text(), "updatedAt": times})
     section = dated if newer else st.text()
@@ -118,7 +118,7 @@ def test_a_document_of_which_nothing_changed_is_the_same_to_the_byte(
 
 @given(bodies())
 def test_what_is_told_of_facts_survives_a_memory(body: dict[str, Any]) -> None:
-    """Imported and exported elsewhere: every field in the form it was told in."""
+    """Imported and exported elsewhere: every field keeps the form that it had."""
     document = read(body)
     assert document.facts is not None
     again = json.loads(export(document.facts, Profile(document.sections)).text)

@@ -155,7 +155,7 @@ def test_what_an_agent_tells_is_never_kept_on_its_own_word(content: str, least: 
 
 @given(texts)
 def test_a_lie_about_a_turn_is_never_kept(text: str) -> None:
-    """Names that were not said never get in, whatever else was."""
+    """Names that were not stated are never accepted, for any other text."""
     proposal = Proposal("User banks with Halcyonia", "context", 1.0, "m", text)
     verdict = judge(replace(proposal, value="halcyonia"), [turn(text)])
     assert not verdict.kept

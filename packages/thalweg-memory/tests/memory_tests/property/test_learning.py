@@ -116,7 +116,7 @@ class World:
         works.learn(job)
 
     def drain(self) -> None:
-        """Learn all that is left."""
+        """Learn all that remains."""
         for _ in range(200):
             self.clock.forward(400)
             self.do(("work", 0))
@@ -138,7 +138,7 @@ class World:
 
 
 class _Dying:
-    """A store whose worker is killed right behind its first commit."""
+    """A store whose worker is killed right after its first commit."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -175,7 +175,7 @@ ACTIONS = st.lists(
 def test_every_turn_is_learned_from_once_under_any_interleaving(
     actions: list[tuple[tuple[str, int], list[tuple[str, int]]]],
 ) -> None:
-    """Workers fail, come late, die behind their commit; people talk, forget and delete."""
+    """Workers fail, come late, die after their commit; people talk, forget and delete."""
     with open_memory(":memory:") as store:
         world = World(store)
         for action, meanwhile in actions:
@@ -236,7 +236,7 @@ def plan_all(
 def test_the_same_proposals_planned_twice_change_nothing_more(
     first: list[tuple[str, int, float]], second: list[tuple[str, int, float]]
 ) -> None:
-    """Whatever was known before them."""
+    """This holds for any facts that existed before them."""
     known = plan_all(first, [], "a")
     once = plan_all(second, known, "b")
 
@@ -289,7 +289,7 @@ PROFILES = st.sampled_from(
 def test_a_profile_rests_on_facts_that_hold_and_are_trusted(
     paragraphs: list[Paragraph], facts: list[Fact], profile: Profile
 ) -> None:
-    """Whatever a model wrote; the user's own sections stay, and no section is long."""
+    """For any output of a model; the user's own sections are kept, and no section is long."""
     sections = {section.name: section for section in profile.sections}
     for write in plan_profile(paragraphs, NAMES, facts, profile, now="2026-04-01T00:00:00Z"):
         assert isinstance(write, WriteSection)
@@ -307,7 +307,7 @@ def test_a_profile_rests_on_facts_that_hold_and_are_trusted(
 
 
 def test_a_put_is_all_a_learner_does_to_facts() -> None:
-    """It deletes none: what it lets go of stays in the history."""
+    """It deletes none: what it drops is kept in the history."""
     proposals, turns = proposed([(text, 0, 0.95) for text in SAYINGS])
     ids = iter(FactId(f"a{n}") for n in range(100))
     lesson = Lesson(MemorySettings(max_facts=2), "2026-04-01T00:00:00Z", "x", lambda: next(ids))

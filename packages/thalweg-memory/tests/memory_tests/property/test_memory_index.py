@@ -30,7 +30,7 @@ EVERYWHERE, OFTEN, SELDOM = WORDS[:3]
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def db(request: pytest.FixtureRequest) -> Iterator[Rows]:
-    """Give the tables of an index on each database, in a transaction that is never ended."""
+    """Yield the tables of an index on each database, in a transaction that is never ended."""
     with _connected(request) as rows:
         yield rows
 
@@ -103,7 +103,7 @@ more = st.lists(
 steps = st.builds(lambda first, rest: [("add", first), *rest], begun_with, more)
 questions = st.lists(st.sampled_from([*WORDS, "unknown"]), min_size=1, max_size=6, unique=True)
 begins = st.sampled_from([1, BLOCK - 700, BLOCK - 2])
-"""Numbers from which items are numbered: those of some examples stand in two blocks."""
+"""Numbers from which items are numbered: those of some examples are in two blocks."""
 
 
 def begun(db: Rows, scope: int, number: int) -> Index:
@@ -141,7 +141,7 @@ scopes = iter(range(1, 1_000_000))
 def test_it_finds_what_reading_every_item_finds(
     db: Rows, steps: list[tuple[str, object]], words: list[str], begin: int, limit: int
 ) -> None:
-    """Words, how often they stand where, lengths and totals are as they are in the items."""
+    """Words, how often they occur where, lengths and totals are as they are in the items."""
     index, model = begun(db, next(scopes), begin), Model()
     for step in steps:
         take(index, model, step)
@@ -172,7 +172,7 @@ def test_it_finds_what_reading_every_item_finds(
 def test_nothing_is_left_of_items_that_are_removed(
     db: Rows, steps: list[tuple[str, object]], begin: int
 ) -> None:
-    """The last item's last word leaves no row behind but what numbers the next item."""
+    """After the last item's last word, the only row is what numbers the next item."""
     scope = next(scopes)
     index, model = begun(db, scope, begin), Model()
     for step in steps:

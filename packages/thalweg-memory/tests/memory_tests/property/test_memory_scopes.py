@@ -95,7 +95,7 @@ def acts() -> st.SearchStrategy[tuple[Act, tuple[object, ...]]]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def memory(request: pytest.FixtureRequest) -> Iterator[MemoryStore]:
-    """Give a store for all examples: each has scopes of its own, and strangers beside them."""
+    """Yield a store for all examples: each has scopes of its own, and strangers next to them."""
     if request.param == "sqlite":
         with open_memory(":memory:") as memory:
             yield memory
@@ -116,7 +116,7 @@ def test_a_scope_never_sees_or_changes_another(
     data: list[tuple[bool, tuple[Act, tuple[object, ...]]]],
     agents: tuple[str, str],
 ) -> None:
-    """Under any calls: each has what it alone was given, as if the other were not there."""
+    """Under any calls: each has what it alone received, as if the other did not exist."""
     owner = f"o{next(_NUMBERS)}"
     scopes = (Scope(owner, agents[0]), Scope(owner, agents[1]))
     marks = ("alpha", "omega")
@@ -143,7 +143,7 @@ def test_a_scope_never_sees_or_changes_another(
 def test_whatever_was_done_and_forgotten_the_rest_can_be_undone(
     data: list[tuple[Act, tuple[object, ...]]],
 ) -> None:
-    """Back to the beginning: what stays was changed in the log as it was itself."""
+    """This leads back to the beginning: what remains was changed in the log as it was itself."""
     scope = Scope("ada")
     with open_memory(":memory:") as memory:
         for act, given_ in data:

@@ -1,4 +1,4 @@
-"""Laws of merging, for whatever comes in whatever order."""
+"""Laws of merging, for any facts in any order."""
 
 from collections.abc import Sequence
 from dataclasses import replace

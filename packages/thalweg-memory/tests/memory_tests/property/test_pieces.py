@@ -19,7 +19,7 @@ texts = st.one_of(
 
 @given(texts)
 def test_pieces_add_up_to_the_text(text: str) -> None:
-    """Nothing is left out, nothing is there twice."""
+    """Nothing is omitted, nothing is there twice."""
     found = pieces(text)
 
     assert "".join(text[start:end] for start, end in found) == text

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 @pytest.fixture
 def report(tmp_path: Path) -> str:
-    """Write a report of two recordings, one of them hostile, and give its address."""
+    """Write a report of two recordings, one of them hostile, and return its address."""
     policies = ("thalweg", "deepagents", "none")
     runs = [a_run(policy) for policy in policies]
     runs += [a_run(policy, trajectory=HOSTILE, text=HOSTILE * 3) for policy in policies]
@@ -74,7 +74,7 @@ def test_the_address_leads_to_the_call(page: Page) -> None:
 
 
 def test_a_report_opens_at_the_call_of_its_address(browser: Browser, report: str) -> None:
-    """As a link that somebody was sent."""
+    """A shared link opens the report at its call."""
     page = browser.new_page()
     page.goto(f"{report}#recording=2&policy=deepagents&call=4")
     expect(page.get_by_label("Call", exact=True)).to_have_value("4")
@@ -102,7 +102,7 @@ def test_the_edits_for_one_call_are_one_row(browser: Browser, tmp_path: Path) ->
 
 
 def test_the_keyboard_alone_reaches_everything(page: Page) -> None:
-    """Tab to the chart, go to an edit, read it, and open what stands there."""
+    """Tab to the chart, go to an edit, read it, and open its contents."""
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     chart = page.get_by_role("slider", name="Tokens per call")
@@ -167,7 +167,7 @@ def test_what_was_predicted_stands_beside_what_came_of_it(page: Page) -> None:
 
 
 def test_a_policy_can_be_hidden(page: Page) -> None:
-    """Its line leaves every chart and comes back."""
+    """A hidden policy's line disappears from every chart and comes back."""
     lines = page.locator("#tokens-chart path.series:not(.mark)")
     expect(lines).to_have_count(3)
     page.get_by_label("deepagents").uncheck()
@@ -199,7 +199,7 @@ ODD = {
 def test_an_odd_report_is_drawn_without_complaint(
     browser: Browser, tmp_path: Path, runs: list[ReplayRun]
 ) -> None:
-    """Whatever was replayed, every section of the page says something."""
+    """For any replay, every section of the page has content."""
     write_report(runs, path := tmp_path / "odd.html")
     page = browser.new_page()
     complaints: list[str] = []

@@ -15,7 +15,7 @@ from thalweg_recorder import import_sessions
 
 
 def main(log: str, place: str, *most_bytes: str) -> None:
-    """Import it and say how many messages are new."""
+    """Import it and print how many messages are new."""
     if most_bytes:
         most = int(most_bytes[0])
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -68,7 +68,7 @@ def content(archive: Archive) -> dict[ThreadKey, Any]:
 def places(
     request: pytest.FixtureRequest, tmp_path: Path, postgres_server: str
 ) -> Iterator[tuple[str, str]]:
-    """Give the old and the new place."""
+    """Return the old and the new place."""
     with ExitStack() as stack:
         found = [
             str(tmp_path / f"{number}.db")
@@ -148,7 +148,7 @@ def test_a_copy_that_differs_removes_nothing(tmp_path: Path) -> None:
 def test_an_archive_is_moved_to_no_other_one_and_not_onto_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the place is called: the only copy would be removed."""
+    """Any name of the same place is refused: the only copy would be removed."""
     source, other = tmp_path / "old.db", tmp_path / "other.db"
     for path in (source, other):
         with open_archive(path) as archive:
@@ -172,7 +172,7 @@ def test_an_archive_is_moved_to_no_other_one_and_not_onto_itself(
 def test_a_thread_of_an_earlier_version_goes_on_after_the_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error about its missing messages names the command; nothing of it stays in the file."""
+    """The error about its missing messages names the command; nothing of it remains in the file."""
     monkeypatch.chdir(tmp_path)
     heard: list[list[str]] = []
 

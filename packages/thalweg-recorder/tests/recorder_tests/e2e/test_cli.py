@@ -26,7 +26,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of 
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Give the environment of a process: ours, without what colours or resizes its output."""
+    """Return the environment of a process: ours, without what colours or resizes its output."""
     unwanted = {"FORCE_COLOR", "COLUMNS", "THALWEG_HOME", "PYTHONUTF8", "PYTHONIOENCODING"}
     return {name: told for name, told in os.environ.items() if name not in unwanted} | changes
 
@@ -118,7 +118,7 @@ def write(path: Path, rows: list[dict[str, Any]] | None = None) -> Path:
 
 
 def told_in_one_sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """Check that a command ended as an error does, and give its sentence."""
+    """Check that a command ended as an error does, and return its sentence."""
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("thalweg: ")
@@ -142,7 +142,7 @@ def test_help_names_the_commands_in_full_sentences() -> None:
 
 
 def test_help_of_replay_names_every_policy_and_tariff() -> None:
-    """And where the threads come from when none is given."""
+    """The help also names the default source of threads."""
     done = thalweg("replay", "--help")
 
     whole = re.sub(r"-\n\s+", "-", done.stdout)  # a line may end at a hyphen
@@ -208,7 +208,7 @@ def test_without_a_path_all_sessions_are_replayed_when_they_are_few(tmp_path: Pa
 def test_without_a_path_the_newest_sessions_are_replayed_when_they_are_many(
     tmp_path: Path,
 ) -> None:
-    """As many as asked for; one that holds nothing is told, and is no failure."""
+    """As many sessions as asked for are replayed; an empty one is reported, and is no failure."""
     paths = [session(tmp_path, name, at) for at, name in enumerate("abc")]
     empty = write(paths[0].with_name("d.jsonl"), [{"type": "summary", "summary": "x"}])
 
@@ -255,7 +255,7 @@ FIELDS: dict[str, Any] = {
 
 
 def types_of(value: object) -> object:
-    """Give the fields of a JSON value with their types."""
+    """Return the fields of a JSON value with their types."""
     if isinstance(value, dict):
         return {name: types_of(told) for name, told in value.items()}
     return type(value)
@@ -320,7 +320,7 @@ def test_every_window_is_kept_to(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_several_tariffs_are_replayed_side_by_side(tmp_path: Path) -> None:
-    """Each run says whose prices it has; the table has a column of them, and the report a name."""
+    """Each run names its tariff; the table has a column of them, and the report a name."""
     path = write(tmp_path / "a.jsonl", chat(turns=20))
     ask = ("replay", path, "--window", "4000", "--prices", "openai,deepseek")
     policies = "thalweg,langchain"
@@ -435,7 +435,7 @@ def test_what_a_window_cannot_shrink_is_named(tmp_path: Path) -> None:
 
 
 def test_what_could_be_replayed_is_reported_beside_what_could_not(tmp_path: Path) -> None:
-    """And the exit code says that something was not."""
+    """The exit code reports that some could not be replayed."""
     (empty := tmp_path / "b.jsonl").touch()
     write(tmp_path / "a.jsonl")
     report = tmp_path / "out" / "r.html"
@@ -454,7 +454,7 @@ def test_what_could_be_replayed_is_reported_beside_what_could_not(tmp_path: Path
 
 
 def test_questions_with_more_fields_are_read_and_broken_ones_are_told(tmp_path: Path) -> None:
-    """A replay goes on without them."""
+    """A replay continues without them."""
     needle = {"trajectory": "ok", "question": "Which?", "answer": "bird0x3", "message_index": 2}
     write(tmp_path / "good" / "ok.jsonl")
     write(tmp_path / "good" / "needles.jsonl", [{**needle, "quote": "x", "else": [1]}])
@@ -483,7 +483,7 @@ def test_a_thread_of_one_speaker_is_replayed(role: str, tmp_path: Path) -> None:
 
 
 def test_half_a_character_in_a_thread_or_its_name_is_printed_all_the_same(tmp_path: Path) -> None:
-    """As an escape that JSON knows, and as a mark in the table."""
+    """It is printed as an escape that is valid in JSON, and as a mark in the table."""
     rows = chat()
     rows[0]["content"] = "half \ud800 a pair"
     path = write(tmp_path / "half.jsonl", rows)
@@ -592,7 +592,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, threads: int) -> Non
 @posix
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_table_fits_its_terminal(tmp_path: Path, columns: int) -> None:
-    """Nothing is cut or wrapped; what there is no room for is named."""
+    """Nothing is cut or wrapped; columns that do not fit are named."""
     termios = pytest.importorskip("termios")
     path = write(tmp_path / "6f1d5c1e-0000-4000-8000-000000000000.jsonl", chat(turns=12))
     ours, theirs = os.openpty()
@@ -613,7 +613,7 @@ def test_the_table_fits_its_terminal(tmp_path: Path, columns: int) -> None:
 
 
 def _all_of(descriptor: int) -> str:
-    """Read a terminal until nobody writes to it any more."""
+    """Read a terminal until its other end is closed."""
     pieces: list[bytes] = []
     while True:
         try:

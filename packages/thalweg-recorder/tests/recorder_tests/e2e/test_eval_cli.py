@@ -20,7 +20,7 @@ def make(model, tools, system_prompt):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
-    """Run the commands one after another in one folder; gives how each ended."""
+    """Run the commands one after another in one folder; return how each ended."""
     folder = tmp_path_factory.mktemp("evals")
     (folder / "agent.py").write_text(AGENT)
     (folder / "broken.json").write_text("{}")
@@ -88,7 +88,7 @@ def test_a_table_shows_agents_beside_each_other(done: Ends) -> None:
 
 
 def test_failures_cost_no_exit_code_unless_one_is_asked_for(done: Ends) -> None:
-    """A peer beside ours may fail."""
+    """A peer next to ours may fail."""
     code, out, _ = done["fail under"]
 
     assert done["play"][0] == 0
@@ -164,7 +164,7 @@ def test_a_report_is_written(done: Ends) -> None:
 
 
 def test_a_strangers_agent_is_evaluated_by_its_path(done: Ends) -> None:
-    """One that keeps everything runs over its window, and that is said."""
+    """One that keeps everything exceeds its window, and that is reported."""
     code, out, err = done["own agent"]
 
     assert (code, err) == (0, "")

@@ -37,7 +37,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Give a command of the memory in a folder; it is to end well."""
+    """Return a function that runs a command of the memory in a folder; it must succeed."""
 
     def command(*arguments: str | Path) -> str:
         done = here("memory", *arguments, cwd=tmp_path)
@@ -61,7 +61,7 @@ def as_json(told: str) -> Any:  # noqa: ANN401 (of any shape)
 
 
 def quarantined(folder: Path) -> FactId:
-    """Put a fact into a memory that a page told, and nobody accepted yet."""
+    """Put a fact into a memory that came from a page and was not accepted yet."""
     quote = Evidence("t1", "u1", "the user banks with Golden Goose", utc_now(), Trust.WEB)
     fact = Fact(
         FactId("fact-web"), "User banks with Golden Goose", "context", 0.9, utc_now(), "t1",
@@ -80,7 +80,7 @@ def quarantined(folder: Path) -> FactId:
 
 
 def test_what_is_added_is_shown_and_found(run: Run) -> None:
-    """The first minutes of somebody who tries it."""
+    """The first minutes of a new user."""
     run("add", "User lives in Berlin")
     run("add", "User prefers tea", "--category", "preference", "--confidence", "0.8")
 
@@ -140,7 +140,7 @@ def test_what_is_cleared_is_out_and_comes_back(run: Run, tmp_path: Path) -> None
 
 
 def test_what_is_forgotten_is_in_no_file(run: Run, tmp_path: Path) -> None:
-    """Told before and after; without a word of it where nobody may read it any more."""
+    """Its text is shown before; afterwards only the count, and no file has a word of it."""
     (name,) = shown(run("add", "User hides the key under the third flowerpot"))
     run("add", "User prefers tea")
     assert "there is no terminal to ask in" in fails(tmp_path, "forget", name)
@@ -170,7 +170,7 @@ def test_forgetting_by_words_says_what_goes_first(run: Run) -> None:
 def test_a_person_is_asked_before_anything_is_forgotten(
     run: Run, tmp_path: Path, answer: str, left: int
 ) -> None:
-    """On a terminal, and after it was told what would go."""
+    """The user is asked on a terminal, after a list of what would be removed."""
     (name,) = shown(run("add", "User prefers tea"))
     person, terminal = pty.openpty()
     with subprocess.Popen(
@@ -218,7 +218,7 @@ def test_a_document_that_cannot_be_read_is_told_with_its_place(run: Run, tmp_pat
 
 
 def test_what_waits_is_reviewed(run: Run, tmp_path: Path) -> None:
-    """Nothing that a page told is recalled before the user takes it in."""
+    """No fact from a page is recalled before the user accepts it."""
     run("add", "User prefers tea")
     name = quarantined(tmp_path)
     asked = ("search", "where", "does", "the", "user", "bank?")
@@ -239,7 +239,7 @@ def test_scopes_are_apart(run: Run) -> None:
 
 
 def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path) -> None:
-    """Every command takes in what was edited; `reload` tells it."""
+    """Every command takes in what was edited; `reload` reports it."""
     run("add", "User prefers tea", "--document", tmp_path / ".thalweg" / "memory.json")
     document = tmp_path / ".thalweg" / "memory.json"
     document.write_text(document.read_text().replace("tea", "ale"))

@@ -30,7 +30,7 @@ def one_of_each_format() -> list[Recording]:
 
 
 def engine_over(archive: Archive) -> Engine:
-    """Make an engine in a small window, whose handles the archive gives."""
+    """Make an engine in a small window; its handles come from the archive."""
     return Engine(
         Budget(window=16_000),
         RentOrBuy(TARIFFS["anthropic"]),

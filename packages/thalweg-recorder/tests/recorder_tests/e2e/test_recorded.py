@@ -29,10 +29,12 @@ LARGE = "cc-attribution-research"
 TARIFF = TARIFFS["anthropic"]
 CASES = [(name, window) for name in SMALL for window in (4_000, 32_000)] + [(LARGE, 32_000)]
 AS_RECORDED = {("gemini-cli-session-a", "openai-chat")}
-"""Ids of Gemini in a trajectory of OpenAI's form: longer than OpenAI allows, and what came from a
-wire untouched goes back to it as it came."""
+"""Ids of Gemini in a trajectory of OpenAI's form: longer than OpenAI allows.
+
+Unchanged content of a wire is sent back to it unchanged.
+"""
 EVERY = 25
-"""Of so many requests that only grow, one is given to the providers' rules."""
+"""Of so many requests that only grow, one is checked against the providers' rules."""
 
 pytestmark = pytest.mark.skipif(
     not RECORDED.is_dir(), reason=f"no recorded sessions at {RECORDED} (set THALWEG_RECORDED)"
@@ -69,7 +71,7 @@ def test_nothing_is_over_the_window_invalid_or_out_of_reach(name: str, window: i
 
 @pytest.mark.parametrize("name", [*SMALL, LARGE])
 def test_no_goal_is_lost_at_32_000(name: str) -> None:
-    """Nor a request, nor a constraint: each stands there word for word."""
+    """Goals, requests and constraints are each there word for word."""
     run = replayed(name, 32_000)
 
     assert run.goals_verbatim > 0
@@ -86,7 +88,7 @@ def test_the_large_one_is_more_than_the_window_and_costs_less() -> None:
 
 
 def requests(name: str, window: int) -> Iterator[Sequence[Message]]:
-    """Give the requests around every rewrite, one in so many of the others, and the last."""
+    """Yield the requests around every rewrite, one in so many of the others, and the last."""
     engine = Engine(
         budget=(budget := Budget(window=window)),
         policy=policy_named("thalweg", TARIFF, budget),
@@ -110,7 +112,7 @@ def requests(name: str, window: int) -> Iterator[Sequence[Message]]:
 
 @pytest.mark.parametrize(("name", "window"), CASES)
 def test_every_provider_takes_the_requests(name: str, window: int) -> None:
-    """By its own rules, whatever wire the thread came from."""
+    """Each provider's own rules accept them, for a thread from any wire."""
     refusals = [
         f"{provider}: {problem}"
         for request in requests(name, window)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason=WHY_SKIPPED)
 AS_THE_WIRE_HAS_IT = frozenset({"gemini-cli-session-a"})
 """The trajectory shows results as JSON and the program's notice as a message; we do neither."""
 WITH_WHAT_THE_HARNESS_SAID = frozenset({"openhands-b"})
-"""The trajectory lacks an error that the harness told the model; we keep it."""
+"""The trajectory lacks an error that the harness reported to the model; we keep it."""
 
 
 def _files(kind: str) -> list[Path]:

@@ -58,7 +58,7 @@ def _worker(home: Path) -> forking.Forked:
 
 
 def _settle(home: Path) -> None:
-    """Work off what is queued, beside any worker that a hook started."""
+    """Process the queue, concurrently with any worker that a hook started."""
     for _ in range(100):
         assert _worker(home).wait() == 0
         if not list((home / "queue").glob("*.json")):
@@ -87,7 +87,7 @@ def _requests(numbers: range) -> list[str]:
 
 
 def test_a_host_that_was_killed_anywhere_in_a_row_loses_no_row(tmp_path: Path, home: Path) -> None:
-    """The log breaks off at places all over its last two rows and beside their ends, in turn."""
+    """The log breaks off at places all over its last two rows and next to their ends, in turn."""
     path = write(tmp_path, numbered(range(4)))
     whole = path.read_bytes()
     rows = whole.splitlines(keepends=True)
@@ -108,7 +108,7 @@ def test_a_host_that_was_killed_anywhere_in_a_row_loses_no_row(tmp_path: Path, h
 def test_a_hook_or_worker_that_is_killed_at_any_time_loses_nothing(
     tmp_path: Path, home: Path
 ) -> None:
-    """Killed ever later, a hook before it starts a worker; the next event finds what is left."""
+    """Killed ever later, a hook before it starts a worker; the next event finds the rest."""
     for kill in range(KILLS):
         path = write(tmp_path, numbered(range(ROWS * (kill + 1))))
         with _worker_lock(home):
@@ -141,7 +141,7 @@ def test_hooks_at_the_same_time_add_each_row_once(tmp_path: Path, home: Path) ->
 def test_of_a_project_that_is_opted_out_nothing_is_written(
     tmp_path: Path, home: Path, *, moved: bool
 ) -> None:
-    """No file of the recorder's is made or changed, whichever folder the agent is in by now."""
+    """No file of the recorder's is made or changed, in any folder that the agent is in by now."""
     project = tmp_path / "project"
     (project / "api").mkdir(parents=True)
     (project / hook.OPT_OUT).touch()
@@ -159,7 +159,7 @@ def test_of_a_project_that_is_opted_out_nothing_is_written(
 
 
 def test_what_was_queued_before_an_opt_out_is_dropped(tmp_path: Path, home: Path) -> None:
-    """The copy of the log goes, the summary that was due goes, and the archive gets no row."""
+    """The copy of the log and the summary that was due are dropped, and the archive gets no row."""
     path = write(tmp_path, [{**row, "cwd": str(tmp_path)} for row in numbered(range(9))])
     with _worker_lock(home):
         assert _hook(home, _event(path, "PreCompact")).wait() == 0
@@ -194,7 +194,7 @@ def test_a_log_that_is_rewritten_before_the_worker_reads_it_loses_nothing(
 
 
 def test_a_full_disk_stops_no_agent_and_loses_nothing_of_the_log(tmp_path: Path) -> None:
-    """The recorder's folder is on a file system of 1 MB, which fills; then there is room again."""
+    """The recorder's folder is on a file system of 1 MB, which fills; then there is space again."""
     small = tmp_path / "small"
     small.mkdir()
     mounted = [_MOUNT, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]

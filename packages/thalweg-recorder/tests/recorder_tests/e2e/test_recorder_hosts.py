@@ -1,7 +1,8 @@
 """The recorder in real coding agents, against a loopback model.
 
 `THALWEG_HOSTS` names a folder with the agents in `node_modules` and `stub.py`, a model that answers
-what the file in `SCRIPT` says, each answer with an id of its own; without it these tests skip.
+with the contents of the file in `SCRIPT`, each answer with an id of its own; without it these tests
+skip.
 """
 
 import json

@@ -15,7 +15,7 @@ from thalweg.archive import open_archive
 pytestmark = posix
 ROWS = 600
 KILLED_AFTER_S = (0.0, 0.02, 0.05, 0.1, 0.2)
-"""Behind the opening of the archive."""
+"""After the opening of the archive."""
 
 
 def _import(path: Path, place: Path, *most_bytes: int) -> forking.Forked:

@@ -1,4 +1,4 @@
-"""The ledger of savings of a live thread, beside what a provider charged with and without folds."""
+"""The ledger of savings of a live thread, and a provider's charges with and without folds."""
 
 import json
 from functools import cache
@@ -62,7 +62,7 @@ class CachingModel(ScriptedModel):
 
 
 def talk(archive: Archive | str, requests: int, *, folds: bool = True) -> list[Usage]:
-    """Talk for a while; give what the provider charged for each call."""
+    """Talk for a while; return what the provider charged for each call."""
     model = CachingModel(script=lambda _: "An answer. " * 200)
     window = 20_000 if folds else 2_000_000
     policy = ContextPolicy(window=window, summarize=False, enabled=folds)

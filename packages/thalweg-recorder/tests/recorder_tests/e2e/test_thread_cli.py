@@ -1,4 +1,4 @@
-"""`thalweg thread` on an archive that a driven thread left."""
+"""`thalweg thread` on an archive with a driven thread."""
 
 import json
 import os
@@ -38,7 +38,7 @@ ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Fill an archive: a thread that folded, and one that nobody kept a journal of."""
+    """Fill an archive: a thread that folded, and one without a journal."""
     place = tmp_path_factory.mktemp("home") / "thalweg.db"
     with open_archive(place) as archive:
         driver = Driver(archive=archive)
@@ -110,7 +110,7 @@ def test_the_context_of_a_turn_is_told_as_it_was_sent(place: Path) -> None:
 
 
 def test_the_archive_of_the_home_folder_is_the_default(place: Path, tmp_path: Path) -> None:
-    """THALWEG_HOME, or `.thalweg` where one stands."""
+    """The default is THALWEG_HOME, or `.thalweg` if it exists."""
     done = thalweg("thread", "list", cwd=tmp_path, THALWEG_HOME=str(place.parent))
     assert done.stdout.splitlines()[1].endswith("  t1")
 
@@ -149,7 +149,7 @@ def test_media_are_in_every_export(place: Path) -> None:
 
 
 def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path: Path) -> None:
-    """An undone compaction that does not fit is said to come back."""
+    """The output states that an undone compaction that does not fit comes back."""
     at = ["--archive", str(copied(place, tmp_path))]
     undone, pinned, again, unpinned, rewound, shown, left = in_turn(
         [
@@ -175,7 +175,7 @@ def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path
 
 
 def test_a_thread_is_deleted_only_when_that_is_confirmed(place: Path, tmp_path: Path) -> None:
-    """Where nobody can be asked, `--yes` has to be given."""
+    """Without a terminal, `--yes` is required."""
     at = ("--archive", copied(place, tmp_path))
     refused = subprocess.run(
         [sys.executable, "-m", "thalweg", "thread", "delete", "t1", *map(str, at)],
@@ -268,7 +268,7 @@ def test_no_number_is_too_large_for_a_sentence(place: Path, tmp_path: Path) -> N
 
 
 def test_nothing_to_list_or_to_find_is_no_error(place: Path, tmp_path: Path) -> None:
-    """Said beside the output."""
+    """A message on stderr reports it."""
     at = ["--archive", str(place)]
     nobody, nothing = in_turn(
         [["thread", "list", "--owner", "bob", *at], ["thread", "search", "t1", "walrus", *at]],

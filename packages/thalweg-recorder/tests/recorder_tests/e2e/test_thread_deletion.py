@@ -52,7 +52,7 @@ def script(messages: Sequence[BaseMessage]) -> str:
 
 
 async def ask(saver: Saver, archive: Archive, thread: str, *said: str) -> None:
-    """Say things in a thread."""
+    """Send messages in a thread."""
     context = ContextMiddleware({"window": 20_000}, archive=archive, state=2)
     agent: Any = create_agent(
         ScriptedModel(script=script), middleware=[context], checkpointer=saver
@@ -90,7 +90,7 @@ def rows_with_word(url: str) -> list[str]:
 def test_no_byte_of_a_deleted_thread_is_left(
     opening: Opening, address: str, archive: Archive, tmp_path: Path
 ) -> None:
-    """Of its log, its subagents', its large texts, its index and its checkpoints; others stay."""
+    """Logs, subagents' logs, large texts, index and checkpoints have no byte; others are kept."""
     inside, similar = (ThreadKey("local", name) for name in (f"t{INSIDE}tools:1", "t2"))
     large = f"{WORD} " + "and so on " * 3_000
 
@@ -140,7 +140,7 @@ def test_an_async_saver_is_called_from_another_thread(tmp_path: Path, archive: A
 def test_a_deletion_that_was_interrupted_is_repeated(
     fails: str, tmp_path: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first part nothing old is sent; after the second call nothing is left."""
+    """After the first part nothing old is sent; after the second call nothing remains."""
     saver = SqliteSaver(sqlite3.connect(tmp_path / "state.db", check_same_thread=False))
     asyncio.run(ask(saver, archive, "t", f"the {WORD}"))
 

@@ -1,4 +1,4 @@
-"""Laws of every format: whatever a file contains, it is read or refused."""
+"""Laws of every format: a file with any content is read or refused."""
 
 import json
 from typing import Any

@@ -69,7 +69,7 @@ def items(sizes: Sequence[tuple[str, int]]) -> list[WindowItem]:
 
 @given(moves=moves)
 def test_both_read_and_write_the_same_at_marks(moves: list[Move]) -> None:
-    """Whatever is marked, however long is waited, and however far is gone back."""
+    """Both agree for any marks, any waiting time, and any step back."""
     ours, theirs = PrefixCache(MARKED), PromptCache()
     for sizes, marks, now in requests(moves):
         spent = theirs.marked("m", measured(sizes, marks), float(now))

@@ -1,4 +1,4 @@
-"""Laws of the front door: whatever a file holds, it is read or refused, and nothing is lost."""
+"""Laws of the front door: any file is read or refused, and nothing is lost."""
 
 import json
 from pathlib import Path

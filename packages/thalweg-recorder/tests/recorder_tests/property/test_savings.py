@@ -43,7 +43,7 @@ class Step:
     cut: float
     """Where the first change is, as a share of the request; 1 for none."""
     dropped: float
-    """How much of what stands behind it is freed, as a share."""
+    """How much of the rest after it is freed, as a share."""
     is_cold: bool
     asked: float
     fetched: float
@@ -63,7 +63,7 @@ threads = st.lists(steps, min_size=1, max_size=40)
 
 @dataclass(slots=True)
 class Told:
-    """What a thread cost, by adding up its calls, and what the ledger says of it."""
+    """The cost of a thread, by adding up its calls, and the ledger's lines about it."""
 
     never: float
     """Had nothing ever been taken out."""
@@ -72,7 +72,7 @@ class Told:
 
 
 def told(thread: Sequence[Step], tariff: Tariff) -> Told:
-    """Play a thread twice, as it was and as it would have been, and keep the ledger beside it."""
+    """Play a thread twice, as it was and as it would have been, and keep the ledger of it."""
     savings, never, paid = Savings(), 0.0, 0.0
     tokens = whole = 0
     for number, step in enumerate(thread, 1):
@@ -140,9 +140,9 @@ def test_the_gains_of_a_replay_are_what_never_compacting_would_have_cost_more(
     hostile: bool,  # noqa: FBT001 (pytest passes it by name)
     data: st.DataObject,
 ) -> None:
-    """Fetches, cold caches and prefixes too short for a cache included.
+    """Gains include fetches, cold caches and prefixes too short for a cache.
 
-    To a token, but for what a cache that matches in blocks leaves at the end of each request,
+    To a token, but for the end of each request that a cache that matches in blocks does not cover,
     and for the notes that only one of both layouts of a disorderly thread needs.
     """
     tariff = TARIFFS[name]
@@ -160,7 +160,7 @@ def test_the_gains_of_a_replay_are_what_never_compacting_would_have_cost_more(
 def test_what_a_rewrite_gained_does_not_depend_on_later_ones(
     thread: list[Step], tariff: Tariff, data: st.DataObject
 ) -> None:
-    """Where a token has one price, each is told apart from those that came after it."""
+    """Where a token has one price, each gain is separate from those of later rewrites."""
     tariff = tariff.model_copy(update={"tiers": ()})
     thread = [
         Step(s.arrived, s.cut, s.dropped, is_cold=s.is_cold, asked=s.asked, fetched=0.0)
@@ -206,7 +206,7 @@ def sent_warm(tariff: Tariff, tokens: int, same: int) -> ChargedRequest:
 def test_a_rewrite_pays_just_where_the_calls_reach_break_even(
     price: float, saving: float, calls: int
 ) -> None:
-    """`gain` and `break_even` say the same."""
+    """`gain` and `break_even` agree."""
     forecast = Forecast(price, saving, calls)
     if calls > forecast.break_even + 1e-6:
         assert forecast.gain > 0

@@ -17,7 +17,7 @@ from thalweg_server.uploads.postgres import CHUNK_BYTES, PostgresPlaces
 
 
 class PlacesContract(BackendContract):
-    """What a gateway needs beside what an agent needs."""
+    """The requirements of a gateway in addition to those of an agent."""
 
     @pytest.fixture
     def places(self) -> Places:
@@ -62,7 +62,7 @@ class PlacesContract(BackendContract):
         assert not thread.create("/uploads/a.txt", b"late")
 
     def test_a_note_is_void_when_its_file_changes(self, thread: ThreadBackend) -> None:
-        """Or goes; those of other folders are not given."""
+        """A note is void if its file changes or is deleted; other folders' are not returned."""
         for name in ("a", "b", "c", "deep/d"):
             thread.create(f"/uploads/{name}", b"as it was")
             thread.annotate(f"/uploads/{name}", f"note of {name}")

@@ -1,6 +1,6 @@
 """A process that performs a run, to be killed in the middle: its home, its step, its message.
 
-It says `ready` when the run stands where it is to be killed.
+It prints `ready` when the run reaches the step at which the process is to be killed.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ TOOLS = [{"name": "slow", "use": "server_tests.e2e.talkers:once_slow"}]
 
 
 async def main(home: Path, step: str, message: str) -> None:
-    """Ask, wait for the step, and stay there."""
+    """Start a run, wait for the step, then sleep in it."""
     async with open_app(settings(tools=TOOLS), home=home) as app:
         ada = app.tenant("ada")
         run = await ada.runs.start("t1", NewRun(id="r1", message=message))

@@ -106,7 +106,7 @@ class Gateway:
         return self.run(thread, run)
 
     def run(self, thread: str, run: str) -> Run:
-        """Tell of a run."""
+        """Return the state of a run."""
         ended = any(event.type in END_EVENTS for event in self.runs[run])
         status = "completed" if ended else "running"
         return Run.model_validate(
@@ -120,7 +120,7 @@ class Gateway:
         )
 
     def thread(self, thread: str) -> Thread:
-        """Tell of a thread."""
+        """Return a thread's record."""
         said = self.said.get(thread, [])
         title = said[0][1] if said else ""
         run = self.current.get(thread)
@@ -129,7 +129,7 @@ class Gateway:
         )
 
     async def follow(self, run: str, after: int) -> AsyncIterator[str]:
-        """Give frames behind a number."""
+        """Yield the frames of the events after a number."""
         seq = after
         while True:
             events = self.runs[run]
@@ -242,7 +242,7 @@ class Gateway:
 
 
 def spoken(message: str, text: str) -> list[Event]:
-    """Give the events of a message, a few characters at a time."""
+    """Return the events of a message, a few characters at a time."""
     step = 7
     deltas = [text[k : k + step] for k in range(0, len(text), step)]
     return [

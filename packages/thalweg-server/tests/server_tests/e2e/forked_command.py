@@ -35,7 +35,7 @@ def warm_up() -> None:
 
 
 def own_streams() -> None:
-    """Open the standard streams anew: those of the process that forks knew other files."""
+    """Reopen the standard streams: those of the forking process refer to other files."""
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
@@ -48,7 +48,7 @@ def run(
     stdin: int = subprocess.DEVNULL,
     given: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, in a process that is forked; what is given goes through a pipe."""
+    """Run a command to its end in a forked process; its input, if any, is sent through a pipe."""
     process = start(
         "server_tests.e2e.forked_command",
         *arguments,

@@ -1,7 +1,7 @@
-"""A process that follows runs of gateways to their ends, and says every event it is given.
+"""A process that follows runs of gateways to their ends, and prints every event it receives.
 
-Asked on stdin, a JSON object a line: a conversation of some runs, one after the other. It says a
-JSON object a line: events as they come, and the end of each stream.
+Requests are read from stdin, a JSON object a line: a conversation of some runs, one after the
+other. It prints a JSON object a line: events as they arrive, and the end of each stream.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Follower:
 
 
 def tell(run: str, **told: object) -> None:
-    """Say something of a run."""
+    """Print an object about a run."""
     sys.stdout.write(json.dumps({"run": run, **told}) + "\n")
     sys.stdout.flush()
 

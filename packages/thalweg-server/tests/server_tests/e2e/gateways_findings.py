@@ -29,7 +29,7 @@ class Findings:
     events: int = 0
     attempts: Counter[int] = field(default_factory=Counter)
     withdrawn: int = 0
-    """Messages that were told in part, and taken back."""
+    """Messages that were streamed in part, and withdrawn."""
     asked_again: int = 0
     """Calls of the model whose answer was never kept, and which were made again."""
     repeated_effects: int = 0
@@ -41,7 +41,7 @@ class Findings:
 
 
 async def findings(made: World) -> Findings:
-    """Look at every run, through whichever gateway answers."""
+    """Check every run, through any gateway that answers."""
     found = Findings(runs=len(made.runs), hops=sum(told.hops for told in made.runs.values()))
     found.problems += made.errors
     found.problems += [f"{t.run}: no end was seen" for t in made.runs.values() if not t.is_ended]
@@ -76,7 +76,7 @@ def _lines(path: Path) -> dict[tuple[Any, ...], list[str]]:
 
 
 async def _facts(client: AsyncThalwegClient, owner: str, runs: list[Told], found: Findings) -> None:
-    """Wait until memory has learned what every run said, and see that it has it once."""
+    """Wait until memory has the facts of all runs, and check that it has each once."""
     wanted = Counter(told.fact for told in runs)
     end = time.monotonic() + _MEMORY_S
     while True:

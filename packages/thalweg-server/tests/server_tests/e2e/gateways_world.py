@@ -185,7 +185,7 @@ class World:
         follower.ask(key=f"key-of-{owner}", thread=thread, runs=asked, hop=hop)
 
     def tend(self, seconds: float) -> None:
-        """Take what is said for some time."""
+        """Process the answers of the followers for some seconds."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             with suppress(queue.Empty):
@@ -296,7 +296,7 @@ def world(
 
 @contextmanager
 def roles(admin_url: str) -> Iterator[str]:
-    """Make tables as docs/postgres.md says; gives the address of the role that serves."""
+    """Create tables as docs/postgres.md describes; return the address of the serving role."""
     name = admin_url.partition("/thalweg_")[2].partition("?")[0][:12]
     owner, serves = f"owns_{name}", f"serves_{name}"
     with psycopg.connect(admin_url, autocommit=True) as admin:

@@ -1,4 +1,4 @@
-"""Messages in a stream that another process left off: half said, or said and not kept."""
+"""Messages in a stream that another process did not finish: incomplete, or not kept."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ ABOUT_MESSAGES = ("message.", "thinking.")
 
 
 def withdrawals(events: Iterable[Event], kept: Collection[str]) -> list[Draft]:
-    """Give the events that take back what was told and is not kept.
+    """Return the events that withdraw messages that were streamed and are not kept.
 
     A message may have been completed in the stream and be lost all the same: its process died
     before the checkpoint that was to have it.
@@ -33,7 +33,7 @@ def withdrawals(events: Iterable[Event], kept: Collection[str]) -> list[Draft]:
 
 
 def untold(events: Iterable[Event], kept: Iterable[str]) -> list[str]:
-    """Give those of the messages that are kept whose end was not told, in order.
+    """Return the kept messages whose end was not emitted, in order.
 
     Example:
         >>> untold([Event(1, "message.completed", '{"message": "a"}')], kept=["a", "b"])
@@ -44,7 +44,7 @@ def untold(events: Iterable[Event], kept: Iterable[str]) -> list[str]:
 
 
 def _told(events: Iterable[Event]) -> dict[str, bool]:
-    """Give the messages that were told and not taken back, and whether they are open."""
+    """Return the messages that were emitted and not withdrawn, and whether they are open."""
     told: dict[str, bool] = {}
     for event in events:
         if not event.type.startswith(ABOUT_MESSAGES):

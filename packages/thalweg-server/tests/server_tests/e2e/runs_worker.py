@@ -1,7 +1,7 @@
 """A process that performs runs, to be killed at any moment.
 
-It is asked on stdin and answers on stdout, a JSON object a line: `start` a run, `follow` one
-behind a number, `cancel` one. SIGTERM makes it hand over what it performs, and leave.
+It reads commands from stdin and answers on stdout, a JSON object a line: `start` a run, `follow`
+one after a number, `cancel` one. On SIGTERM it hands over its runs and exits.
 """
 
 import argparse
@@ -53,7 +53,7 @@ MARK = "worker"
 
 
 class SlowModel(ScriptedModel):
-    """Says its words one after the other."""
+    """Streams its words one after the other."""
 
     pause_s: float = 0.02
 
@@ -109,7 +109,7 @@ def agent_of(saver: BaseCheckpointSaver[Any], told: Path, pause_s: float) -> Any
 
 
 class Performer:
-    """Performs runs on an agent, and emits what its model says."""
+    """Performs runs on an agent, and emits the output of its model."""
 
     def __init__(self, agent: Any, journal: Journal) -> None:  # noqa: ANN401 (a graph)
         self._agent = agent
@@ -208,7 +208,7 @@ async def histories(address: str, keys: Iterable[tuple[str, str, str]]) -> dict[
 
 
 class Commands:
-    """Does what it is told on stdin."""
+    """Executes the commands read from stdin."""
 
     def __init__(self, runs: ProcessRuns, journal: Journal) -> None:
         self._runs = runs
@@ -222,7 +222,7 @@ class Commands:
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Give up what is under way."""
+        """Cancel the running tasks."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -41,14 +41,14 @@ class Worker:
         self._reader.start()
 
     def send(self, **command: object) -> None:
-        """Tell it to do something; in vain where it is dead."""
+        """Send a command to the process; ignored if it is dead."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError, ValueError):
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """End it, and wait until it is gone."""
+        """End the process, and wait until it has exited."""
         self.process.send_signal(number)
         self.process.wait(60)
         self._reader.join(60)
@@ -101,11 +101,11 @@ class World:
         self.tend()  # what it said before
 
     def start(self, key: Key) -> None:
-        """Have a run started, by whoever lives."""
+        """Have a run started by any living process."""
         self.streams[key] = Stream()
 
     def tend(self, seconds: float = 0.0) -> None:
-        """Take what the processes say; ask again who was asked of the dead."""
+        """Process the answers of the workers; repeat requests that were sent to dead ones."""
         end = time.monotonic() + seconds
         while True:
             self._ask()
@@ -219,12 +219,12 @@ class Findings:
 
 
 def checked(streams: dict[Key, Stream], histories: dict[Key, list[Any]], told: Path) -> Findings:
-    """Look at every run.
+    """Check every run.
 
     Args:
-        streams: What was seen of them.
+        streams: Their events as observed.
         histories: The messages of their threads, as the checkpointer has them.
-        told: Where their tools left their effects.
+        told: Where their tools wrote their effects.
     """
     found = Findings()
     effects: dict[tuple[str, int], list[str]] = defaultdict(list)
@@ -263,7 +263,7 @@ def _check_stream(key: Key, stream: Stream, history: list[Any], found: Findings)
 
 
 def _told(events: list[Event]) -> tuple[dict[str, str], dict[str, str]]:
-    """Give what deltas said, and what was told complete, of messages not taken back."""
+    """Return the text of deltas and the completed text, of messages not withdrawn."""
     texts: dict[str, str] = {}
     completed: dict[str, str] = {}
     for event in events:

@@ -18,13 +18,13 @@ from thalweg_server.settings import Settings
 
 
 def calls(text: str, *made: tuple[str, str, dict[str, Any]]) -> AIMessage:
-    """Say something and call tools: each an id, a name and arguments."""
+    """Write text and call tools: each an id, a name and arguments."""
     asked = [{"id": id_, "name": name, "args": args} for id_, name, args in made]
     return AIMessage(text, tool_calls=asked)
 
 
 def echo(messages: Sequence[BaseMessage]) -> AIMessage | str:
-    """Do what the newest words of the user say; answer a tool's result with its first words."""
+    """Do what the newest words of the user request; answer a tool's result with its first words."""
     last = messages[-1]
     words = str(last.text)
     if last.type == "tool":
@@ -53,7 +53,7 @@ def _use(requests: Sequence[str]) -> AIMessage:
 
 
 def _dictate(requests: Sequence[str]) -> AIMessage | str:
-    """Speak for a long time, but for a process that is told not to."""
+    """Write a long answer, slowly unless the environment of the process disables that."""
     return f"{' word' * 3} stop {' word' * 30} about {len(requests)} requests"
 
 
@@ -122,7 +122,7 @@ class Streamer(Talker):
 
 @tool
 def shout(words: str) -> str:
-    """Say words loudly."""
+    """Return words in capitals."""
     return words.upper()
 
 
@@ -139,7 +139,7 @@ def settings(**others: Any) -> Settings:  # noqa: ANN401 (as a file has them)
 
 @tool
 async def once_slow(words: str) -> str:
-    """Take a long time, but for a process that is told not to."""
+    """Take a long time unless the environment of the process disables that."""
     if "THALWEG_TEST_FAST" not in os.environ:
         await asyncio.sleep(60)
     return words.upper()

@@ -112,7 +112,7 @@ class Terminal:
         self._resize(columns, rows)
 
     def rows(self) -> list[str]:
-        """Give the rows that are shown, without the empty ones at the end."""
+        """Return the rows that are shown, without the empty ones at the end."""
         with self._lock:
             rows = [row.rstrip() for row in self._screen.display]
         while rows and not rows[-1]:
@@ -120,7 +120,7 @@ class Terminal:
         return rows
 
     def all_rows(self) -> list[str]:
-        """Give the rows that scrolled away, too."""
+        """Return the rows that scrolled away, too."""
         with self._lock:
             above = [
                 "".join(row[column].data for column in range(self._screen.columns)).rstrip()
@@ -145,7 +145,7 @@ class Terminal:
         return self.until(lambda rows: any(words in row for row in rows), words)
 
     def until_asked(self) -> list[str]:
-        """Wait for an empty prompt below everything else, not the one that a line was said at."""
+        """Wait for an empty prompt below everything else, not the one that a line was typed at."""
 
         def is_asked(rows: list[str]) -> bool:
             spoken = [row for row in rows[:-1] if row]

@@ -1,4 +1,4 @@
-"""An agent with a memory of its own: in the client, over HTTP, and in what its runs are told."""
+"""An agent with a memory of its own: in the client, over HTTP, and in the context of its runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from thalweg_server.settings import Settings
 
 
 def repeated(messages: Sequence[BaseMessage]) -> str:
-    """Answer with what memory told, so that a run shows it."""
+    """Answer with the text from memory, so that a run shows it."""
     told = [one.text for one in messages if one.type == "human" and "Remembered from" in one.text]
     return "\n".join(told) or "I know nothing of that."
 
 
 class Repeater(Talker):
-    """Says what it was told."""
+    """Returns the text from memory."""
 
     script = repeated
 
@@ -34,7 +34,7 @@ def settings(home: Path) -> Settings:
 
 
 async def used(shared: AsyncThalwegClient, own: AsyncThalwegClient) -> dict[str, Any]:
-    """Put one fact into each memory, and ask both what is known of it."""
+    """Put one fact into each memory, and search both for it."""
     await shared.add_fact("User drinks green tea")
     await own.add_fact("User sails a small boat")
     of_both = [shared, own]

@@ -51,7 +51,7 @@ async def opened(home: Path, **others: Any) -> AsyncIterator[App]:  # noqa: ANN4
 
 
 async def say(tenant: Tenant, thread: str, message: str, **more: Any) -> list[Event]:  # noqa: ANN401
-    """Ask, and give all events."""
+    """Send a message, and return all events."""
     run = await tenant.runs.start(thread, NewRun(message=message, **more))
     return await told(tenant, run)
 

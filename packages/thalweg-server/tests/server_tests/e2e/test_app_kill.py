@@ -1,4 +1,4 @@
-"""A process that performs a run is killed: another goes on, and nothing is said or asked twice."""
+"""A process that performs a run is killed: another resumes it, and nothing is repeated."""
 
 import asyncio
 import subprocess

@@ -41,7 +41,7 @@ def learned(messages: Sequence[BaseMessage]) -> AIMessage | str:
 
 
 class Pupil(Talker):
-    """Learns that somebody lives in Lisbon."""
+    """Learns that a user lives in Lisbon."""
 
     script = learned
 

@@ -90,7 +90,7 @@ def test_a_task_runs_on_a_gateway_and_its_answer_comes_back(gateway: ThalwegClie
 
 
 def test_the_parent_is_woken_when_a_task_ends_after_its_run(gateway: ThalwegClient) -> None:
-    """By what wakes it; and its next run would have said so, too."""
+    """The parent is woken by `wake`; its next run would have had the message, too."""
     woken: list[tuple[str, str]] = []
     background = AsyncSubAgentMiddleware(
         async_subagents=[{"name": "far", "description": "Counts.", "client": gateway}],
@@ -109,7 +109,7 @@ def test_the_parent_is_woken_when_a_task_ends_after_its_run(gateway: ThalwegClie
 
 
 class Server:
-    """A server of graphs, as `langgraph_sdk` sees it, whose runs end when told."""
+    """A server of graphs, as `langgraph_sdk` sees it, whose runs end on request."""
 
     def __init__(self) -> None:
         self.threads = self.runs = self

@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints on a real server, each owner's behind a wall."""
+"""LangGraph's checkpoints on a real server, isolated by owner."""
 
 import asyncio
 import threading
@@ -51,7 +51,7 @@ async def run(saver: OwnedCheckpoints, thread: str) -> int:
 
 @pytest.fixture
 def set_up(served: Served) -> Served:
-    """Give a database with LangGraph's tables in it, too."""
+    """Return a database that has LangGraph's tables, too."""
     assert set_up_checkpoints(served.owner)
     with psycopg.connect(served.owner, autocommit=True) as owner:
         name = psycopg.conninfo.conninfo_to_dict(served.url)["user"]
@@ -156,7 +156,7 @@ def test_many_may_set_up_at_once(plain_postgres_url: str) -> None:
 
 
 def test_threads_of_another_application_are_left_to_it(postgres_url: str) -> None:
-    """Their names have no tag: behind a wall it would see them no more."""
+    """Another application's threads have no tag: with isolation it would no longer see them."""
     with psycopg.connect(postgres_url, autocommit=True, row_factory=dict_row) as raw:
         PostgresSaver(raw).setup()
         raw.execute(

@@ -1,4 +1,4 @@
-"""A gateway dies while it streams: the stream goes on at the next one, without gap or repeat."""
+"""A gateway dies while it streams: the stream continues at the next, without gap or repeat."""
 
 import socket
 import threading

@@ -1,7 +1,7 @@
-"""One client, four ways: in process and over HTTP, async and blocking, give the same of the same.
+"""One client, four ways, with the same results: in process and over HTTP, async and blocking.
 
-Every operation of the OpenAPI document is asked of each, with the same data, and so is what goes
-wrong: equal values, equal errors, equal streams.
+Every operation of the OpenAPI document is called on each, with the same data, and so are the
+failures: equal values, equal errors, equal streams.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from thalweg_server.gateway import create_app
 from thalweg_server.settings import Settings
 
 RENAMED = {"join_run": "join_stream"}
-"""Operations whose method has another name: it gives the stream, and joins it again."""
+"""Operations whose method has another name: it returns the stream, and joins it again."""
 BESIDE = {"aclose", "chat", "get_artifact", "upload_files", "join_stream"}
 """Methods that make something of operations."""
 UNLIKE = {"etag", "last_event"}
@@ -72,7 +72,7 @@ class Driver:
         self._runner.close()
 
     def __call__(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ANN401 (any method's)
-        """Call a method; what it raises is kept and given like a value."""
+        """Call a method; an error that it raises is recorded and returned like a value."""
         try:
             value = self._made(getattr(self._client, name)(*args, **options))
         except ThalwegError as error:
@@ -99,7 +99,7 @@ class Driver:
 
 
 def joined(stream: list[Numbered], last: int) -> list[Event]:
-    """Give the events, deltas of one message in one: how many wait together is a matter of time."""
+    """Return the events, deltas of one message in one: how many are batched depends on timing."""
     numbers = [numbered.seq for numbered in stream]
     assert numbers == list(range(last - len(stream) + 1, last + 1))
     events: list[Event] = []
@@ -133,7 +133,7 @@ def plain(value: object) -> object:
 
 
 def everything(do: Driver, folder: Path) -> None:
-    """Do everything a client can, and what goes wrong with it."""
+    """Call every operation of a client, and provoke its errors."""
     do("health")
     do("list_models")
     do("get_model", "streamer")
@@ -240,7 +240,7 @@ def _files(do: Driver, folder: Path) -> None:
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """Serve a gateway on this machine, and give its address."""
+    """Serve a gateway on this machine, and return its address."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -24,7 +24,7 @@ END = Draft("run.completed", "{}")
 
 @pytest.fixture
 def proxy(own_postgres: Server) -> Iterator[ResettingProxy]:
-    """Give a proxy before a server of this test's own."""
+    """Return a proxy in front of a server of this test's own."""
     with ResettingProxy(own_postgres.url) as made:
         yield made
 
@@ -44,7 +44,7 @@ def cuts(proxy: ResettingProxy) -> Iterator[int]:
 
 
 def test_an_append_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingProxy) -> None:
-    """Where the answer to the commit is lost, the error says to read first."""
+    """If the answer to the commit is lost, the error advises to read first."""
     parts = ["a" * 5_000, "b", "c"]
     failed = 0
     with open_archive(proxy.url) as archive:
@@ -67,7 +67,7 @@ def test_an_append_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingPr
 
 
 def test_a_fact_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingProxy) -> None:
-    """What is remembered can be recalled; what is not left nothing behind."""
+    """A fact that is remembered can be recalled; one that is not has no rows."""
     failed = 0
     with open_memory(proxy.url) as store:
         for number in cuts(proxy):

@@ -30,7 +30,7 @@ asyncio.run(live())
 
 
 def other_process(address: str | Path) -> tuple["subprocess.Popen[str]", str]:
-    """Start a process that lives, and give its name."""
+    """Start a process that lives, and return its name."""
     command = [sys.executable, "-c", _LIVES, str(address)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""A deleted thread leaves no byte in any file of the data folder, while the gateway serves."""
+"""No file of the data folder has a byte of a deleted thread, while the gateway serves."""
 
 import asyncio
 import sqlite3
@@ -23,13 +23,13 @@ def anyio_backend() -> str:
 
 
 def holding(folder: Path, word: str) -> list[str]:
-    """Name the files beneath a folder that hold a word."""
+    """List the files below a folder that contain a word."""
     found = [path for path in folder.rglob("*") if path.is_file()]
     return sorted(path.name for path in found if word.encode() in path.read_bytes().lower())
 
 
 async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
-    """Its neighbours stay, also those whose rows lay beside its own."""
+    """A forgotten thread's neighbours are kept, also those whose rows were adjacent to its own."""
     async with open_app(settings(memory={"enabled": True}), home=tmp_path) as app:
         ada = app.tenant("ada")
         for turn in range(6):
@@ -75,7 +75,7 @@ async def test_others_write_while_bytes_are_erased(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_erased_is_said(tmp_path: Path) -> None:
-    """A reader that stays, a file that is too large, a file that is none."""
+    """An open reader, a file that is too large, and one that is no database are reported."""
     path = tmp_path / "runs.db"
     assert erase_file(path) == ""
     with closing(sqlite3.connect(path, isolation_level=None)) as one:

@@ -1,7 +1,7 @@
 """Gateways that are killed at any moment, as their clients see it.
 
-Every run ends once, every stream goes on without gap or repeat, the history has everything once,
-nothing that was kept is done again, and memory learns every fact.
+Every run ends once, every stream continues without gap or repeat, the history has everything
+once, nothing that was kept is done again, and memory learns every fact.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_two_gateways_share_a_server_and_either_may_be_killed(
 
 @pytest.mark.timeout(600)
 def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
-    """SQLite: nobody is there between the kill and the new start."""
+    """SQLite: no process is running between the kill and the new start."""
     with world(tmp_path, None, gateways=1, owners=2, followers=1, pause_s=0.1, words=20) as made:
         for _ in range(3):
             for _ in range(2):

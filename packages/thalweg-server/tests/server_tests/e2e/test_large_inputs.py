@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def talk(model: ScriptedModel, tools: list[BaseTool]) -> list[BaseMessage]:
-    """Send one message; give the messages of the state afterwards."""
+    """Send one message; return the messages of the state afterwards."""
     model.profile = {"max_input_tokens": WINDOW}
     agent: Any = create_agent(
         model,

@@ -89,7 +89,7 @@ async def test_threads_and_runs_are_listed(folder: Path) -> None:
 
 
 async def test_old_files_and_new_ones_end_alike(folder: Path, tmp_path: Path) -> None:
-    """Whichever way they came, there is one schema."""
+    """Old and new files end with one schema."""
     new = tmp_path / "new"
     new.mkdir()
     for home in (folder, new):

@@ -1,4 +1,4 @@
-"""Archive, memory, files and presence behind PgBouncer on loopback."""
+"""Archive, memory, files and presence through PgBouncer on loopback."""
 
 import threading
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def said(text: str) -> Logged:
 
 
 def test_owners_who_share_two_connections_see_their_own_threads(pooled: Pooled) -> None:
-    """Which owner a transaction is for ends with it, whoever has the connection next."""
+    """A transaction's owner setting ends with it, regardless of who has the connection next."""
     with open_archive(pooled.transactions) as archive:
 
         def work(owner: str) -> None:
@@ -60,7 +60,7 @@ def test_owners_who_share_two_connections_see_their_own_threads(pooled: Pooled) 
 
 
 def test_owners_who_share_two_connections_recall_their_own_facts(pooled: Pooled) -> None:
-    """As with threads; what one forgets is gone."""
+    """Owners recall only their own facts; a fact that one forgets is removed."""
     with open_memory(pooled.transactions) as store:
 
         def work(owner: str) -> None:
@@ -85,7 +85,7 @@ class TestPresence:
         return "asyncio"
 
     async def test_a_pool_of_transactions_is_refused(self, pooled: Pooled) -> None:
-        """Its lock would live on after it: nobody would resume the work of a dead process."""
+        """Its lock would outlive its process: no process would resume the work of a dead one."""
         with pytest.raises(ConfigError, match="pool in session mode"):
             await ServerPresence(pooled.transactions).enter()
 

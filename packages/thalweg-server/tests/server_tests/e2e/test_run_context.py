@@ -1,4 +1,4 @@
-"""What agents are told besides messages: the date, uploads, tasks; and that it is shown as sent."""
+"""An agent's context besides messages: date, uploads, tasks; and that it is shown as sent."""
 
 import itertools
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def texts(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 def test_a_run_keeps_its_date_over_midnight_and_the_next_has_the_new_one(tmp_path: Path) -> None:
-    """The provider's cache holds while tools are at work, whatever the clock does."""
+    """The provider's cache holds while tools are at work, even if the date changes."""
     clock, systems = Clock(), list[str]()
 
     def script(messages: Sequence[BaseMessage]) -> AIMessage | str:

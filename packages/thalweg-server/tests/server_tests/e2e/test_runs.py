@@ -46,7 +46,7 @@ async def first_of(journal: Journal) -> None:
 
 
 async def greet(run: RunRecord, emit: Emit) -> RunOutcome:
-    """Say three words."""
+    """Emit three words."""
     for word in ("a", "b", "c"):
         data = json.dumps({"message": run.key.run, "text": word})
         await emit(Draft("message.delta", data, joins="m"))
@@ -141,7 +141,7 @@ class TestRuns:
             assert (await runs.join(second)).status == "completed"
 
     async def test_an_error_ends_the_run_with_a_problem(self, tmp_path: Path) -> None:
-        """And leaves the thread free."""
+        """The thread of a failed run is free."""
 
         async def fail(_run: RunRecord, emit: Emit) -> RunOutcome:
             await emit(Draft("notice", "{}"))
@@ -167,7 +167,7 @@ class TestRuns:
             assert (run.status, run.attempt) == ("completed", 2)
 
     async def test_a_run_that_kills_its_processes_is_given_up(self, tmp_path: Path) -> None:
-        """It fails, and says why."""
+        """A run that kills its processes fails, and its error has the reason."""
         async with running(tmp_path, greet) as (runs, journal):
             await journal.create(KEY, "{}")
             for _ in range(2):
@@ -209,7 +209,7 @@ class TestRuns:
             assert await types(journal) == ["notice", "run.completed"]
 
     async def test_a_process_that_closes_gives_its_runs_back(self, tmp_path: Path) -> None:
-        """Another goes on with them, and no attempt is counted as a death."""
+        """Another process resumes them, and no attempt is counted as a death."""
         async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")
             await first_of(journal)
@@ -224,7 +224,7 @@ class TestRuns:
     async def test_a_run_whose_process_died_before_it_began_is_taken_over(
         self, tmp_path: Path
     ) -> None:
-        """By the next process; so is one that an older Thalweg left."""
+        """The next process takes over such a run; also one that was created by an older Thalweg."""
         async with open_journal(tmp_path / "runs.db") as journal:
             await journal.create(KEY, "{}", worker="1-dead")
             older = RunKey("bob", "t2", "r2")
@@ -262,7 +262,7 @@ class TestRuns:
             assert (run.status, run.attempt, run.worker) == ("running", 1, first.name)
 
     async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
-        """Under the same id: the work of the first try does not stand in its way."""
+        """A refused start can be retried with its id: the first try does not block it."""
         second = RunKey("ada", "t1", "r2")
         async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")

@@ -1,7 +1,7 @@
 """Processes that perform runs and are killed at any moment.
 
-Every run ends once, every stream goes on without gap or repeat, what was told is what is kept,
-and no tool is called again behind the checkpoint that has its result.
+Every run ends once, every stream continues without gap or repeat, the emitted text is the kept
+text, and no tool is called again after the checkpoint that has its result.
 """
 
 import signal
@@ -51,7 +51,7 @@ def test_two_processes_share_runs_and_either_may_be_killed(
 
 @pytest.mark.timeout(600)
 def test_one_process_is_killed_and_started_again_over_one_file(tmp_path: Path) -> None:
-    """SQLite: nobody is there between the kill and the new start."""
+    """SQLite: no process is running between the kill and the new start."""
     home = tmp_path / "home"
     home.mkdir()
     with world(str(home), tmp_path, **SLOW) as made:
@@ -71,7 +71,7 @@ def test_one_process_is_killed_and_started_again_over_one_file(tmp_path: Path) -
 
 @pytest.mark.timeout(600)
 def test_two_processes_over_one_file_and_one_is_killed(tmp_path: Path) -> None:
-    """SQLite: `serve` and `chat` side by side; the one goes on with the runs of the other."""
+    """SQLite: `serve` and `chat` side by side; the one resumes the runs of the other."""
     home = tmp_path / "home"
     home.mkdir()
     with world(str(home), tmp_path, **SLOW) as made:
@@ -113,7 +113,7 @@ def test_the_server_restarts_and_a_process_dies_meanwhile(
 ) -> None:
     """The rows name the dead process; the living one takes its runs over when the server is back.
 
-    Whoever lives goes on with its own runs: its lock is taken again under the same name.
+    The living one continues its own runs: its lock is taken again under the same name.
     """
     with world(own_postgres.url, tmp_path, **SLOW) as made:
         made.add_worker()

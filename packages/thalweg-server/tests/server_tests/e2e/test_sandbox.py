@@ -131,7 +131,7 @@ cat report.md
 
 
 async def test_a_task_is_done_with_files_that_came_in_and_files_that_go_out(tmp_path: Path) -> None:
-    """A program reads an upload by the path of the file tools, and leaves a report."""
+    """A program reads an upload by the path of the file tools, and writes a report."""
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")
         await ada.files.upload("t1", "orders.csv", [ROWS.encode()])
@@ -176,7 +176,7 @@ async def test_a_command_sees_what_the_settings_name_and_nothing_else(tmp_path: 
 
 
 async def test_folders_of_the_application_are_hidden_below_visible_ones(tmp_path: Path) -> None:
-    """Who installs below a folder that commands may read does not give everybody's files away."""
+    """An installation below a folder that commands may read does not expose every user's files."""
     async with opened(tmp_path, read_only=[str(tmp_path)]) as app:
         bob, ada = app.tenant("bob"), app.tenant("ada")
         await ran(bob, "echo swordfish > secret.txt")

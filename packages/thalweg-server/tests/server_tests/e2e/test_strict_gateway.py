@@ -1,4 +1,4 @@
-"""A provider that speaks OpenAI's API, by `config.yaml` alone: real sockets and processes."""
+"""A provider with OpenAI's API, by `config.yaml` alone: real sockets and processes."""
 
 import io
 import json
@@ -42,14 +42,14 @@ def whole_provider() -> Iterator[StrictProvider]:
 
 @pytest.fixture
 def provider(whole_provider: StrictProvider) -> StrictProvider:
-    """Give the provider, which has been asked nothing yet by this test."""
+    """Return the provider, without any requests yet from this test."""
     whole_provider.requests.clear()
     return whole_provider
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, whole_provider: StrictProvider) -> Path:
-    """Give a folder with nothing in it but a `config.yaml`."""
+    """Return a folder with nothing in it but a `config.yaml`."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "config.yaml").write_text(
         f"models:\n"
@@ -76,7 +76,7 @@ def url(home: Path) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _no_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in this process read nothing beside their arguments."""
+    """Commands in this process read nothing but their arguments."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
 
 
@@ -125,7 +125,7 @@ def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
 def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_not(
     home: Path, url: str, provider: StrictProvider, tmp_path: Path
 ) -> None:
-    """A gateway is not to connect to wherever its callers say."""
+    """A gateway does not connect to addresses that its callers name."""
     model = f"openai:strict-1@{provider.openai_url}"
     local = thalweg("chat", "--model", model, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
     asked = len(provider.requests)

@@ -9,7 +9,7 @@ server = FastMCP("whispering", log_level="ERROR")
 
 @server.tool()
 def whisper(words: str) -> str:
-    """Say words quietly."""
+    """Return words in lower case."""
     return words.lower()
 
 

@@ -1,4 +1,4 @@
-"""The whole API by its own document: nothing answers what the document does not say."""
+"""The whole API by its own document: nothing answers what the document does not describe."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_every_operation_answers_as_the_document_says(served: Served, tmp_path: Path) -> None:
     """Boundary values and random requests, valid and invalid, by a client that reads the document.
 
-    One check is left out: what a document cannot say is refused in words, as a fact with hidden
+    One check is omitted: a document cannot describe every refusal, such as a fact with hidden
     characters or an old cursor.
     """
     options = {

@@ -1,4 +1,4 @@
-"""A gateway that is told to go, and the one that comes after it."""
+"""A gateway that is stopped, and the one that comes after it."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ NAMED = [
     if "{" in path and "/models/" not in path and "/skills/" not in path
 ]
 MAKES = {"start_run", "stream", "upload_file", "set_memory_mode"}
-"""What makes a thread that is not there: in the caller's own, whatever another has."""
+"""Operations that create a missing thread: the caller's own, even if another owner has the id."""
 NONE = {
     "thread": "t-none",
     "run": "r-none",
@@ -43,12 +43,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def hers(served: Served) -> Mapping[str, str]:
-    """Furnish Ada's; gives the ids of hers."""
+    """Create Ada's data; return its ids."""
     return worlds.furnish(served.url, worlds.ADA, "plans-of-ada")
 
 
 def body_of(operation: str) -> dict[str, Any]:
-    """Give what an operation takes, as its own example has it."""
+    """Return the body of an operation, from its own example."""
     if operation == "upload_file":
         return {"files": {"files": ("a.md", b"words")}}
     for item in DOCUMENT["paths"].values():
@@ -71,7 +71,7 @@ def ask(
 
 
 def told(answer: httpx2.Response, ids: Mapping[str, str]) -> object:
-    """Give what an answer says, whichever ids it says it of."""
+    """Return an answer's problem, with ids replaced by placeholders."""
     problem = Problem.model_validate_json(answer.content)
     said = [problem.instance, problem.detail, *map(str, problem.arguments)]
     for name, id_ in sorted(ids.items(), key=lambda each: -len(each[1])):

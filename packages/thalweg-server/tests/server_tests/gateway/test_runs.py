@@ -1,4 +1,4 @@
-"""Runs over HTTP: asked, followed, cut off, gone on with and ended."""
+"""Runs over HTTP: started, followed, cut off, resumed and ended."""
 
 from collections.abc import Iterator
 

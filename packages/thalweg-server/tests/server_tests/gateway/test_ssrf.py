@@ -68,7 +68,7 @@ def test_a_run_names_no_model_that_the_settings_do_not(served: Served) -> None:
 
 
 def test_addresses_in_a_message_are_not_fetched_by_the_gateway(served: Served) -> None:
-    """A picture by its address goes to the model's provider as it is, or is refused."""
+    """An image's address is passed to the model's provider unchanged, or is refused."""
     with (
         listening() as (port, seen),
         httpx2.Client(base_url=served.url, headers=worlds.ADA) as http,

@@ -1,4 +1,4 @@
-"""The gateway's own process takes no thread for a trace of LangSmith that nobody asked for."""
+"""The gateway's own process starts no thread for a LangSmith trace that was not requested."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Settings of gateways under test, and what their models say."""
+"""Settings of gateways under test, and the output of their models."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ KEYS = [{"key": "ada-s-key", "owner": "ada"}, {"key": "bob-s-key", "owner": "bob
 
 
 def settings(home: Path, *, rate: float = 1_000.0, ticks: int = 3, **gateway: Any) -> Settings:  # noqa: ANN401 (as YAML has it)
-    """Make settings with a model that speaks at once."""
+    """Make settings with a model that answers at once."""
     model = {"name": "ticking", "use": "core_tests.ticking:TickingModel", "window": 32_000}
     slow = {**model, "name": "slow", "rate": 20.0, "ticks": 400}
     return Settings.from_mapping(
@@ -31,7 +31,7 @@ def events(response: httpx2.Response) -> list[tuple[int, str]]:
 
 
 def furnish(url: str, key: dict[str, str], thread: str = "t1") -> dict[str, str]:
-    """Make a thread with a run, a file and a fact; gives what the parameters of paths may be."""
+    """Make a thread with a run, a file and a fact; return possible parameters of paths."""
     with httpx2.Client(base_url=url, headers=key, timeout=30) as http:
         http.post("/api/threads", json={"id": thread, "title": "Plans"}).raise_for_status()
         run = http.post(f"/api/threads/{thread}/runs", json={"id": "r1", "message": "hi"})

@@ -11,14 +11,14 @@ from thalweg_server.runs.drafts import joined, sound
 from thalweg_server.runs.feeds import RunFeed
 
 stretches = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 15)), max_size=25)
-"""Where events are pushed from, and how many: in a row, again, or behind a gap."""
+"""Where events are pushed from, and how many: in a row, again, or after a gap."""
 
 
 @given(stretches, st.integers(0, 60))
 def test_a_feed_gives_what_comes_next_or_sends_to_the_journal(
     pushed: list[tuple[int, int]], after: int
 ) -> None:
-    """Whatever is pushed, and however: what it gives begins right behind, without gap."""
+    """After any pushes, the returned events begin right after the requested number, without gap."""
     feed = RunFeed()
     for first, count in pushed:
         feed.push([Event(seq, "a", "{}") for seq in range(first, first + count)])
@@ -37,7 +37,7 @@ def test_a_feed_gives_what_comes_next_or_sends_to_the_journal(
 
 @given(st.integers(0, 5_000), st.integers(1, 700))
 def test_a_feed_stays_small(events: int, step: int) -> None:
-    """However far behind anybody is."""
+    """A feed is bounded even for a reader that is far from its end."""
     feed = RunFeed()
     for first in range(1, events + 1, step):
         feed.push([Event(seq, "a", "x" * 700) for seq in range(first, first + step)])
@@ -56,7 +56,7 @@ drafts = st.builds(
 
 @given(st.lists(st.lists(drafts, max_size=5), max_size=6))
 def test_joining_loses_no_word_and_keeps_the_order(waiting: list[list[Draft]]) -> None:
-    """And tells for each time how far it is written."""
+    """Joining keeps words and order, and returns for each batch how far it is written."""
     written, ends = joined(waiting)
 
     def told(row: list[Draft]) -> list[tuple[str, str]]:

@@ -95,6 +95,6 @@ async def play(steps: list[tuple[str, int, int]], home: Path) -> None:
 @settings(max_examples=25)
 @given(STEPS)
 def test_a_journal_is_a_list_that_one_claim_adds_to(steps: list[tuple[str, int, int]]) -> None:
-    """Whatever two processes do; and every reader sees the same list."""
+    """Under any actions of two processes, every reader sees the same list."""
     with tempfile.TemporaryDirectory() as home:
         asyncio.run(play(steps, Path(home)))

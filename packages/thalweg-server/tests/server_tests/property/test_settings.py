@@ -162,7 +162,7 @@ def test_the_object_for_programs_has_what_the_lines_have(file: dict[str, Any]) -
 
 
 def keys() -> Iterator[tuple[tuple[str, ...], Field, type[SettingsSection]]]:
-    """Give every key of every section, with the sections above it."""
+    """Yield every key of every section, with the sections above it."""
 
     def below(section: type[SettingsSection], path: tuple[str, ...]) -> Iterator[Any]:
         for field in described(section):

@@ -1,4 +1,4 @@
-"""Nothing is read or written outside of its owner's thread, whatever names, paths and ids say.
+"""Names, paths and ids read and write nothing outside of their owner's thread.
 
 `THALWEG_ATTACKS` sets how many worlds are attacked, each by about twenty calls.
 """
@@ -65,7 +65,7 @@ def test_a_name_has_one_form_or_none(name: str) -> None:
 
 
 class World:
-    """Files of two owners beside a canary, and links to both in the folder of one's thread."""
+    """Files of two owners next to a canary, and links to both in the folder of one's thread."""
 
     def __init__(self, made: Folders) -> None:
         self.base = Path(os.path.realpath(mkdtemp()))
@@ -171,7 +171,7 @@ writes = st.lists(st.tuples(ids, ids, asked), min_size=1, max_size=6)
 def test_a_file_is_in_the_thread_it_was_written_to_and_no_other(
     places: Places, written: list[Write]
 ) -> None:
-    """Whatever the ids of owners and threads are."""
+    """A file is in its own thread only, for any ids of owners and threads."""
     expected: dict[Write, bytes] = {}
     whose = {(owner, thread) for owner, thread, _ in written}
     for n, (owner, thread, path) in enumerate(written):

@@ -1,4 +1,4 @@
-"""Nothing that Thalweg keeps can be read by other users of the machine, whatever the umask is."""
+"""Other users of the machine cannot read any file of Thalweg's, under any umask."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def modes(folder: Path) -> dict[str, str]:
-    """Map every path beneath a folder to its mode, in octal."""
+    """Map every path below a folder to its mode, in octal."""
     return {
         str(path.relative_to(folder)): oct(stat.S_IMODE(path.lstat().st_mode))
         for path in folder.rglob("*")
@@ -57,7 +57,7 @@ def test_databases_files_and_exports_are_private(tmp_path: Path) -> None:
 
 
 def test_what_is_there_keeps_its_mode(tmp_path: Path) -> None:
-    """A folder and a file that someone shared stay shared."""
+    """A folder and a file that someone shared remain shared."""
     tmp_path.chmod(0o755)
     place = tmp_path / "shared.db"
     place.touch(mode=0o644)

@@ -1,4 +1,4 @@
-"""Output that stays where a command ran: what comes back, what is kept, how it ended."""
+"""Output kept where a command ran: what is returned, what is stored, how it ended."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ KEPT = "/results/call-1"
 
 
 class Capturing(FolderSandbox):
-    """Knows that its shell has what is needed."""
+    """Declares that its shell has what is needed."""
 
     enable_capture_offload = True
 
@@ -57,7 +57,7 @@ def test_large_output_stays_and_its_ends_come_back(sandbox: Capturing) -> None:
 
 
 def test_output_of_few_long_lines_is_cut_and_says_so(sandbox: Capturing) -> None:
-    """There is no middle to leave out."""
+    """There is no middle to omit."""
     done = offload(sandbox, "head -c 9000 /dev/zero | tr '\\0' x")
 
     assert (done.offloaded, done.preview_has_truncation_marker) == (True, False)
@@ -67,7 +67,7 @@ def test_output_of_few_long_lines_is_cut_and_says_so(sandbox: Capturing) -> None
 
 
 def test_many_lines_that_are_long_are_cut_and_said_to_be(sandbox: Capturing) -> None:
-    """The marker stands in a line of its own all the same."""
+    """The marker is on a line of its own all the same."""
     line = "head -c 900 /dev/zero | tr '\\0' x; echo"
     done = offload(sandbox, f"for n in 1 2 3 4 5 6 7 8 9 10 11 12; do {line}; done")
 
@@ -92,7 +92,7 @@ def test_what_is_lost_is_told_and_the_command_is_not_killed_for_it(
 
 
 def test_a_command_that_ends_its_shell_ends_only_its_own(sandbox: Capturing) -> None:
-    """And may say whatever a script can choke on."""
+    """Its text may contain anything a script can choke on."""
     words = "it's $HOME `id` %s %d \\n <<'EOF'"
     done = offload(
         sandbox, f"printf '%s' \"$1\"; cat <<'EOF'\n{words}\nEOF\nset -e; false; echo no"

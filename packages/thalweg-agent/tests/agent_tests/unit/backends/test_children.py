@@ -1,4 +1,4 @@
-"""A subagent's part in its parent's files: what it leaves, and what is refused it after."""
+"""A subagent's part in its parent's files: what it changes, and what it is refused afterwards."""
 
 import asyncio
 from copy import copy, deepcopy
@@ -40,7 +40,7 @@ def update_of(child: Agent, **given: Any) -> dict[str, Any]:  # noqa: ANN401 (as
 
 
 def test_a_subagent_that_was_stopped_changes_nothing_any_more() -> None:
-    """A thread of it may go on for a while; what it had written before stays."""
+    """One of its threads may continue for a while; its earlier writes are kept."""
     main, child = family(a="x")
     child.call(lambda: BACKEND.write("/b", "in time"))
     assert update_of(child) == {"/b": "in time"}
@@ -60,7 +60,7 @@ def test_a_subagent_that_was_stopped_changes_nothing_any_more() -> None:
 
 
 def test_what_a_runnable_changed_in_its_state_itself_is_its_change() -> None:
-    """A compiled graph may know nothing of backends: files, and files that are gone."""
+    """A compiled graph may use no backend: changed, new and removed files are all found."""
     main, child = family(a="x", b="x", c="x")
     given = {path: file("x") for path in ("/a", "/b", "/c")}
     left = {"/a": file("changed"), "/b": file("x"), "/new": file("made")}
@@ -76,7 +76,7 @@ def test_what_a_runnable_changed_in_its_state_itself_is_its_change() -> None:
 
 
 def test_what_a_runnable_changed_over_another_s_change_is_set_aside_and_told() -> None:
-    """The file that is there stays; both hear of it."""
+    """The existing file is kept; both are notified."""
     main, child = family(a="x")
     other = main.spawn("two", anew=False)
     other.call(lambda: BACKEND.edit("/a", "x", "of two"))
@@ -119,7 +119,7 @@ def test_outside_of_a_graph_a_subagent_leaves_what_differs() -> None:
 def test_a_notice_is_added_to_blocks_and_to_commands_once(
     is_command: bool,  # noqa: FBT001 (a parameter of a test)
 ) -> None:
-    """Whatever a tool gave back, its last message carries it."""
+    """For any return value of a tool, its last message carries it."""
     main, child = family(a="x")
     main.call(lambda: BACKEND.write("/a", "of main"), anew=False)
     child.call(lambda: BACKEND.write("/a", "of one"))
@@ -135,7 +135,7 @@ def test_a_notice_is_added_to_blocks_and_to_commands_once(
 
 
 def test_whoever_stops_waiting_for_a_path_leaves_the_way_free() -> None:
-    """A task that is cancelled in the queue blocks nobody behind it."""
+    """A task that is cancelled in the queue blocks no other task after it."""
 
     async def scene() -> list[str]:
         turnstile, passed = PathLockQueue(), list[str]()

@@ -1,4 +1,4 @@
-"""Several backends as one tree: whose a path is, and that nobody sees the seams."""
+"""Several backends as one tree: which one owns a path, and that no caller sees the seams."""
 
 import asyncio
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def test_the_longest_prefix_wins_and_ends_where_a_name_ends(
 
 @pytest.mark.parametrize("prefix", ["memories/", "", "/a/../b/"])
 def test_a_prefix_that_is_no_path_is_refused(prefix: str) -> None:
-    """When it is made, and not at the first file that goes astray."""
+    """It is refused when it is made, and not at the first file that is misplaced."""
     with pytest.raises(ConfigError, match="not an absolute path"):
         CompositeBackend(store(), {prefix: store()})
 
@@ -101,7 +101,7 @@ def test_a_prefix_is_there_once() -> None:
 def test_results_name_paths_as_they_were_asked_for(
     both: CompositeBackend, memories: StoreBackend
 ) -> None:
-    """Errors, too: a model knows no other names."""
+    """Errors do, too: a model has no other names."""
     assert both.write("/memories/a.md", "one two").path == "/memories/a.md"
     assert both.edit("/memories/a.md", "one", "1").path == "/memories/a.md"
     assert memories.read("/a.md").error is None
@@ -115,7 +115,7 @@ def test_results_name_paths_as_they_were_asked_for(
 def test_what_the_default_keeps_below_a_prefix_is_hidden(
     both: CompositeBackend, default: StoreBackend
 ) -> None:
-    """Nobody could read what a listing or a search of it shows."""
+    """No one could read what a listing or a search of it shows."""
     default.write("/memories/ghost.md", "needle")
     default.write("/a.md", "needle")
     both.write("/memories/b.md", "needle")
@@ -149,7 +149,7 @@ def test_a_folder_leads_to_the_backends_below_it() -> None:
 def test_a_listing_survives_a_folder_that_is_there_only_because_of_a_prefix(
     tmp_path: Path,
 ) -> None:
-    """The default says that it has none."""
+    """The default reports that it has none."""
     composite = CompositeBackend(FilesystemBackend(tmp_path), {"/a/b/": store()})
 
     assert composite.ls("/a").error is None
@@ -260,7 +260,7 @@ def test_a_failure_of_one_backend_is_never_a_result_of_the_others(
 
 
 class Counting(BackendProtocol):
-    """Knows how often it was asked, and answers for the first file alone."""
+    """Records its calls, and answers for the first file alone."""
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
@@ -271,7 +271,7 @@ class Counting(BackendProtocol):
         return [FileUploadResponse(files[0][0])]
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Give one."""
+        """Return one."""
         self.calls.append(paths)
         return [FileDownloadResponse(paths[0], b"first")]
 
@@ -335,7 +335,7 @@ def test_awaited_calls_are_awaited_all_the_way() -> None:
 
 
 def test_commands_run_in_the_default(tmp_path: Path) -> None:
-    """Where there is a shell; else whoever asks is told."""
+    """They run if it has a shell; otherwise an error is raised."""
     shell = LocalShellBackend(tmp_path, inherit_env=True)
     composite = CompositeBackend(shell, {"/memories/": store()})
 

@@ -154,7 +154,7 @@ def test_values_of_variables_are_in_no_list_of_processes(
 def test_the_container_of_a_command_that_takes_too_long_is_removed(
     make: Make, stand_in: StandIn, *, awaited: bool
 ) -> None:
-    """Killing the runtime's client would leave it running."""
+    """Killing the runtime's client would not stop it."""
     answer = run(make(timeout=0.3), "sleep 60", awaited=awaited)
     ran, removed = stand_in.calls
 
@@ -192,7 +192,7 @@ def test_a_folder_may_have_any_name(
 
 
 def test_files_of_a_private_sandbox_are_for_this_user_alone(make: Make, tmp_path: Path) -> None:
-    """Whatever the umask of the image."""
+    """The umask of the image has no effect."""
     make(is_private=True).execute("echo x > private.txt")
     assert stat.S_IMODE((tmp_path / "work/private.txt").stat().st_mode) == 0o600
 

@@ -53,7 +53,7 @@ def test_a_list_of_lines_from_long_ago_is_text() -> None:
 
 
 def test_what_a_file_is_is_told_by_its_name() -> None:
-    """Whatever its case; films are always bytes."""
+    """The case of a name has no effect; films are always bytes."""
     names = ("a.JPG", "a.webm", "a.mp3", "a.pdf", "a.mkv", "a.py", ".png", "a.png.txt")
     assert [file_type(f"/{name}") for name in names] == [
         "image", "video", "audio", "file", "text", "text", "text", "text",

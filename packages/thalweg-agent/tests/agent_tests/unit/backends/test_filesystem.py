@@ -17,7 +17,7 @@ from thalweg_agent.backends.text import EMPTY_CONTENT_WARNING
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a folder with one of secrets beside it."""
+    """Return a folder with one of secrets next to it."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "nest.txt").write_text("heron")
     (tmp_path / "root").mkdir()
@@ -47,7 +47,7 @@ def test_links_within_the_folder_are_followed(backend: FilesystemBackend, root: 
 
 
 def test_links_are_listed_as_what_they_lead_to(backend: FilesystemBackend, root: Path) -> None:
-    """By their own names; not those that lead out, and those in a circle are told."""
+    """They have their own names; links that lead out are omitted, those in a circle reported."""
     backend.write("/a/b.txt", "four")
     (root / "folder").symlink_to("a")
     (root / "file").symlink_to("a/b.txt")
@@ -74,7 +74,7 @@ def test_links_are_listed_as_what_they_lead_to(backend: FilesystemBackend, root:
 
 
 def test_a_search_tells_a_file_once(backend: FilesystemBackend, root: Path) -> None:
-    """Where it is, and not where links to it are; a search through a link tells where it led."""
+    """It has its own path, not that of a link; a search through a link reports the target."""
     backend.write("/a/b.txt", "needle")
     (root / "folder").symlink_to("a")
     (root / "file").symlink_to("a/b.txt")
@@ -96,7 +96,7 @@ def test_of_a_link_the_link_is_deleted(backend: FilesystemBackend, root: Path) -
 
 
 def test_links_in_a_folder_are_deleted_with_it(backend: FilesystemBackend, root: Path) -> None:
-    """And what they lead to stays."""
+    """Their targets are kept."""
     backend.write("/a/b/c.txt", "c")
     backend.write("/kept/d.txt", "d")
     for name, to in (("in", "../kept"), ("out", root.parent / "outside"), ("loop", "loop")):
@@ -245,7 +245,7 @@ def test_whoever_reads_sees_a_whole_file(backend: FilesystemBackend) -> None:
 
 
 def test_a_write_that_fails_leaves_what_was_there(backend: FilesystemBackend, root: Path) -> None:
-    """Where a folder stands, and where a file stands in the place of a folder."""
+    """It fails if a folder has its path, or a file is in the place of a folder."""
     backend.write("/a/b.txt", "b")
 
     assert backend.write("/a", "x").error == "Error writing file '/a': Is a directory"
@@ -260,7 +260,7 @@ def test_a_write_that_fails_leaves_what_was_there(backend: FilesystemBackend, ro
 def test_a_file_open_to_us_is_written_in_a_folder_that_is_not(
     backend: FilesystemBackend, root: Path
 ) -> None:
-    """In its place, as nothing can be put beside it."""
+    """It is written in place, as nothing can be put next to it."""
     backend.write("/a/b.txt", "b")
     (root / "a").chmod(0o555)
 
@@ -291,7 +291,7 @@ def test_turns_are_taken_however_a_file_is_named(root: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_what_is_no_file_is_no_file(backend: FilesystemBackend, root: Path) -> None:
-    """A pipe does not hang whoever reads or searches."""
+    """A pipe does not block a read or a search."""
     os.mkfifo(root / "pipe")
 
     assert "not found" in (backend.read("/pipe").error or "")

@@ -1,4 +1,4 @@
-"""Commands of the local shell: what they tell, and that nothing of them is left behind."""
+"""Commands of the local shell: what they return, and that nothing of them remains."""
 
 import asyncio
 import os
@@ -71,7 +71,7 @@ def test_output_comes_first_then_errors_then_a_code(
 def test_a_command_out_of_time_tells_what_it_printed_and_leaves_no_process(
     tmp_path: Path, *, awaited: bool
 ) -> None:
-    """The whole tree goes, not the shell alone."""
+    """The whole tree ends, not the shell alone."""
     shell = LocalShellBackend(tmp_path, inherit_env=True, timeout=2)
 
     told = run(shell, f"echo begun; {TREE}", awaited=awaited)
@@ -85,7 +85,7 @@ def test_a_command_out_of_time_tells_what_it_printed_and_leaves_no_process(
 
 
 def test_a_cancelled_task_leaves_no_process(shell: LocalShellBackend, tmp_path: Path) -> None:
-    """Whoever stops a run stops what it started."""
+    """Stopping a run stops what it started."""
 
     async def cancelled() -> None:
         running = asyncio.create_task(shell.aexecute(TREE))
@@ -102,7 +102,7 @@ def test_a_cancelled_task_leaves_no_process(shell: LocalShellBackend, tmp_path: 
 def test_a_task_cancelled_while_its_command_starts_leaves_no_process(
     shell: LocalShellBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command runs already, and the loop ends before it hears of that."""
+    """The command runs already, and the loop ends before it is notified."""
 
     async def cancelled() -> None:
         loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ def test_a_task_cancelled_at_once_leaves_no_process(
 def test_a_command_that_prints_without_end_fills_no_memory(
     tmp_path: Path, *, awaited: bool
 ) -> None:
-    """What there is no room for is never kept."""
+    """Output that exceeds the limit is never stored."""
     shell = LocalShellBackend(tmp_path, inherit_env=True, timeout=2, max_output_bytes=1000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -189,7 +189,7 @@ def test_output_that_is_no_text_is_shown_as_far_as_it_is(
 
 @both_ways
 def test_a_command_has_no_input(shell: LocalShellBackend, *, awaited: bool) -> None:
-    """One that reads ends at once, and does not wait for somebody to type."""
+    """One that reads ends at once, and does not wait for someone to type."""
     assert run(shell, "cat; echo read", awaited=awaited).output == "read\n"
 
 
@@ -210,7 +210,7 @@ def test_nobody_waits_for_a_process_in_the_background(
 
 @both_ways
 def test_what_cannot_be_started_is_told(tmp_path: Path, *, awaited: bool) -> None:
-    """A folder that is gone, or a command that no system takes."""
+    """A missing folder is reported, and a command that no system takes."""
     folder = tmp_path / "gone"
     folder.mkdir()
     shell = LocalShellBackend(folder)
@@ -249,7 +249,7 @@ def test_an_environment_is_empty_unless_asked_for(
 def test_a_time_that_is_none_is_refused(
     shell: LocalShellBackend, tmp_path: Path, seconds: int
 ) -> None:
-    """To the developer, when the backend is made; to whoever calls, at the call."""
+    """The constructor raises for the developer, the call for its caller."""
     with pytest.raises(ValueError, match=f"timeout must be positive, got {seconds}"):
         LocalShellBackend(tmp_path, timeout=seconds)
     with pytest.raises(ValueError, match=f"timeout must be positive, got {seconds}"):
@@ -257,7 +257,7 @@ def test_a_time_that_is_none_is_refused(
 
 
 def test_a_command_of_its_own_time_says_that_it_was_its_own(shell: LocalShellBackend) -> None:
-    """So that a model knows which number to raise."""
+    """A model can see which number to raise."""
     told = shell.execute("sleep 5", timeout=0.2)
 
     assert told.output.startswith("Error: Command timed out after 0.2 seconds (custom timeout).")

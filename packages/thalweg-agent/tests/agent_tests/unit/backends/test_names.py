@@ -1,4 +1,4 @@
-"""The names of the room are there, and cost nothing before they are used."""
+"""The names of the package exist, and cost nothing before they are used."""
 
 import subprocess
 import sys

@@ -72,7 +72,7 @@ def test_a_path_may_have_to_be_in_a_folder() -> None:
 
 
 def test_a_folder_of_a_search_has_one_form() -> None:
-    """Nothing stands for everything; blanks for nothing."""
+    """An empty path means everything; blanks mean nothing."""
     assert [normalize_path(path) for path in (None, "", "/", "a/", "/a//", "//a")] == [
         "/",
         "/",
@@ -106,7 +106,7 @@ def test_a_rule_reaches_what_is_below_its_anchor() -> None:
 
 
 def test_the_id_of_a_call_is_the_name_of_a_file() -> None:
-    """Whoever made it up."""
+    """This holds for an id of any origin."""
     assert sanitize_tool_call_id("../../x\\y") == "______x_y"
     long = sanitize_tool_call_id("ü" * 65)
     assert long.startswith("call-")

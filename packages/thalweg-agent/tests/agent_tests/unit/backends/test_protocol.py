@@ -69,7 +69,7 @@ class Old(SandboxBackendProtocol):
 
 
 class New(SandboxBackendProtocol):
-    """Knows both, and deletes."""
+    """Supports both, and deletes."""
 
     def grep(
         self,
@@ -79,11 +79,11 @@ class New(SandboxBackendProtocol):
         *,
         max_count: int | None = None,
     ) -> GrepResult:
-        """Tell what it was given."""
+        """Return the arguments."""
         return GrepResult(error=f"{pattern} {path} {glob} {max_count}")
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Tell what it was given."""
+        """Return the arguments."""
         return ExecuteResponse(command, timeout)
 
     def delete(self, file_path: str) -> DeleteResult:
@@ -130,7 +130,7 @@ def test_what_is_not_implemented_says_so(name: str, arguments: tuple[object, ...
 
 
 def test_a_search_is_cut_where_a_backend_does_not_know_how() -> None:
-    """And left to it where it does."""
+    """A backend that supports the limit applies it itself."""
     cut = asyncio.run(Old().agrep("x", max_count=2))
     assert (len(cut.matches or []), cut.truncated) == (2, True)
     whole = asyncio.run(Old().agrep("x", max_count=3))
@@ -141,7 +141,7 @@ def test_a_search_is_cut_where_a_backend_does_not_know_how() -> None:
 def test_a_search_that_does_not_end_is_no_longer_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is told in the result."""
+    """The result reports it."""
     monkeypatch.setattr(protocol, "ASYNC_GREP_TIMEOUT", 0)
 
     assert "timed out after 0s" in (asyncio.run(New().agrep("x")).error or "")
@@ -156,7 +156,7 @@ def test_a_limit_of_time_goes_only_to_those_who_take_one() -> None:
 
 
 def test_whether_a_backend_deletes_is_known_without_trying() -> None:
-    """By whether it says how."""
+    """A backend deletes if it implements it."""
     assert supports_delete(New())
     assert not supports_delete(Bare())
 

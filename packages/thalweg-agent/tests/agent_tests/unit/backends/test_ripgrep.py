@@ -1,4 +1,4 @@
-"""A search answers the same with ripgrep and without, whatever it says."""
+"""A search answers the same with ripgrep and without, for any output of ripgrep."""
 
 import shutil
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def test_no_program_in_its_place_changes_an_answer(
 
 
 def test_a_program_that_does_not_end_is_given_up(root: Path, install: Install) -> None:
-    """Nobody can say then."""
+    """The answer is unknown then."""
     install("exec sleep 60")
 
     assert ripgrep.files_with("needle", str(root), timeout_s=0.05) is None

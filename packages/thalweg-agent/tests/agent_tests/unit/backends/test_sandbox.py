@@ -75,7 +75,7 @@ def test_a_module_of_the_project_never_stands_in_for_one_of_python(
 
 @pytest.mark.parametrize("size", [10, 24_000, 26_000, 400_000])
 def test_an_edit_may_be_of_any_size(sandbox: FolderSandbox, size: int) -> None:
-    """What is too long for a command is uploaded, and nothing of it is left."""
+    """What is too long for a command is uploaded, and nothing of it remains."""
     old, new = "ü" * (size // 2), "n" * size
     sandbox.write("/a.txt", f"before {old} after\n")
 
@@ -88,7 +88,7 @@ def test_an_edit_may_be_of_any_size(sandbox: FolderSandbox, size: int) -> None:
 
 
 def test_a_large_edit_that_fails_leaves_nothing_behind(sandbox: FolderSandbox) -> None:
-    """Neither in the file nor beside it."""
+    """Nothing is in the file or next to it."""
     sandbox.write("/a.txt", "small")
 
     assert "not found" in (sandbox.edit("/a.txt", "x" * 60_000, "y").error or "")
@@ -148,7 +148,7 @@ def test_a_line_that_is_too_long_for_a_page_says_so_and_is_passed(sandbox: Folde
 
 
 def test_bytes_are_read_if_there_is_room_for_them(sandbox: FolderSandbox) -> None:
-    """Also where a name says that it is text."""
+    """This holds even if the name suggests text."""
     sandbox.upload_files([("/a.txt", b"\xff\xfe\x00"), ("/big.png", b"\x89" * 600_000)])
 
     read = sandbox.read("/a.txt")
@@ -277,7 +277,7 @@ def test_the_program_needs_no_new_python() -> None:
 
 
 class Scripted(BaseSandbox):
-    """Answers what it was told to answer."""
+    """Returns the answers that it was made with."""
 
     def __init__(self, *answers: ExecuteResponse) -> None:
         self.answers = list(answers)
@@ -288,7 +288,7 @@ class Scripted(BaseSandbox):
         return "scripted"
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Give the next answer."""
+        """Return the next answer."""
         del command, timeout
         return self.answers.pop(0)
 
@@ -298,7 +298,7 @@ class Scripted(BaseSandbox):
         return []
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Give nothing."""
+        """Return nothing."""
         del paths
         return []
 
@@ -362,7 +362,7 @@ class Awaited(FolderSandbox):
 
 
 def test_awaited_calls_are_awaited_all_the_way(tmp_path: Path) -> None:
-    """A client that is asynchronous stays so."""
+    """An asynchronous client remains asynchronous."""
 
     async def use() -> None:
         sandbox = Awaited(tmp_path)

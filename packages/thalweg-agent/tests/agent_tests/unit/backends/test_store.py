@@ -70,13 +70,13 @@ def test_names_with_a_dot_are_namespaces_of_their_own(store: InMemoryStore) -> N
 def test_a_namespace_that_could_mean_others_is_refused(
     store: InMemoryStore, namespace: tuple[str, ...], error: str
 ) -> None:
-    """A star or a slash is a wildcard to somebody."""
+    """A star or a slash is a wildcard to some stores."""
     with pytest.raises(ValueError, match=error):
         StoreBackend(store=store, namespace=lambda _: namespace).read("/a.txt")
 
 
 def test_a_namespace_of_other_things_than_text_is_refused(store: InMemoryStore) -> None:
-    """Whoever writes a factory learns it at the first call."""
+    """The author of a factory gets the error at the first call."""
     wrong: Any = (7,)
     with pytest.raises(TypeError, match="must be a string, got int"):
         StoreBackend(store=store, namespace=wrong).read("/a.txt")
@@ -155,7 +155,7 @@ def test_content_of_the_time_when_it_was_a_list_of_lines_is_read(
 def test_an_item_that_is_no_file_spoils_nothing(
     store: InMemoryStore, backend: StoreBackend
 ) -> None:
-    """It is told where it is asked for, passed over elsewhere, and can be deleted."""
+    """It is reported when it is requested, skipped elsewhere, and can be deleted."""
     backend.write("/good.txt", "good")
     store.put(("files",), "/none.txt", {"text": "no content"})
     store.put(("files",), "/odd.txt", {"content": 7})
@@ -174,7 +174,7 @@ def test_an_item_that_is_no_file_spoils_nothing(
 def test_text_with_a_nul_is_kept_where_stores_refuse_it(
     store: InMemoryStore, backend: StoreBackend
 ) -> None:
-    """PostgreSQL takes none in JSON; here it goes as base64 and comes back as text."""
+    """PostgreSQL takes none in JSON; here it is stored as base64 and returned as text."""
     backend.write("/a.txt", "one\0two")
 
     item = store.get(("files",), "/a.txt")
@@ -201,7 +201,7 @@ def test_a_write_keeps_the_day_a_file_was_made(store: InMemoryStore, backend: St
 
 
 def test_nothing_of_a_large_namespace_is_missed(store: InMemoryStore) -> None:
-    """Stores give a page at a time."""
+    """Stores return a page at a time."""
     backend = StoreBackend(store=store, namespace=("files",))
     backend.upload_files([(f"/d/{n:04}.txt", b"x") for n in range(2_345)])
 
@@ -213,7 +213,7 @@ def test_nothing_of_a_large_namespace_is_missed(store: InMemoryStore) -> None:
 
 
 class NewestFirst(InMemoryStore):
-    """Gives the last changed first, as stores in databases do, and 100 at most."""
+    """Returns the last changed first, as stores in databases do, and 100 at most."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ def write_the_oldest(store: InMemoryStore) -> None:
 
 
 def delete_some_new(store: InMemoryStore) -> None:
-    """Move everything behind them forward."""
+    """Move everything after them forward."""
     for n in range(290, 299):
         store.delete(("files",), f"/{n}.txt")
 

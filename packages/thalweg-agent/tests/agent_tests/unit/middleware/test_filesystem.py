@@ -102,7 +102,7 @@ def sent(
 
 
 def shown(middleware: FilesystemMiddleware, way: Way) -> dict[str, str]:
-    """Say which tools a model is shown, and what it is told of each."""
+    """Return the tools that a model is shown, with their descriptions."""
     (request,), _ = sent(middleware, request_of(middleware), way)
     return {tool.name: tool.description for tool in request.tools if not isinstance(tool, dict)}
 
@@ -175,7 +175,7 @@ def test_descriptions_follow_what_another_middleware_took_away(way: Way) -> None
 
 
 def test_a_description_of_the_users_own_stays(way: Way) -> None:
-    """Whatever tools there are beside it; and so does a tool that is none of ours."""
+    """It is kept next to any other tools, and so is a tool that is not ours."""
     own = {"grep": "Finds.", "execute": "Runs.", "ls": "Lists."}
     middleware = FilesystemMiddleware(
         backend=Sandbox(),
@@ -232,7 +232,7 @@ def test_the_shell_is_told_where_the_file_tools_folders_are(tmp_path: Path, way:
 
 
 def test_a_long_result_is_filed_and_found(way: Way) -> None:
-    """What stays is where it is, and how it begins and ends."""
+    """The message has the path of the file, and the beginning and end of the result."""
     shelf = Shelf()
     middleware = FilesystemMiddleware(backend=shelf, tool_token_limit_before_evict=50)
     text = "\n".join(f"line {n}" for n in range(100))
@@ -250,7 +250,7 @@ def test_a_long_result_is_filed_and_found(way: Way) -> None:
 
 
 def test_a_result_in_a_command_is_filed_beside_the_rest_of_it(way: Way) -> None:
-    """Other messages and other keys stay what and where they are."""
+    """Other messages and other keys keep their values and places."""
     shelf = Shelf()
     middleware = FilesystemMiddleware(backend=shelf, tool_token_limit_before_evict=50)
     removed, said = RemoveMessage(id="__remove_all__"), AIMessage("said")
@@ -269,7 +269,7 @@ def test_a_result_in_a_command_is_filed_beside_the_rest_of_it(way: Way) -> None:
 
 
 def test_a_reused_call_id_takes_no_earlier_result_away(way: Way) -> None:
-    """Both are there, each where its message says."""
+    """Both exist, each at the path in its message."""
     shelf = Shelf()
     middleware = FilesystemMiddleware(backend=shelf, tool_token_limit_before_evict=50)
 
@@ -282,7 +282,7 @@ def test_a_reused_call_id_takes_no_earlier_result_away(way: Way) -> None:
 
 
 def test_a_result_that_cannot_be_filed_stays(way: Way) -> None:
-    """Nothing leaves the context before it is stored."""
+    """Nothing is removed from the context before it is stored."""
 
     class Full(Shelf):
         def write(self, file_path: str, content: str) -> WriteResult:
@@ -518,7 +518,7 @@ def test_globs_that_were_given_up_do_not_pile_up(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_timeout_inside_a_backend_is_not_ours(way: Way) -> None:
-    """The model is told of the one that happened."""
+    """The model receives the one that happened."""
 
     class Remote(Shelf):
         def glob(self, pattern: str, path: str | None = None) -> GlobResult:
@@ -550,7 +550,7 @@ def test_an_argument_that_cannot_be_used_is_refused(
 
 
 def test_the_state_has_files_where_they_are_in_it(tmp_path: Path) -> None:
-    """Elsewhere only who changed what, which nobody sees from outside."""
+    """Elsewhere it has only who changed what, which no caller sees from outside."""
     disk = FilesystemBackend(tmp_path, virtual_mode=True)
     nested = CompositeBackend(default=disk, routes={"/s/": StateBackend()})
     backends: dict[BackendProtocol | None, type] = {

@@ -114,7 +114,7 @@ def test_no_listing_and_no_search_shows_a_denied_path(folder: Path, way: Way) ->
 
 @pytest.mark.parametrize("target", ["/", "/secrets", "/secrets/deep", "/link", "/public"])
 def test_a_folder_goes_only_if_everything_in_it_may(folder: Path, target: str, way: Way) -> None:
-    """Whatever rule stands first; and a denied folder's own content may not go, either."""
+    """Rule order has no effect; a denied folder's own content may not be deleted, either."""
     allowing = FilesystemPermission(["write"], ["/**"], "allow")
     rules = [allowing, *deny("/secrets/deep/**", "/public/a.txt")]
     tools = guarded(folder, rules)
@@ -223,7 +223,7 @@ spellings = st.tuples(
 def test_no_spelling_of_a_path_shows_what_is_denied(
     tmp_path_factory: pytest.TempPathFactory, start: str, spelled: str, tool: str
 ) -> None:
-    """Whatever a model makes up."""
+    """This holds for any path that a model makes up."""
     root = tmp_path_factory.getbasetemp() / "spelled"
     if not root.exists():
         for name in ("secrets/key.txt", "secrets/.env", "public/a.txt"):
@@ -288,7 +288,7 @@ def request(name: str, **args: object) -> ToolCallRequest:
 
 
 def waiting(permissions: list[FilesystemPermission] | Rights, name: str, **args: object) -> bool:
-    """Say whether a call waits for a human."""
+    """Return whether a call waits for a human."""
     asked = interrupts(permissions)
     return name in asked and asked[name]["when"](request(name, **args))
 
@@ -297,7 +297,7 @@ ASK = [FilesystemPermission(["read"], ["/secrets/**"], "interrupt")]
 
 
 def test_only_tools_that_a_rule_could_stop_wait() -> None:
-    """And every decision is open to whoever is asked."""
+    """Every decision is open to the person who is asked."""
     writing = [FilesystemPermission(["write"], ["/secrets/**"], "interrupt")]
 
     assert set(interrupts(ASK)) == {"ls", "read_file", "glob", "grep"}
@@ -356,7 +356,7 @@ def test_a_call_that_is_denied_does_not_wait() -> None:
 
 
 def test_a_link_to_what_waits_waits(folder: Path) -> None:
-    """By whatever name it is asked for."""
+    """It waits under any name by which it is requested."""
     backend: BackendProtocol = FilesystemBackend(folder, virtual_mode=True)
     when = interrupts(ASK, backend)
     read, listed = (when[name]["when"] for name in ("read_file", "ls"))
@@ -367,7 +367,7 @@ def test_a_link_to_what_waits_waits(folder: Path) -> None:
 
 
 def test_rules_are_kept_as_they_were_given() -> None:
-    """For whoever wants to know what an agent may do."""
+    """They are for anyone who inspects what an agent may do."""
     middleware = FilesystemMiddleware(permissions=ASK)
 
     assert middleware._permissions == ASK  # noqa: SLF001  # programs look there

@@ -1,4 +1,4 @@
-"""Work is graded when a run ends, and goes back while a criterion fails."""
+"""Work is graded when a run ends, and is sent back while a criterion fails."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

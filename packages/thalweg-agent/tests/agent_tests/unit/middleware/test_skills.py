@@ -95,7 +95,7 @@ class Dated(BackendProtocol):
 
 
 def loaded(middleware: SkillsMiddleware, state: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Begin a run, and give the state that the model call sees."""
+    """Begin a run, and return the state that the model call sees."""
     before: Any = {"messages": [], **(state or {})}
     return {**before, **(middleware.before_agent(before, Runtime()) or {})}
 
@@ -139,7 +139,7 @@ def test_nothing_is_read_again_when_nothing_changed(backend: Watched) -> None:
 
 
 def test_only_what_changed_is_read_again(backend: Watched, tmp_path: Path) -> None:
-    """An edit, a new skill, and one that is gone."""
+    """An edit, a new skill and a removed one are changes."""
     middleware = SkillsMiddleware(backend=backend, sources=["/base/"])
     state = loaded(middleware)
     backend.read_paths.clear()
@@ -160,7 +160,7 @@ def test_only_what_changed_is_read_again(backend: Watched, tmp_path: Path) -> No
 
 
 def test_a_skill_that_was_hidden_by_name_comes_back(backend: Watched, tmp_path: Path) -> None:
-    """When the one that won is gone."""
+    """It comes back when the one that won is removed."""
     middleware = SkillsMiddleware(backend=backend, sources=["/base/", "/team/"])
     state = loaded(middleware)
     (tmp_path / "team" / "pdf" / "SKILL.md").unlink()
@@ -271,7 +271,7 @@ class Talk:
         )
 
     def say(self, text: str, **more: object) -> dict[str, Any]:
-        """Say something, and wait for the answer."""
+        """Send a message, and wait for the answer."""
         given: Any = {"messages": [HumanMessage(text)], **more}
         return dict(self.agent.invoke(given, THREAD))
 
@@ -294,7 +294,7 @@ def read_file(file_path: str) -> str:
 
 @tool
 def greet(name: str = "you") -> str:
-    """Greet somebody."""
+    """Greet a person."""
     return f"hello {name}"
 
 
@@ -311,7 +311,7 @@ def greets(call_id: str) -> AIMessage:
 
 
 def test_few_skills_are_all_described_and_need_no_tool_to_be_found(backend: Watched) -> None:
-    """The list stands behind the agent's own prompt."""
+    """The list follows the agent's own prompt."""
     talk = Talk([SkillsMiddleware(backend=backend, sources=["/base"])])
     result = talk.say("Hi")
 
@@ -325,7 +325,7 @@ def test_few_skills_are_all_described_and_need_no_tool_to_be_found(backend: Watc
 
 
 def test_with_hundreds_of_skills_those_of_the_request_are_described(tmp_path: Path) -> None:
-    """The text stays the same for the whole thread; the others are found by a tool."""
+    """The text is the same for the whole thread; the others are found by a tool."""
     for n in range(300):
         write(
             tmp_path / "s",
@@ -450,7 +450,7 @@ def granting(tmp_path: Path, include: str = "greet", **more: Any) -> SkillsMiddl
 
 
 def test_a_tool_shows_only_once_its_skill_was_read(tmp_path: Path) -> None:
-    """And stays for the thread, whatever leaves the state."""
+    """It remains for the thread, regardless of what is removed from the state."""
     talk = Talk([granting(tmp_path)], greets("c0"), reads("/s/crm/SKILL.md"), greets("c1"))
     result = talk.say("Hi")
     answers = {m.tool_call_id: m for m in result["messages"] if isinstance(m, ToolMessage)}
@@ -503,7 +503,7 @@ def test_a_read_that_failed_brings_nothing_in(tmp_path: Path) -> None:
 
 
 def test_a_resolver_gives_tools_by_any_name(tmp_path: Path) -> None:
-    """One name may stand for several; it is asked again before one of them runs."""
+    """One name may mean several; the resolver is called again before one of them runs."""
     asked: list[str] = []
 
     def resolve(name: str, runtime: Runtime[Any]) -> list[BaseTool]:
@@ -521,7 +521,7 @@ def test_a_resolver_gives_tools_by_any_name(tmp_path: Path) -> None:
 
 
 def test_a_resolver_that_is_awaited_needs_an_agent_that_is(tmp_path: Path) -> None:
-    """Said at once instead of a coroutine that nobody awaits."""
+    """An error is raised at once instead of returning a coroutine that is never awaited."""
 
     async def resolve(name: str, runtime: Runtime[Any]) -> list[BaseTool]:
         del name, runtime

@@ -60,7 +60,7 @@ def test_it_stands_in_the_place_of_the_engine() -> None:
 
 
 def test_a_long_thread_is_compacted_at_the_trigger() -> None:
-    """And what was said first is in the request no more, but in the record."""
+    """The first messages are no longer in the request, but in the record."""
     sizes: list[int] = []
 
     def script(messages: Sequence[BaseMessage]) -> str:

@@ -1,4 +1,4 @@
-"""The report of an evaluation: its data, what it holds and what it leaves out."""
+"""The report of an evaluation: its data, what it holds and what it omits."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_equal_results_give_equal_pages() -> None:
 
 
 def test_a_rate_is_of_what_was_tested_and_compared_with_the_first_subject() -> None:
-    """Not offered and untested count neither way, and are told."""
+    """Not offered and untested count neither way, and are reported."""
     (table,) = data_of(an_evaluation())["rates"]
     needle, trail, tone = table["rows"]
 
@@ -71,7 +71,7 @@ def test_a_rate_is_of_what_was_tested_and_compared_with_the_first_subject() -> N
 
 
 def test_each_model_and_trigger_has_a_table_of_its_own_by_rising_trigger() -> None:
-    """The subjects' own trigger stands last."""
+    """The subjects' own trigger is last."""
     results = [a_result(trigger=trigger) for trigger in (None, 0.85, 0.1)]
 
     assert [table["trigger"] for table in payload(results)["rates"]] == [0.1, 0.85, None]
@@ -91,7 +91,7 @@ def test_a_failure_is_told_with_its_request_whole() -> None:
 
 
 def test_what_a_verdict_names_is_traced_through_the_requests() -> None:
-    """The code stood in the first three; what was answered was never shown and is not sought."""
+    """The code was in the first three; the answer was never shown and is not sought."""
     (_, failure) = data_of([a_result("other", "failed")])["failures"][0]
 
     assert failure["sought"] == [[CODE, [[0, 2]], False]]

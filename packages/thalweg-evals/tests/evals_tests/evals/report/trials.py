@@ -38,7 +38,7 @@ def a_request(number: int, tokens: int, *texts: str) -> Request:
 
 
 def a_trace(text: str = "hello", sizes: tuple[int, ...] = SIZES) -> Trace:
-    """Make a trace in which the code is told in the first three requests, and then is gone."""
+    """Make a trace in which the code is in the first three requests, and then is missing."""
     requests = [
         a_request(k, size, *([f"The code is {CODE}."] if k < 3 else []), f"{text} {k}")
         for k, size in enumerate(sizes)

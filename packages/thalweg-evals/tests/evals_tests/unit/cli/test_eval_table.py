@@ -27,7 +27,7 @@ def drawn(results: Sequence[Result]) -> str:
 
 
 def test_what_trials_took_is_a_mean_with_its_interval() -> None:
-    """Over the trials of each agent; dollars where prices are known."""
+    """Means are over the trials of each agent; in dollars for models with prices."""
     told = drawn([a_trial(name, n, n / 100) for name in ("ours", "theirs") for n in (1, 2, 3)])
 
     assert "2,000 (1,000-3,000)" in told

@@ -1,4 +1,4 @@
-"""What the engine promises behind the seam of every agent framework."""
+"""The engine's contract in the seam of every agent framework."""
 
 import subprocess
 from abc import abstractmethod
@@ -173,7 +173,7 @@ class EngineSlotContract:
     def test_an_archive_that_fails_stops_no_agent(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The request leaves as valid as ever, and what could not be logged is logged later."""
+        """The request is as valid as ever, and what could not be logged is logged later."""
         with StrictProvider(window=WINDOW, answer=reader) as provider:
             host = self.host(provider.openai_url, tmp_path / "t.db", "t1")
             for number in range(ASKED):
@@ -187,7 +187,7 @@ class EngineSlotContract:
         self._check_log(tmp_path / "t.db", ASKED)
 
     def test_a_process_that_is_killed_at_a_model_call_loses_nothing(self, tmp_path: Path) -> None:
-        """What was logged before the request left is there, once, and the thread goes on."""
+        """What was logged before the request was sent is there, once, and the thread continues."""
         killed: list[HostProcess] = []
 
         def answer(request: Request) -> Answer:

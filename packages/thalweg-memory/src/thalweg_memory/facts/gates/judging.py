@@ -389,9 +389,9 @@ def judge_statement(
         category: The fact's category.
 
     Example:
-        >>> judge_told("I live in Porto").decision
+        >>> judge_statement("I live in Porto").decision
         'keep'
-        >>> judge_told("User banks at Fox", by="agent", least=Trust.TOOL).decision
+        >>> judge_statement("User banks at Fox", by="agent", least=Trust.TOOL).decision
         'quarantine'
     """
     proposal = Proposal(content, category, 1.0, "", "")

@@ -117,7 +117,7 @@ def significant_words(text: str) -> set[str]:
     """List the words of a text that carry content; pairs of letters in text without spaces.
 
     Example:
-        >>> sorted(telling_words("The user prefers green tea"))
+        >>> sorted(significant_words("The user prefers green tea"))
         ['green', 'prefer', 'tea']
     """
     return {word for word in words(folded(text)) if word not in STOP_WORDS and word not in _USER}

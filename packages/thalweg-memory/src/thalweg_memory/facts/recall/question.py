@@ -65,7 +65,7 @@ def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
 
     Example:
         >>> question = ask("When did Melanie paint a sunrise?")
-        >>> question.words, question.asks_time, question.names("Melanie")
+        >>> question.words, question.expects_time, question.names("Melanie")
         (('melani', 'paint', 'sunri'), True, True)
     """
     weights: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The file under a document: whole or not at all, and never over what somebody else wrote."""
+"""The file under a document: whole or not at all, and never over another writer's content."""
 
 from pathlib import Path
 

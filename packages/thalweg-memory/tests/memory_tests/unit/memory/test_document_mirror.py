@@ -1,4 +1,4 @@
-"""A memory with a document beside it: either side's changes reach the other, and none is lost."""
+"""A memory with a document next to it: either side's changes reach the other, and none is lost."""
 
 import asyncio
 import json
@@ -114,7 +114,7 @@ def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MemoryStore) -> No
 
 
 def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: MemoryStore) -> None:
-    """Neither the size nor, at the clock's coarseness, the time of the file tells it."""
+    """Neither the size nor, at the clock's coarseness, the time of the file shows it."""
     learn(memory, fact("f1", "User drinks tea"))
     path = mirror(memory).path_of(ME)
     memory.facts(ME)
@@ -243,7 +243,7 @@ def test_a_view_does_not_change_when_the_document_is_edited(memory: MemoryStore)
 def test_a_line_that_is_taken_out_hides_its_turns_from_the_next_reading(
     memory: MemoryStore,
 ) -> None:
-    """Whatever is read first: a learner reads turns, and never asks for facts before them."""
+    """In any order of reading: a learner reads turns, and never asks for facts before them."""
     said = Statement("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
     memory.capture(ME, "thread-1", [said])
     quote = Evidence("thread-1", "u", "I drink tea", NOW, Trust.USER)

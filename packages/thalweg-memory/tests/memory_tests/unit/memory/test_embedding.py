@@ -1,4 +1,4 @@
-"""Vectors of texts, whoever makes them."""
+"""Vectors of texts, from any embedder."""
 
 import math
 import struct

@@ -67,7 +67,7 @@ def test_what_ends_is_not_told_after_its_last_day(memory: Memory) -> None:
 
 
 def test_a_conversation_is_told_what_matters_whatever_it_is_about(memory: Memory) -> None:
-    """How somebody wants to be answered shares no word with what they ask; a search is strict."""
+    """How a user wants to be answered shares no word with the question; a search is strict."""
     memory.remember("User wants answers in German", category="preference")
     hello = [Message("user", (Text("What is a monad?"),))]
 
@@ -120,7 +120,7 @@ def test_another_owner_sees_nothing(memory: Memory, store: MemoryStore) -> None:
 
 
 def test_an_edit_can_be_undone_and_a_memory_restored(memory: Memory) -> None:
-    """Nothing that was said is gone until it is forgotten."""
+    """Nothing that was stated is lost until it is forgotten."""
     fact = memory.remember("User lives in Oslo")
     memory.edit(fact.id, content="User lives in Bergen", category="context")
     assert memory.fact(fact.id).content == "User lives in Bergen"
@@ -144,7 +144,7 @@ def test_what_is_forgotten_is_told_no_more_and_may_be_said_again(memory: Memory)
 
 
 def test_what_is_forgotten_by_words_has_the_words_in_it(memory: Memory) -> None:
-    """It is found by the day it was said on, too; that does not delete it."""
+    """It is found by the day it was stated on, too; that does not delete it."""
     memory.remember("I moved to Munich")
 
     assert memory.forget(query="city").facts == ()
@@ -153,7 +153,7 @@ def test_what_is_forgotten_by_words_has_the_words_in_it(memory: Memory) -> None:
 
 
 def test_what_may_not_be_remembered_is_refused_with_the_reason(memory: Memory) -> None:
-    """What nobody can see is not stored; wording is never a reason."""
+    """What no one can see is not stored; wording is never a reason."""
     with pytest.raises(FactRefusedError, match="cannot be remembered"):
         memory.remember("User lives in P\u200borto")
     assert memory.facts() == []
@@ -169,7 +169,7 @@ def test_to_forget_something_has_to_be_named(memory: Memory) -> None:
 def test_a_memory_that_is_off_takes_nothing_in(
     store: MemoryStore, settings: dict[str, bool]
 ) -> None:
-    """It says which setting to change; forgetting always works."""
+    """The error states which setting to change; forgetting always works."""
     Memory(store, Scope("ada")).remember("User lives in Oslo")
     memory = Memory(store, Scope("ada"), settings=MemorySettings(**settings))  # type: ignore[arg-type]  # a flag
 

@@ -1,4 +1,4 @@
-"""The index of memories: scopes apart, what was said beside, and nothing of content in it."""
+"""The index of memories: separate scopes, the turns near a turn, and nothing of content in it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ SECRET = b"fixed"
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[SqliteRows]:
-    """Give the tables of an index in a file."""
+    """Yield the tables of an index in a file."""
     connection = connect(str(tmp_path / "index.db"), "memory", 1.0)
     connection.execute("PRAGMA secure_delete = ON")
     yield SqliteRows(connection)
@@ -36,7 +36,7 @@ def test_a_scope_finds_its_own_items_only(db: SqliteRows) -> None:
 
 
 def test_clearing_a_scope_leaves_the_others_and_gives_no_number_twice(db: SqliteRows) -> None:
-    """What an old number named is not taken for what is said later."""
+    """What an old number named is not taken for a later item."""
     ours, theirs = Index(db, 1, SECRET), Index(db, 2, SECRET)
     ours.add([IndexEntry(["tea"], thread=1), IndexEntry(["tea"], thread=1, seq=1)])
     theirs.add([IndexEntry(["tea"])])
@@ -49,7 +49,7 @@ def test_clearing_a_scope_leaves_the_others_and_gives_no_number_twice(db: Sqlite
 
 
 def test_what_was_said_beside_is_of_the_same_thread(db: SqliteRows) -> None:
-    """Threads that were said at the same time are not mixed; facts stand beside nothing."""
+    """Threads of the same time are not mixed; facts have no turns near them."""
     index = Index(db, 1, SECRET)
     first = [index.add([IndexEntry(["a"], thread=1, seq=n), IndexEntry(["b"], thread=2, seq=n)])[0]
              for n in range(6)]  # fmt: skip
@@ -73,7 +73,7 @@ def test_the_pieces_of_a_long_turn_stand_beside_each_other(db: SqliteRows) -> No
 
 
 def test_a_word_is_named_by_a_keyed_hash(db: SqliteRows) -> None:
-    """Who has the file and not the secret cannot tell by its name whether a word is in it."""
+    """Anyone who has the file and not the secret cannot see by its name whether a word is in it."""
     Index(db, 1, SECRET).add([IndexEntry(["zanzibar"])])
 
     assert hashed(SECRET, "zanzibar") != hashed(b"other", "zanzibar")

@@ -1,4 +1,4 @@
-"""Vectors of items: the nearest are found, and what is gone is found no more."""
+"""Vectors of items: the nearest are found, and removed ones are found no more."""
 
 import struct
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ pytest.importorskip("numpy", reason="vectors need NumPy")
 
 @pytest.fixture
 def index() -> Iterator[Index]:
-    """Give an index with three items that have vectors and one that has none."""
+    """Yield an index with three items that have vectors and one that has none."""
     connection = connect(":memory:", "memory", 1.0)
     index = Index(SqliteRows(connection), 1, b"fixed")
     numbers = index.add([IndexEntry([f"word{n}"]) for n in range(4)])
@@ -45,7 +45,7 @@ def test_the_nearest_are_found_with_their_cosines(index: Index) -> None:
 
 
 def test_what_was_written_or_removed_since_is_seen(index: Index) -> None:
-    """By whoever looked before: what a process keeps is brought up to date."""
+    """A process that looked before sees it: what it keeps is brought up to date."""
     kept = nearest_module.VectorIndex()
     near(kept, index)
 

@@ -24,7 +24,7 @@ def as_written_by_version_1(path: Path) -> None:
 
 
 def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
-    """It is upgraded when it is opened; what it holds is found, and its index made anew."""
+    """It is upgraded when it is opened; what it holds is found, and its index is rebuilt."""
     path = tmp_path / "memory.db"
     turn = Statement(
         "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"

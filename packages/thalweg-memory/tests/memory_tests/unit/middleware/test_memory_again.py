@@ -1,4 +1,4 @@
-"""What was told is made again: the same bytes, but for what people changed and what is gone."""
+"""What was shown is made again: the same bytes, except for people's changes and removed items."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,14 +17,14 @@ TEA = fact("tea", "Ada drinks green tea")
 
 
 def tell(store: MemoryStore, uid: str = "m1", **more: Any) -> str:  # noqa: ANN401 (of `ShownMemory`)
-    """Write what was told when the memory was as `at` says."""
+    """Write what was shown when the memory was in the version of `at`."""
     given: dict[str, Any] = {"at": 1, "facts": (FactId("tea"), FactId("pot")), **more}
     memory = Memory(store, ADA, settings=MemorySettings(max_injection_tokens=100))
     return MemoryRenderer().render(memory, [ShownMemory(uid, **given)]).get(uid, "")
 
 
 def stored() -> tuple[MemoryStore, str]:
-    """Make a memory, and give what was told of it then."""
+    """Make a memory, and return what was shown of it then."""
     store = known(tea="Ada drinks green tea", pot="Ada has a pot")
     return store, tell(store)
 
@@ -39,7 +39,7 @@ def stored() -> tuple[MemoryStore, str]:
     ],
 )
 def test_what_was_learned_since_changes_no_byte(changed: Fact) -> None:
-    """What is new is told anew, where it is worth telling."""
+    """What is new is shown separately, if it is worth showing."""
     store, before = stored()
     learn(store, changed)
 
@@ -56,7 +56,7 @@ def test_what_a_person_put_right_is_put_right_where_it_was_told() -> None:
 
 
 def test_what_a_person_took_out_or_doubts_is_gone() -> None:
-    """And the message with it, where nothing is left of it."""
+    """The message is removed with it, if nothing of it remains."""
     store, before = stored()
     learn(store, replace(TEA, status="quarantined"))
     assert tell(store).splitlines() == [one for one in before.splitlines() if "tea" not in one]
@@ -86,7 +86,7 @@ def test_the_profile_reads_as_it_did() -> None:
 
 
 def test_the_system_prompt_has_the_seeds_block_within_its_limit() -> None:
-    """User context first, then facts; what is too much is cut and says so."""
+    """User context first, then facts; what is too much is cut, with a note."""
     store = known(**{f"f{n}": f"Ada owns thing number {n}" for n in range(20)})
     section = WriteSection(ProfileSection("workContext", "Ada paints.", AT), "written")
     store.commit(ADA, [section], expected=store.version(ADA), actor="user", now=AT)

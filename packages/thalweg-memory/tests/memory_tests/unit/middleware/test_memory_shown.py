@@ -1,4 +1,4 @@
-"""What is told of what was recalled: only what is new, within the room, at a bounded cost."""
+"""What is shown of the recalled items: only new ones, within the limit, at a bounded cost."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ wanteds = st.lists(
 
 
 def shown(uid: str, *facts: str, tokens: int = 100) -> ShownMemory:
-    """Make what stands before a message."""
+    """Make what is shown before a message."""
     return ShownMemory(uid, facts=tuple(map(FactId, facts)), tokens=tokens)
 
 
@@ -52,7 +52,7 @@ def test_nothing_is_told_twice_and_never_more_than_there_is_room_for(
 
 
 def test_what_is_shown_already_rewrites_nothing_even_where_it_may() -> None:
-    """A run about the same things is told nothing."""
+    """A run about the same things is shown nothing."""
     wanted = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
     live = [shown("m1", "a"), shown("m2", "b")]
     decision = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=True)
@@ -61,7 +61,7 @@ def test_what_is_shown_already_rewrites_nothing_even_where_it_may() -> None:
 
 
 def test_what_finds_no_room_waits_until_all_may_be_taken_back() -> None:
-    """Then what is wanted now is told, in half the room."""
+    """Then what is wanted now is shown, in half the space."""
     wanted = [RecalledItem(FactId("a"), 300), RecalledItem(FactId("b"), 300)]
     live = [shown("m1", "c", tokens=1_000), shown("m2", "d", tokens=950)]
     waits = choose_items(wanted, live, most=MOST, frame=FRAME, may_restart=False)
@@ -72,7 +72,7 @@ def test_what_finds_no_room_waits_until_all_may_be_taken_back() -> None:
 
 
 def test_early_questions_leave_room_for_later_ones() -> None:
-    """No telling takes more than half of what is left."""
+    """Nothing shown takes more than half of the remaining space."""
     wanted = [RecalledItem(n, 50) for n in range(60)]
     first = choose_items(wanted, [], most=MOST, frame=FRAME, may_restart=False)
 
@@ -93,7 +93,7 @@ def test_a_thread_rewrites_no_more_for_memory_than_the_meter_allows(sizes: list[
 
 
 def test_what_the_provider_has_lost_anyway_costs_nothing() -> None:
-    """After a long pause everything may be told anew."""
+    """After a long pause everything may be shown again."""
     meter = MemoryRewrites(sent=50_000, lost=10_000, size=20_000, at=100.0)
 
     assert not meter.allows(MOST, 200.0)

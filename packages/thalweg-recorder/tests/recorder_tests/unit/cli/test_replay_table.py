@@ -66,7 +66,7 @@ def test_on_a_terminal_a_name_stands_once() -> None:
     names=st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=4),
 )
 def test_no_line_is_wider_than_the_terminal(width: int, names: list[str]) -> None:
-    """Whatever the names; and every row is one line."""
+    """No line is wider, for any names; and every row is one line."""
     runs = [a_run(policy, name) for name in names for policy in ("thalweg", "deepagents")]
     table, _ = as_table(runs, width)
 
@@ -78,7 +78,7 @@ def test_no_line_is_wider_than_the_terminal(width: int, names: list[str]) -> Non
 
 
 def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
-    """What was lost or wrong, and the cost against the whole, are the last to stay."""
+    """What was lost or wrong, and the cost against the whole, are the last to be dropped."""
     table, legend = as_table(RUNS, LEAST)
 
     titles = [column.header for column in table.columns]

@@ -87,10 +87,10 @@ def logged(archive: Archive) -> list[Message]:
 
 
 def texts(archive: Archive) -> list[str]:
-    """List what was said in the thread of the session."""
+    """List the texts in the thread of the session."""
     return [message.text for message in logged(archive)]
 
 
 def numbered(numbers: Sequence[int]) -> list[JsonRow]:
-    """Make requests that say their numbers."""
+    """Make requests whose texts are their numbers."""
     return [user(number, f"request {number}") for number in numbers]

@@ -1,4 +1,4 @@
-"""What is forgotten is gone to the byte, and stays out."""
+"""Forgotten data is removed to the byte, and is not imported again."""
 
 from pathlib import Path
 

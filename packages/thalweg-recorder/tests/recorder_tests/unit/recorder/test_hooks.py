@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
 
 
 def event(name: str, path: Path, **fields: str) -> str:
-    """Make an event as an agent gives it to its hooks."""
+    """Make an event as an agent passes it to its hooks."""
     plain = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": name}
     return json.dumps({**plain, **fields})
 

@@ -1,4 +1,4 @@
-"""Imports add what is new, once, whatever becomes of the source."""
+"""Imports add what is new, once, in any state of the source."""
 
 import json
 import os

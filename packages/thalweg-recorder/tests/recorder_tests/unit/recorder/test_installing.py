@@ -1,4 +1,4 @@
-"""An installation changes what it shows, and taking it out leaves no trace."""
+"""An installation changes what it shows, and an uninstallation removes every trace."""
 
 import json
 from pathlib import Path

@@ -28,7 +28,7 @@ gateway:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of one's own, and no variables that would speak into it."""
+    """A folder of one's own, and no variables that would affect it."""
     monkeypatch.chdir(tmp_path)
     for name in ("THALWEG_CONFIG", "THALWEG_HOME", "MY_KEY", "MY_PORT"):
         monkeypatch.delenv(name, raising=False)

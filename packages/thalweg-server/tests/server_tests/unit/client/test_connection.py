@@ -1,4 +1,4 @@
-"""What is tried again, what is not, and what is said when nothing answers."""
+"""Requests that are retried, those that are not, and the error when nothing answers."""
 
 import asyncio
 import socket

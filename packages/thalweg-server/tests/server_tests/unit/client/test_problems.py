@@ -61,7 +61,7 @@ def test_the_same_error_comes_out(kind: type[ThalwegError]) -> None:
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: str(kind.__name__))
 def test_every_error_comes_out_as_one_of_ours(kind: type[ThalwegError]) -> None:
-    """What is the gateway's own to mend comes as its number in the log, and nothing else."""
+    """A fault of the gateway itself appears as its number in the log, and nothing else."""
     told = error_of(problem_of(made(kind)))
     assert isinstance(told, ClientError) or type(told).code == kind.code
     assert str(told)

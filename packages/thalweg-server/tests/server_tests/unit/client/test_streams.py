@@ -1,4 +1,4 @@
-"""Whatever becomes of the line, a reader has each event once, in order, up to the end."""
+"""A reader has each event once, in order, up to the end, regardless of connection failures."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence

@@ -14,7 +14,7 @@ STREAMS = {"RunStream": "BlockingStream"}
 
 
 def surface(client: type) -> dict[str, str]:
-    """Give each public method's signature."""
+    """Return each public method's signature."""
     return {
         RENAMED.get(name, name): re.sub(
             r"'?RunStream'?", "BlockingStream", str(inspect.signature(member))

@@ -27,7 +27,7 @@ def answer_shapes(query: str) -> tuple[str, ...]:
     """Return the shapes that an answer to a query may have.
 
     Example:
-        >>> shapes_asked("Which commit came last, and how long did it take?")
+        >>> answer_shapes("Which commit came last, and how long did it take?")
         ('duration', 'id')
     """
     return tuple(name for name, pattern in _QUERY_PATTERNS.items() if pattern.search(query))
@@ -37,7 +37,7 @@ def has_shape(text: str, shape: str) -> bool:
     """Return whether something in a text has the shape of an answer.
 
     Example:
-        >>> looks_like("ok  4.081s", "duration"), looks_like("all passed", "duration")
+        >>> has_shape("ok  4.081s", "duration"), has_shape("all passed", "duration")
         (True, False)
     """
     return _TEXT_PATTERNS[shape].search(text) is not None

@@ -42,7 +42,7 @@ def test_a_child_has_what_its_parent_has() -> None:
 
 
 def test_a_childs_own_goes_first() -> None:
-    """Where its spec says so; rules and approvals come on top."""
+    """The values of its spec take precedence; rules and approvals are added."""
     own = [FilesystemPermission(operations=["read"], paths=["/b/**"], mode="deny")]
     spec = {
         **HELPER,
@@ -89,7 +89,7 @@ def test_what_takes_the_place_of_ours_does_so_in_children_too() -> None:
 
 
 def test_a_fork_goes_on_with_all_its_parent_has() -> None:
-    """Its own prompt comes behind its parent's."""
+    """Its own prompt follows its parent's."""
     mine = Mine()
     made = child(recipe(mine, system_prompt="CUSTOM"), cast("SubAgent", {**HELPER, "mode": "fork"}))
     assert (made.system_prompt, made.addendum) == ("CUSTOM", "Help.")
@@ -99,7 +99,7 @@ def test_a_fork_goes_on_with_all_its_parent_has() -> None:
 
 
 def test_there_is_always_a_general_purpose_subagent() -> None:
-    """One of that name takes its place; it knows the parent's skills."""
+    """One of that name replaces it; it has the parent's skills."""
     made = with_general_purpose([HELPER], ["/skills/"])
     assert [spec["name"] for spec in made] == ["general-purpose", "helper"]
     assert made[0].get("skills") == ["/skills/"]
@@ -108,7 +108,7 @@ def test_there_is_always_a_general_purpose_subagent() -> None:
 
 
 def test_a_subagent_with_the_address_of_a_graph_runs_in_the_background() -> None:
-    """Beside the others, which `task` runs."""
+    """It is made in addition to the others, which `task` runs."""
     remote: Any = {"name": "far", "description": "Far away.", "graph_id": "agent"}
     here, elsewhere = parted([HELPER, remote])
     assert (here, elsewhere) == ([HELPER], [remote])

@@ -33,7 +33,7 @@ class Mine(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Say so."""
+        """Add the text to the request."""
         return handler(with_text(request, "USERS"))
 
 
@@ -112,7 +112,7 @@ def test_what_was_not_asked_for_is_not_there() -> None:
 
 
 def test_a_users_middleware_with_a_name_of_ours_takes_its_place() -> None:
-    """Once, and where ours stood; others keep their order."""
+    """It is there once, in the place of ours; others keep their order."""
     mine, files, asking = Mine(), MyFiles(), HumanInTheLoopMiddleware({"task": True})
     made = arrange(stack(recipe()), [mine, asking, files])
     assert [one.name for one in made] == [name if name != USERS else "Mine" for name in NAMES]

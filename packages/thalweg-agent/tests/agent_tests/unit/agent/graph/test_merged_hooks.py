@@ -81,7 +81,7 @@ class Jumping(Notes):
 
 
 def answered(middleware: Sequence[Middleware], *, awaited: bool) -> tuple[list[str], list[str]]:
-    """Run an agent; give the texts of its messages and the steps of its graph."""
+    """Run an agent; return the texts of its messages and the steps of its graph."""
     model = ScriptedModel(script=lambda messages: f"<{messages[-1].text}>")
     agent: Any = create_agent(model, middleware=middleware)
     given: Any = {"messages": [HumanMessage("hi", id="m0")]}
@@ -94,7 +94,7 @@ def answered(middleware: Sequence[Middleware], *, awaited: bool) -> tuple[list[s
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_merged_hooks_change_the_state_as_separate_ones_do(*, awaited: bool) -> None:
-    """Each sees what those before it changed; removed messages stay removed."""
+    """Each sees the changes of those before it; removed messages remain removed."""
     middleware = [Notes(letter) for letter in "abc"]
     separate, many = answered(middleware, awaited=awaited)
     merged, few = answered(merge_hooks(middleware), awaited=awaited)
@@ -115,7 +115,7 @@ def test_the_arguments_stay_as_they_were() -> None:
 
 @pytest.mark.parametrize("between", [Theirs("x"), Jumping("x")])
 def test_hooks_of_users_and_hooks_that_jump_keep_their_steps(between: Middleware) -> None:
-    """What runs before such a hook is merged, and what runs behind it."""
+    """What runs before such a hook is merged, and what runs after it."""
     middleware = [Notes("a"), Notes("b"), between, Notes("c"), Notes("d")]
     merged, steps = answered(merge_hooks(middleware), awaited=False)
     assert merged == answered(middleware, awaited=False)[0]

@@ -67,7 +67,7 @@ def test_a_subagent_has_the_suffix_and_not_the_base() -> None:
 
 @pytest.mark.parametrize("name", ["weather", "write_file", "write_todos", "read_file"])
 def test_an_excluded_tool_cannot_be_called(name: str) -> None:
-    """Whoever brought it; the others can."""
+    """This holds for a tool from any source; the others can be called."""
     arguments = {"city": "Rome", "file_path": "/a", "content": "x", "todos": []}
 
     result, _ = asked({"excluded_tools": [name]}, [call(name, **arguments), call("ls", path="/")])

@@ -55,7 +55,7 @@ def test_all_fields_are_read() -> None:
     ],
 )
 def test_what_cannot_be_used_is_told_in_a_sentence(front: str, problem: str) -> None:
-    """And nothing is raised, whatever the YAML says."""
+    """Nothing is raised, for any YAML."""
     read = parsed(front)
 
     assert read.skill is None
@@ -176,7 +176,7 @@ values = st.one_of(
 
 @given(st.dictionaries(st.text(max_size=12), values, max_size=5), st.text(min_size=1, max_size=40))
 def test_what_yaml_wrote_is_read_back(fields: dict[str, object], description: str) -> None:
-    """Whatever else is in the front matter."""
+    """This holds with any other content in the front matter."""
     given = {**fields, "name": "pdf", "description": description}
     given.pop("metadata", None)
     front = yaml.safe_dump(given, allow_unicode=True)

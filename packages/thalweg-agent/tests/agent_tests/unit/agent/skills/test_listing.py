@@ -1,4 +1,4 @@
-"""The list of skills: within its budget, in a fixed order, honest about what it leaves out."""
+"""The list of skills: within its budget, in a fixed order, honest about what it omits."""
 
 import re
 
@@ -25,7 +25,7 @@ budgets = st.integers(LEAST_BUDGET, 3_000)
 def test_a_list_is_never_over_its_budget(
     skills: list[SkillMetadata], budget: int, request: str
 ) -> None:
-    """However many skills there are, and whatever is in them."""
+    """This holds for any number of skills, with any content."""
     wanted = [one["name"] for one in relevant_skills(skills, f"{request} pdf 报告")]
 
     listing = list_skills(skills, wanted, budget, COUNT)
@@ -60,7 +60,7 @@ def test_the_same_are_described_when_they_are_listed_again(
 def test_every_skill_is_described_named_or_counted(
     skills: list[SkillMetadata], budget: int
 ) -> None:
-    """The model knows how many there are that it is not told of."""
+    """The model learns how many are not listed."""
     listing = list_skills(skills, (), budget, COUNT)
 
     if not listing.is_complete:

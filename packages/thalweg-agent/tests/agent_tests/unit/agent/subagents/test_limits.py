@@ -44,7 +44,7 @@ turns = st.none() | st.integers(1, 1_000)
 
 @given(turns, st.integers(-5, 2_000))
 def test_a_call_never_raises_a_limit(own: int | None, wanted: int) -> None:
-    """It can only lower it, or leave it."""
+    """It can only lower it, or keep it."""
     lowered = SubagentLimits(turns=own).lowered(turns=wanted).turns
 
     assert lowered == min((n for n in (own, wanted if wanted > 0 else None) if n), default=None)

@@ -26,7 +26,7 @@ def result(number: int) -> ToolMessage:
 
 
 def told(progress: Progress, *messages: Any) -> Progress:  # noqa: ANN401
-    """Tell of messages, as a graph's stream does."""
+    """Report messages, as a graph's stream does."""
     for message in messages:
         progress.see("updates", {"node": {"messages": [message]}})
     progress.see("values", {"messages": list(messages)})
@@ -35,7 +35,7 @@ def told(progress: Progress, *messages: Any) -> Progress:  # noqa: ANN401
 
 @given(st.integers(0, 60), st.integers(1, 3))
 def test_a_turn_is_counted_once_however_often_it_is_told(turns: int, times: int) -> None:
-    """Nodes of custom graphs give all messages again and again."""
+    """Nodes of custom graphs return all messages again and again."""
     progress = Progress()
     messages = [m for n in range(turns) for m in (turn(n, f"text {n}"), result(n))]
     for _ in range(times):
@@ -57,7 +57,7 @@ def test_what_a_child_was_given_is_none_of_its_turns() -> None:
 
 
 def test_of_a_run_that_goes_on_the_turns_before_count() -> None:
-    """The first thing that its stream tells is where it stood."""
+    """The first item of its stream is the state from which it resumes."""
     progress = Progress()
     progress.see("values", {"messages": [HumanMessage("x", id="h"), turn(0), result(0)]})
 
@@ -82,7 +82,7 @@ def test_a_limit_is_looked_at_when_a_turn_is_over(
     messages: list[Any],
     stopped: str | None,
 ) -> None:
-    """The tools of the last turn have run; who has just ended is left to end."""
+    """The tools of the last turn have run; a child that has just ended is not stopped."""
     progress = told(Progress(SubagentLimits(**limits)), *messages)
 
     assert progress.must_end() is (stopped is not None)
@@ -90,7 +90,7 @@ def test_a_limit_is_looked_at_when_a_turn_is_over(
 
 
 def test_children_of_a_child_spend_its_tokens_and_end_with_it() -> None:
-    """However deep they stand."""
+    """This holds at any depth."""
     outer = Progress(SubagentLimits(tokens=15))
     inner = Progress(SubagentLimits(), Progress(SubagentLimits(), outer))
     told(inner, turn(0), result(0))
@@ -126,7 +126,7 @@ def test_an_account_tells_words_work_files_and_what_is_open() -> None:
 
 
 def test_the_newest_messages_are_those_behind_the_task() -> None:
-    """Or all, where a runnable gives back its own alone."""
+    """These are all messages if a runnable returns its own alone."""
     task, answer = HumanMessage("do it"), AIMessage("done")
 
     assert newest([AIMessage("old"), task, answer], "do it") == [answer]

@@ -44,7 +44,7 @@ GO, DONE = HumanMessage("Go.", id="g"), AIMessage("Done.")
 def test_a_notice_that_comes_again_is_not_shown_again(
     messages: Sequence[BaseMessage], tasks: dict[str, AsyncTask], plan: WakePlan | None
 ) -> None:
-    """A run that was cut off goes on without it; one that has answered is not begun."""
+    """A run that was interrupted resumes without it; one that has answered is not begun."""
     assert plan_wake(messages, tasks) == plan
 
 
@@ -130,7 +130,7 @@ class World:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    """Give one, and stop it."""
+    """Yield one, and stop it."""
     made = World()
     yield made
     made.waker.close()

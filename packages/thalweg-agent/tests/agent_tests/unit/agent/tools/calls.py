@@ -47,7 +47,7 @@ def call(
 
 
 def runtime(tool_call_id: str = "call-1") -> ToolRuntime[Any, Any]:
-    """Make what LangGraph tells a tool."""
+    """Make the runtime that LangGraph passes to a tool."""
     return ToolRuntime(
         state={},
         context=None,

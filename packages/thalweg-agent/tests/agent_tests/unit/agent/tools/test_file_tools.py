@@ -42,12 +42,12 @@ def tools(tmp_path: Path) -> FilesystemMiddleware:
 
 
 def test_a_folder_is_listed(tools: FilesystemMiddleware, way: Way) -> None:
-    """By absolute paths, folders with a slash behind."""
+    """Paths are absolute, folders have a trailing slash."""
     assert call(tools, "ls", way=way, path="/").content == "['/notes.md', '/src/']"
 
 
 def test_a_file_is_written_edited_read_and_deleted(tools: FilesystemMiddleware, way: Way) -> None:
-    """Each answer says what was done, to which path."""
+    """Each answer states what was done, to which path."""
     told = [
         call(tools, "write_file", way=way, file_path="new/a.txt", content="x = 1\n").content,
         call(
@@ -68,7 +68,7 @@ def test_a_file_is_written_edited_read_and_deleted(tools: FilesystemMiddleware, 
 
 
 def test_a_file_is_read_by_pages(tools: FilesystemMiddleware, way: Way) -> None:
-    """The status line says where the next one begins."""
+    """The status line states where the next one begins."""
     first = call(tools, "read_file", way=way, file_path="/notes.md", limit=2)
     second = call(tools, "read_file", way=way, file_path="/notes.md", offset=2)
 
@@ -77,7 +77,7 @@ def test_a_file_is_read_by_pages(tools: FilesystemMiddleware, way: Way) -> None:
 
 
 def test_an_odd_window_is_explained(tools: FilesystemMiddleware, way: Way) -> None:
-    """What was asked for cannot be, and the answer says what was done, or what to do."""
+    """The request is impossible, and the answer states what was done, or what to do."""
     before = call(tools, "read_file", way=way, file_path="/notes.md", offset=-5, limit=1)
     nothing = call(tools, "read_file", way=way, file_path="/notes.md", limit=0)
     past = call(tools, "read_file", way=way, file_path="/notes.md", char_offset=4)
@@ -99,7 +99,7 @@ def test_an_empty_file_is_told_from_a_missing_one(tools: FilesystemMiddleware, w
 
 
 def test_a_page_that_is_too_long_ends_between_lines(way: Way) -> None:
-    """And says where to read on."""
+    """It states where to read on."""
     text = "".join(f"line {n} {'x' * 60}\n" for n in range(100))
     tools = FilesystemMiddleware(backend=Shelf({"/f": text}), tool_token_limit_before_evict=200)
 
@@ -212,7 +212,7 @@ def test_a_medium_that_is_too_large_is_refused(
 def test_a_path_that_climbs_never_reaches_the_backend(
     tools: FilesystemMiddleware, way: Way
 ) -> None:
-    """Whatever tool it is given to."""
+    """Every tool refuses it."""
     climbing = {
         "ls": {"path": "/src/../.."},
         "read_file": {"file_path": "../etc/passwd"},
@@ -263,7 +263,7 @@ def test_a_match_in_a_very_long_line_is_shown_where_it_is(way: Way) -> None:
 
 
 def test_a_search_that_stopped_early_says_so(way: Way) -> None:
-    """And says whether another pattern would help."""
+    """It states whether another pattern would help."""
 
     class Partial(Shelf):
         reason: Any = "budget"
@@ -336,7 +336,7 @@ def test_matches_are_bounded_by_the_call_or_else_by_the_agent(
 
 
 def test_a_long_listing_is_cut(way: Way) -> None:
-    """At a bound, and with words that say so."""
+    """It is cut at a limit, and a text reports it."""
 
     class Wide(Shelf):
         def ls(self, path: str) -> LsResult:

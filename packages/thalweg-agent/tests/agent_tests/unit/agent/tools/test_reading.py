@@ -5,7 +5,7 @@ from thalweg_agent.tools.reading import FilePage, from_char, page_of, rendered, 
 
 
 def test_blank_lines_that_a_join_lost_are_there() -> None:
-    """A backend that joins lines loses a blank one at the end; its window says it was read."""
+    """A backend that joins lines loses a blank one at the end; its window reports it as read."""
     read = ReadResult(total_lines=5, start_line=2, end_line=4, next_offset=4)
 
     page = page_of(read, "one\n", 1)
@@ -15,14 +15,14 @@ def test_blank_lines_that_a_join_lost_are_there() -> None:
 
 
 def test_a_backend_that_says_nothing_of_its_window_read_what_was_asked_for() -> None:
-    """The page is numbered by the offset, and nobody knows what follows."""
+    """The page is numbered by the offset, and what follows is unknown."""
     assert page_of(ReadResult(), "a\nb", 3).render() == "@@ lines 4-5 @@\na\nb"
     assert page_of(ReadResult(), "a", -3).render() == "@@ lines 1-1 @@\na"
     assert page_of(ReadResult(), "", 0).lines == ("",)
 
 
 def test_the_end_of_a_file_of_unknown_length_is_not_made_up() -> None:
-    """Where more may follow, the next offset is told without a total."""
+    """If more may follow, the next offset is stated without a total."""
     read = ReadResult(start_line=1, end_line=1, next_offset=1)
 
     assert page_of(read, "one", 0).render() == "@@ lines 1-1 | next offset 1 @@\none"
@@ -42,7 +42,7 @@ def test_a_page_is_cut_between_lines_if_one_fits() -> None:
 
 
 def test_notices_survive_a_cut() -> None:
-    """They stand above the status line, which is above the file."""
+    """They are above the status line, which is above the file."""
     page = FilePage(("x" * 500,), first=1, total=1, follows=False)
 
     told = rendered(page, "/f", 300, ["[Requested offset -1 …]"]).split("\n")

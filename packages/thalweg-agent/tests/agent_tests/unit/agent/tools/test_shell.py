@@ -1,4 +1,4 @@
-"""What `execute` answers, and what it tells programs."""
+"""What `execute` answers, and what it reports to programs."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from thalweg_agent.middleware.filesystem import FilesystemMiddleware
 
 
 class Sandbox(Shelf, SandboxBackendProtocol):
-    """Says what it is told to say."""
+    """Returns the response that it was made with."""
 
     def __init__(self, answer: ExecuteResponse | None = None) -> None:
         super().__init__()

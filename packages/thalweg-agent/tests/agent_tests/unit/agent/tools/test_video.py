@@ -93,7 +93,7 @@ def test_a_file_without_frames_is_refused_with_the_reason(content: bytes, proble
 
 
 def test_a_video_that_is_cut_off_shows_what_is_there_or_says_why() -> None:
-    """Whatever byte it ends at."""
+    """This holds for a cut at any byte."""
     content = clip(3)
     for end in range(0, len(content), 97):
         with suppress(VideoError):
@@ -112,7 +112,7 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(
 
 
 def read(folder: Path, path: str, content: bytes, **asked: object) -> Any:  # noqa: ANN401
-    """Read a file, blocking and awaited; both say the same."""
+    """Read a file, blocking and awaited; both return the same."""
     (folder / path[1:]).write_bytes(content)
     files = FilesystemMiddleware(backend=FilesystemBackend(folder, virtual_mode=True))
     tool = next(one for one in files.tools if one.name == "read_file")

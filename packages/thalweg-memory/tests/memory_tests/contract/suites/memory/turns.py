@@ -65,7 +65,7 @@ class TurnsContract:
     def test_turns_and_the_job_that_learns_from_them_are_stored_together(
         self, memory: MemoryStore
     ) -> None:
-        """Both or neither: turns without a job are not learned from until the thread goes on."""
+        """Both or neither: turns without a job are not learned from until the thread continues."""
         with pytest.raises(ValueError, match="NaN"):
             memory.capture(
                 ADA, "t1", [said("x", "u")], schedule=LearningSchedule(at(0), 1, float("nan"))

@@ -63,7 +63,7 @@ class SmallMemory:
 
     @classmethod
     def of(cls, *told: Statement | Fact) -> "SmallMemory":
-        """Number what was told."""
+        """Number the statements and facts."""
         items = {
             number: RecallItem(number, turn=one)
             if isinstance(one, Statement)
@@ -91,7 +91,7 @@ class SmallMemory:
         )
 
     def beside(self, numbers: Sequence[int]) -> dict[int, list[int]]:
-        """List the numbers of turns said near some."""
+        """List the numbers of the turns near each of those passed."""
         return {
             number: [
                 other
@@ -117,7 +117,7 @@ class SmallMemory:
         return rank(scale, items, near, stale=stale or {})
 
     def first(self, text: str) -> str:
-        """Give the text that is ranked first."""
+        """Return the text that is ranked first."""
         return self.rank(text)[0].item.text
 
 

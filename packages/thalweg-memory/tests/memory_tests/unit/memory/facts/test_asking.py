@@ -1,4 +1,4 @@
-"""What a learner is asked shows it whole turns under headings that nobody can forge."""
+"""The request to a learner shows whole turns under headings that no one can forge."""
 
 import json
 from importlib.resources import files
@@ -36,7 +36,7 @@ def fact(name: str, content: str) -> Fact:
 
 
 def test_every_turn_stands_under_its_number_speaker_weekday_and_time() -> None:
-    """Which "on Monday" is worked out from; and it says which are to be learned from."""
+    """ "On Monday" is worked out from them; the heading states which turns to learn from."""
     text = asked(turn(1, "I moved."), turn(2, "Nice!", Trust.ASSISTANT), turn(3, "Yes."), before=1)
 
     assert [line for line in text.splitlines() if line.startswith("§")] == [
@@ -86,7 +86,7 @@ def test_the_known_facts_are_named() -> None:
 
 
 def test_the_examples_are_answers_that_pass_the_gates() -> None:
-    """What a learner is shown as right is right: quotes, dates, languages, known facts."""
+    """What a learner is shown as right is right: quotes, dates, languages, existing facts."""
     for example in EXAMPLES:
         turns = tuple(
             Statement("t", n, "user", row["text"], row["said_at"], Trust.USER, uid=f"u{n}")

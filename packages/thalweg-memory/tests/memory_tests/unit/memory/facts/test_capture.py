@@ -32,7 +32,7 @@ def capture(*messages: Message, since: int = 0) -> list[Statement]:
 
 
 def test_only_requests_and_final_answers_are_captured() -> None:
-    """Tool calls with the words beside them, results and what the harness put there are not."""
+    """Tool calls with the words next to them, results and what the harness put there are not."""
     turns = capture(
         Message("system", (Text("You are an agent."),)),
         user("What is in the file?"),
@@ -86,12 +86,12 @@ def test_the_answer_of_an_agent_with_a_name_is_signed() -> None:
     ],
 )
 def test_ordinary_talk_is_captured_whole(text: str) -> None:
-    """Who is asked, thanked or invited is spoken to in ordinary words: no word is left out."""
+    """A person is asked, thanked or invited in ordinary words: no word is omitted."""
     assert [turn.text for turn in capture(user(text), answer(text))] == [text, text]
 
 
 def test_messages_without_ids_are_told_apart_by_their_place() -> None:
-    """`yes`, said twice, is two turns; captured twice, it is one."""
+    """`yes`, sent twice, is two turns; captured twice, it is one."""
     one, two = capture(user("yes"), user("yes"))
 
     assert one.uid != two.uid
@@ -113,14 +113,14 @@ def test_messages_without_ids_are_told_apart_by_their_place() -> None:
 def test_an_answer_is_trusted_as_the_least_of_what_stood_before_it(
     before: list[Message], trust: Trust
 ) -> None:
-    """A result may have no name: then its call tells it; a result of no call may be anybody's."""
+    """A result may have no name: then its call names it; a result of no call may be anyone's."""
     asked, told = capture(user("Look it up"), *before, answer("It says so."))
 
     assert (asked.trust, told.trust) == (Trust.USER, trust)
 
 
 def test_a_page_that_was_read_once_is_not_trusted_more_in_a_later_run() -> None:
-    """`As that page said`: the model may tell it again whenever it is asked."""
+    """`As that page said`: the model may repeat it whenever it is asked."""
     *_, last = capture(
         user("Read it"), call("fetch_url"), result("page"), answer("ok"), user("So?"), answer("So.")
     )
@@ -129,7 +129,7 @@ def test_a_page_that_was_read_once_is_not_trusted_more_in_a_later_run() -> None:
 
 
 def test_memory_that_was_put_into_a_text_is_not_captured() -> None:
-    """What memory told would be learned as if it was said again, and again."""
+    """What memory showed would be learned as if it was stated again, and again."""
     text = (
         'Plan it.\n<memory note="data">\nLikes tea\n</memory>\n<agent_memory>x</agent_memory> Ok?'
     )

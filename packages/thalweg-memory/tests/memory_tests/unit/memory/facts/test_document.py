@@ -194,6 +194,6 @@ def test_a_section_taken_out_by_hand_is_emptied() -> None:
 
 
 def test_what_was_superseded_meanwhile_is_left_so() -> None:
-    """The file still has it as it was written: nobody touched it."""
+    """The file still has it as it was written: no one touched it."""
     stale = replace(TEA, status="superseded")
     assert by_hand(SEEDS, stale, ATLAS) == ()

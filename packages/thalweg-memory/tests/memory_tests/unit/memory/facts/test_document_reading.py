@@ -1,4 +1,4 @@
-"""What is wrong with a memory document is told with its place and what to write there."""
+"""What is wrong with a memory document is reported with its place and what to write there."""
 
 import json
 

@@ -47,7 +47,7 @@ def evicted(facts: list[Fact], most: int, *protected: Category) -> set[str]:
 def test_what_stays_fits_and_what_is_protected_stays(
     facts: list[Fact], most: int, protected: Category
 ) -> None:
-    """It may not fit when more is protected than there is room for."""
+    """It may not fit when more is protected than the limit allows."""
     gone = evicted(facts, most, protected)
     active = {f.id for f in facts if f.status == "active"}
     kept = {f.id for f in facts if f.protected or f.category == protected} & active
@@ -93,7 +93,7 @@ def test_facts_that_went_stay_in_the_history() -> None:
 
 
 def test_being_said_again_is_worth_more_than_age() -> None:
-    """An old fact that was said often outlasts a new one that was said once."""
+    """An old fact that was stated often outlasts a new one that was stated once."""
     old, new = fact("old", day=1), fact("new", day=31)
 
     assert [p.fact.id for p in plan_eviction([old, new], 1, now=NOW)] == ["old"]
@@ -144,7 +144,7 @@ def test_a_date_that_cannot_be_read_makes_a_fact_neither_old_nor_an_error() -> N
 def test_home_family_health_and_work_are_not_pushed_out_by_trifles(
     trifles: int, years: int, category: Category
 ) -> None:
-    """A full memory of 100: what matters most was said once, years ago; trifles often, today."""
+    """A full memory of 100: what matters most was stated once, years ago; trifles often, today."""
     lasting = [
         replace(fact(name), importance=3, observed_at=f"{2026 - years}-01-01T00:00:00Z")
         for name in ("home", "family", "health", "work")

@@ -71,7 +71,7 @@ def test_an_answer_is_read_in_whatever_it_is_wrapped(text: str) -> None:
     ],
 )
 def test_an_item_that_cannot_be_read_costs_no_other(broken: dict[str, object]) -> None:
-    """It is left out and named, without a word of it; nothing takes the place of what it lacks."""
+    """It is omitted and named, without a word of it; nothing takes the place of what it lacks."""
     answer = read_answer(said(FACT, FACT | broken, FACT), "facts", Item)
 
     assert answer.items == (READ, READ)
@@ -92,7 +92,7 @@ def test_what_is_no_answer_gives_nothing_and_says_so(text: str) -> None:
 @given(st.integers(0, 4), st.integers(0, 400))
 @example(2, 30)
 def test_of_an_answer_that_was_cut_off_what_is_complete_is_read(count: int, cut: int) -> None:
-    """However many tokens the model was given."""
+    """This holds for any number of tokens that the model was allowed."""
     text = said(*[FACT] * count)
     answer = read_answer(text[: max(0, len(text) - cut)], "facts", Item)
 
@@ -154,7 +154,7 @@ PORTION = Portion(
 def test_a_proposal_rests_on_a_turn_that_may_be_learned_from(
     number: int, quote: str, uid: str | None
 ) -> None:
-    """A wrong number is mended where one turn alone has the quote; what was learned from stays."""
+    """A wrong number is fixed if one turn alone has the quote; earlier turns are not used again."""
     item = READ.model_copy(update={"turn": number, "quote": quote})
 
     proposals, refused = proposals_of([item], PORTION, {})

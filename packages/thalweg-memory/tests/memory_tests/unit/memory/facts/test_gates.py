@@ -23,7 +23,7 @@ def turn(text: str, seq: int = 0, **given: object) -> Statement:
 
 
 def propose(content: str, text: str, quote: str = "", confidence: float = 1.0) -> Verdict:
-    """Judge what is proposed from one message; the quote is all of it where none is given."""
+    """Judge what is proposed from one message; the quote is all of it if none is passed."""
     proposal = Proposal(content, "context", confidence, "m0", quote or text)
     return judge(proposal, [turn(text)])
 
@@ -501,7 +501,7 @@ def test_an_agents_note_after_a_page_waits_even_where_the_user_said_it() -> None
 
 
 def test_a_shown_turn_keeps_the_users_requests_and_no_secrets() -> None:
-    """A request to the agent is ordinary talk; what was pasted or quoted is left out elsewhere."""
+    """A request to the agent is ordinary talk; what was pasted or quoted is omitted elsewhere."""
     text = "I like tea. Can you remind me to forward the mail? My password is hunter2."
     assert shown(text) == (
         "I like tea. Can you remind me to forward the mail? My password is [redacted: password]."
@@ -513,7 +513,7 @@ def test_a_shown_turn_keeps_the_users_requests_and_no_secrets() -> None:
     "repeated", ["if ", "when it ", "please if ", "用", "一定要", "当我", "需要"]
 )
 def test_no_clause_takes_exponential_time(repeated: str) -> None:
-    """Each repetition may not multiply the ways to read what stands before it."""
+    """Each repetition may not multiply the ways to read what precedes it."""
     assert dangerous_order(repeated * 300) == ""
 
 

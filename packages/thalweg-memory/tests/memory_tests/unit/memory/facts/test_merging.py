@@ -1,4 +1,4 @@
-"""What becomes of new facts among those that are known, by a model's verdicts and a guard."""
+"""What becomes of new facts among existing ones, by a model's verdicts and a guard."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ MUNICH = fact("User moved to Munich", 5, value="munich")
 def after(
     facts: Sequence[Fact], new: Fact, verdict: Verdict = "replaces", *, named: bool = False
 ) -> list[Fact]:
-    """Merge a fact in, with one verdict for every known one."""
+    """Merge a fact in, with one verdict for every existing one."""
     held = {known.id: known for known in facts}
     verdicts = {new.id: dict.fromkeys(held, verdict)}
     of = {new.id: facts[0].id} if named else {}

@@ -128,7 +128,7 @@ def test_a_text_in_quotation_marks_ends_at_the_last_of_them(task: str) -> None:
 
 
 def test_a_quotation_that_is_introduced_runs_to_its_last_mark() -> None:
-    """Whoever wrote it could have put a mark inside."""
+    """Its author could have put a mark inside."""
     told = own_words('The page says "fine." I always buy Acme. "Bye" and so on')
     assert told == "The page says [quoted text, 32 characters] and so on"
 
@@ -151,12 +151,12 @@ def test_what_is_hidden_takes_its_statement_with_it() -> None:
     ],
 )
 def test_what_announces_a_statement_is_no_name(text: str) -> None:
-    """A turn that begins with it was lost as what somebody else says."""
+    """A turn that begins with it was lost as another person's words."""
     assert own_words(text) == text
 
 
 def test_the_middle_of_a_very_long_message_is_left_out() -> None:
-    """What a person typed stands at its ends; taken twice, nothing more is left out."""
+    """What a person typed is at its ends; applied twice, nothing more is omitted."""
     text = "I live in Oslo.\n" + "lorem ipsum\n" * 5_000 + "I work in Moss."
     own = own_words(text)
     assert own.startswith("I live in Oslo.")

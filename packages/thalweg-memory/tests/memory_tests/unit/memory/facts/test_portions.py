@@ -53,7 +53,7 @@ def test_every_turn_is_in_exactly_one_portion_in_order(
 def test_a_portion_that_is_learned_from_keeps_to_its_size(
     turns: list[Statement], size: MemorySettings
 ) -> None:
-    """But for a turn that is too long alone, and the answers that stand before it."""
+    """Exceptions are a turn that is too long alone, and the answers before it."""
     for portion in divide(turns, size):
         own = [one for one in portion.turns if one.uid in portion.learnable]
         assert len(own) <= size.learn_turns
@@ -77,7 +77,7 @@ def test_the_turns_before_are_those_just_before(
 
 
 def test_a_small_model_is_shown_one_turn_of_the_user_at_a_time() -> None:
-    """Each with the answer before it, which tells what `yes` means."""
+    """Each is shown with the answer before it, which shows what `yes` means."""
     turns = [turn(n, Trust.ASSISTANT if n % 2 else Trust.USER) for n in range(6)]
 
     found = divide(turns, MemorySettings(learn_turns=1, overlap_turns=2))
@@ -87,7 +87,7 @@ def test_a_small_model_is_shown_one_turn_of_the_user_at_a_time() -> None:
 
 
 def test_answers_are_learned_from_only_where_their_origin_is_listed() -> None:
-    """An answer behind a page is the page's, not the assistant's."""
+    """An answer after a page is the page's, not the assistant's."""
     turns = [turn(0), turn(1, Trust.ASSISTANT), turn(2, Trust.WEB)]
 
     assert divide(turns, MemorySettings())[0].learnable == {"u0"}
@@ -95,7 +95,7 @@ def test_answers_are_learned_from_only_where_their_origin_is_listed() -> None:
 
 
 def test_after_failures_ever_less_is_asked_at_once() -> None:
-    """Down to one turn, so that one nobody can answer about holds up no other."""
+    """The least is one turn, so that one no model can answer about holds up no other."""
     size = MemorySettings()
     for _ in range(8):
         size = smaller(size)

@@ -94,7 +94,7 @@ def test_a_time_is_told_by_words_or_figures() -> None:
 
 
 def test_asking_further_takes_the_words_of_hits_and_none_of_the_question() -> None:
-    """A word says more, the more and the better the hits that hold it."""
+    """A word counts more, the more and the better the hits that hold it."""
     further = ask_further(ask("Any telescope?"), [("a telescope of Piet", 3.0), ("Clara, Piet", 1)])
 
     assert further.words == ("piet", "clara")

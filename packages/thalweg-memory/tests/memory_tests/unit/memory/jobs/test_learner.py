@@ -1,4 +1,4 @@
-"""A learner learns from every turn once, whatever happens while it does."""
+"""A learner learns from every turn once, regardless of what happens meanwhile."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +53,7 @@ def contents(store: MemoryStore) -> list[str]:
 def test_what_the_user_says_is_learned_with_its_quote_and_its_origin(
     store: MemoryStore, clock: Clock
 ) -> None:
-    """Once the thread has been quiet for as long as the settings say."""
+    """This happens once the thread has been quiet for as long as the settings require."""
     say(store, ADA, "Hi!", "I keep the key in drawer 7. Where is the map?", clock=clock)
     assert store.lease(now=clock(), lease_s=600, worker="w") is None
 
@@ -90,7 +90,7 @@ def test_nothing_is_asked_about_a_turn_twice(store: MemoryStore, clock: Clock) -
 
 
 def test_answers_alone_cost_no_call(store: MemoryStore, clock: Clock) -> None:
-    """They count as learned from; what they say is not the user's."""
+    """They count as learned from; their content is not the user's."""
     say(store, ADA, "I keep the key in drawer 1.", clock=clock, trust=Trust.WEB)
 
     report = run(store, clock)
@@ -123,7 +123,7 @@ def test_a_long_thread_is_learned_from_in_portions_each_kept_at_once(
 def test_a_model_that_is_away_loses_nothing_and_is_asked_ever_more_rarely(
     store: MemoryStore, clock: Clock
 ) -> None:
-    """The turns stay where they are; the waits double up to an hour."""
+    """The turns remain where they are; the waits double up to an hour."""
 
     def away(_: Sequence[BaseMessage]) -> str:
         raise ConnectionError
@@ -203,7 +203,7 @@ def test_a_thread_that_is_off_is_not_learned_from(
 def edits(
     store: MemoryStore, clock: Clock, change: Callable[[list[Fact]], list[PutFact | RemoveFact]]
 ) -> Script:
-    """Answer, after somebody changed the memory while the model was thinking."""
+    """Answer, after another writer changed the memory while the model was thinking."""
 
     def script(messages: Sequence[BaseMessage]) -> str:
         if not str(messages[-1].content).startswith("Known facts:"):
@@ -229,7 +229,7 @@ def test_who_loses_a_race_plans_again_without_asking_again(
     made = iter(range(100))
 
     class Racing:
-        """A store that somebody else commits to first, twice."""
+        """A store that another writer commits to first, twice."""
 
         def __getattr__(self, name: str) -> object:
             return getattr(store, name)
@@ -259,7 +259,7 @@ def test_who_loses_a_race_plans_again_without_asking_again(
 def test_a_fact_that_was_taken_out_meanwhile_does_not_come_back(
     store: MemoryStore, clock: Clock
 ) -> None:
-    """Neither said again nor brought up to date; other messages are learned from."""
+    """It is neither stated again nor brought up to date; other messages are learned from."""
     say(store, ADA, "I keep the key in drawer 1.", clock=clock)
     run(store, clock)
     text = "I keep the key in drawer 1. Now I keep the map in drawer 1."
@@ -274,7 +274,7 @@ def test_a_fact_that_was_taken_out_meanwhile_does_not_come_back(
 
 
 def test_an_edit_that_was_made_meanwhile_stands(store: MemoryStore, clock: Clock) -> None:
-    """What was said before it does not bring it up to date."""
+    """A message from before it does not bring it up to date."""
     say(store, ADA, "I keep the key in drawer 1.", clock=clock)
     run(store, clock)
     say(store, ADA, "Now I keep the map in drawer 1.", clock=clock)
@@ -355,7 +355,7 @@ def test_a_lease_that_ran_out_leaves_the_work_to_whoever_has_it_now(
 
 
 def test_a_long_job_is_given_back_and_gone_on_with(store: MemoryStore, clock: Clock) -> None:
-    """Half of the lease is left for the last answer; what is left is due at once."""
+    """Half of the lease is kept for the last answer; the remaining turns are due at once."""
     say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(4)), clock=clock)
 
     def slow(messages: Sequence[BaseMessage]) -> str:

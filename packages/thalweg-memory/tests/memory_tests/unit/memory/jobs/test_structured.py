@@ -1,4 +1,4 @@
-"""A model is asked for a list, in whichever way it understands, and once more where it erred."""
+"""A model is asked for a list, in the way that it understands, and once more if it erred."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ def test_what_stands_before_a_question_is_the_same_every_time() -> None:
 
 
 def test_the_arguments_of_a_tool_call_are_an_answer() -> None:
-    """So most models give structured output; broken arguments are read as far as they go."""
+    """Most models return structured output so; broken arguments are read as far as possible."""
     call = {"name": "facts", "args": {"facts": [FACT]}, "id": "c1"}
     broken = {"name": "facts", "args": GOOD[:-2] + ', {"turn"', "id": "c1", "error": None}
     good = respondent(lambda _: AIMessage("", tool_calls=[call]))
@@ -123,7 +123,7 @@ def test_of_two_broken_answers_what_can_be_read_is_kept() -> None:
 
 @pytest.mark.parametrize("status", [0, 400, 422])
 def test_a_model_that_takes_no_schema_is_asked_in_plain_words(status: int) -> None:
-    """And it is known from then on."""
+    """This is remembered from then on."""
     asked: list[str] = []
 
     def script(messages: Sequence[BaseMessage]) -> str:

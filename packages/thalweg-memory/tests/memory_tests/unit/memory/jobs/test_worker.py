@@ -1,4 +1,4 @@
-"""Workers take jobs from the store, at once but never two of one thread, and stop when told."""
+"""Workers take jobs from the store, at once but never two of one thread, and stop on request."""
 
 import threading
 import time
@@ -140,7 +140,7 @@ def test_a_worker_that_is_woken_does_not_wait_for_its_next_look(store: MemorySto
 
 
 def test_stopping_ends_after_the_job_under_way_and_leaves_the_rest(store: MemoryStore) -> None:
-    """Whoever starts next goes on with it."""
+    """The worker that starts next continues with it."""
     begun, go_on = threading.Event(), threading.Event()
     does = learner(store, utc_now, settings=AT_ONCE).learn
 
@@ -193,7 +193,7 @@ def wait_for(worker: Worker) -> None:
 
 
 def test_a_worker_that_rests_has_threads_only_while_there_are_jobs(store: MemoryStore) -> None:
-    """Whoever notes a turn wakes it; it goes on until the last job is done, due or not."""
+    """Noting a turn wakes it; it continues until the last job is done, due or not."""
     clock = Clock()
     waited = threading.Event()
     does = learner(store, clock).learn

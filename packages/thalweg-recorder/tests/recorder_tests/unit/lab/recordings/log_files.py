@@ -30,5 +30,5 @@ def codes(recording: Recording) -> list[str]:
 
 
 def said(recording: Recording) -> list[tuple[str, str]]:
-    """List who said what."""
+    """List the authors and texts of messages."""
     return [(message.role, message.text) for message in recording.messages]

@@ -1,4 +1,4 @@
-"""The front door: which files are recordings, and what is said of those that are not."""
+"""The front door: which files are recordings, and the errors for those that are not."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -102,7 +102,7 @@ def test_a_line_that_is_no_json_stays_in_the_thread_where_it_stood(tmp_path: Pat
 
 @pytest.mark.parametrize("name", sorted(WIRES))
 def test_a_broken_line_at_the_end_is_a_message_to_every_provider(tmp_path: Path, name: str) -> None:
-    """Left out, it would let the request end with the assistant's message."""
+    """Without the broken line, the request would end with the assistant's message."""
     recording = read_lines(tmp_path, [{"role": "assistant", "content": "hello"}, "<<< not json"])
 
     written = WIRES[name].write(recording.messages)

@@ -115,5 +115,5 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
 
 
 def a_slower(run: ReplayRun) -> ReplayRun:
-    """Give the same run as another machine would have timed it."""
+    """Return the same run as another machine would have timed it."""
     return replace(run, calls=tuple(replace(call, engine_ms=9.0) for call in run.calls))

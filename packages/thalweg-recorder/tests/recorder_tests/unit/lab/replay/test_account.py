@@ -1,4 +1,4 @@
-"""What requests come to, whoever sent them."""
+"""The totals of requests, from any sender."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ DEAR = Tariff(name="dear", read=0.5, write=2.0, output=10.0, minimum=1)
 
 @dataclass
 class ByHand(Contestant):
-    """Shows whole what it is told to, from one request to the next."""
+    """Shows whole the positions that are set, from one request to the next."""
 
     views: Sequence[Container[int]]
     """Positions that each request shows; the last one for all that follow."""
@@ -180,7 +180,7 @@ def test_what_was_fetched_stays_until_what_came_after_it_leaves() -> None:
 
 
 def test_needles_are_looked_for_in_the_context_and_in_what_one_search_brings() -> None:
-    """And nowhere else: who cannot say more steps has none."""
+    """Nothing else is searched: a contestant that cannot list more steps has none."""
     needles = (
         NeedleQuestion("Which file?", PATH, line=2),
         NeedleQuestion("How many?", "three", line=-1),

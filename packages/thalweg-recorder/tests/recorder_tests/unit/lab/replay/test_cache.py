@@ -55,7 +55,7 @@ def test_an_older_prefix_is_found_after_a_rewind() -> None:
 
 
 def test_a_shorter_request_breaks_at_its_end() -> None:
-    """What was left out at the end is a difference as well."""
+    """An omission at the end is a difference as well."""
     cache = PrefixCache(FLAT)
     cache.send(items(("a", 60), ("b", 40)))
 
@@ -65,7 +65,7 @@ def test_a_shorter_request_breaks_at_its_end() -> None:
 
 
 def test_a_cold_cache_is_paid_for_again_though_nothing_changed() -> None:
-    """It is written anew, and no message is said to have broken it."""
+    """The prefix is written again, and no message is reported to have broken it."""
     cache = PrefixCache(FLAT)
     cache.send(items(("a", 60)))
 
@@ -76,7 +76,7 @@ def test_a_cold_cache_is_paid_for_again_though_nothing_changed() -> None:
 
 @pytest.mark.parametrize(("tokens", "cost"), [(99, 99.0), (100, 125.0)])
 def test_below_the_minimum_nothing_is_written(tokens: int, cost: float) -> None:
-    """A short request costs the base price and leaves nothing behind."""
+    """A short request costs the base price and writes no cache."""
     tariff = Tariff(name="least", read=0.1, write=1.25, minimum=100)
     cache = PrefixCache(tariff)
 
@@ -146,7 +146,7 @@ def test_a_lifetime_counts_from_the_answer() -> None:
 
 
 def test_a_branch_that_nobody_reads_expires_while_another_lives() -> None:
-    """The short request is read on and on; the long one is forgotten behind it."""
+    """The short request is read on and on; the long one expires meanwhile."""
     cache = PrefixCache(MARKED)
     cache.send(thread(2), at=NOON)
     cache.send(thread(9), at=NOON)
@@ -213,7 +213,7 @@ def test_marks_are_planned_where_none_are_given() -> None:
 
 
 def test_what_stands_before_the_messages_is_cached_with_them() -> None:
-    """Tools of 500 tokens; other tools leave nothing of what comes behind them."""
+    """Tools of 500 tokens; with other tools, nothing after them is found."""
     cache = PrefixCache(MARKED)
     cache.send(thread(2), overhead=500)
 
@@ -222,7 +222,7 @@ def test_what_stands_before_the_messages_is_cached_with_them() -> None:
 
 
 def test_the_tools_alone_are_found_where_the_first_message_changed() -> None:
-    """A mark behind what stands before the messages keeps it."""
+    """A mark after the tokens before the messages keeps them."""
     cache = PrefixCache(MARKED)
     cache.send(thread(2), overhead=500)
 
@@ -239,7 +239,7 @@ def test_a_dear_tier_holds_for_the_whole_request() -> None:
 
 
 def test_a_message_is_what_is_sent_of_it() -> None:
-    """When it was said and under what id is not sent."""
+    """A message's time and id are not sent."""
     cache = PrefixCache(FLAT)
     cache.send([WindowItem(replace(said("user", "a"), uid="1", at="then"), 0, 60)])
 

@@ -1,4 +1,4 @@
-"""Many recordings at once: what fails is told, and costs the others nothing."""
+"""Many recordings at once: a failure is reported, and costs the others nothing."""
 
 import json
 from dataclasses import replace
@@ -74,7 +74,7 @@ def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_cannot_fit_does_not_lose_the_other(tmp_path: Path) -> None:
-    """The sentence says what cannot shrink."""
+    """The sentence names what cannot shrink."""
     path = write(tmp_path / "a.jsonl", system="rule " * 5_000)
 
     outcome = replay_all(an_order(path), workers=1)
@@ -86,7 +86,7 @@ def test_a_policy_that_cannot_fit_does_not_lose_the_other(tmp_path: Path) -> Non
 
 
 def test_recordings_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
-    """By as few as do it; a name that stands alone stays as it is."""
+    """Names get as few folders as needed; a name that is unique is unchanged."""
     paths = [
         write(tmp_path / place)
         for place in ("a/x/s.jsonl", "b/x/s.jsonl", "b/y/s.jsonl", "b/y/t.jsonl")

@@ -35,7 +35,7 @@ FILE = (
 
 @dataclass
 class Finds(ByHand):
-    """Finds one text, whatever is searched for."""
+    """Finds one text for any search."""
 
     def recall(self, question: str) -> str:
         """See `Contestant.recall`."""
@@ -79,7 +79,7 @@ def test_removed_output_is_as_far_away_as_the_shortest_way_to_it(
 
 
 def test_what_another_visible_message_contains_takes_no_step() -> None:
-    """The source is gone, and its identifier is not."""
+    """The source is missing, and its identifier is not."""
     thread = [*RUN[:3], said("user", f"So {SHA}?"), *RUN[3:]]
 
     assert misses(thread, {0, 3, 4, 5}) == [("command", "mentions", 0)]
@@ -92,7 +92,7 @@ def test_a_file_is_read_again_without_any_archive(shows: set[int], steps: int) -
 
 
 def test_a_file_that_was_written_since_is_not_read_back() -> None:
-    """What it contained then is gone from the disk."""
+    """The former content of a file is no longer on the disk."""
     thread = [
         *FILE[:2],
         answered("r", "read_file", f"from {SHA}"),

@@ -1,4 +1,4 @@
-"""An outline tells how a request stood when it was sent."""
+"""An outline shows the state of a request when it was sent."""
 
 import pytest
 

@@ -104,7 +104,7 @@ def test_twenty_messages_stay(policy: Policy) -> None:
 
 
 def test_deepagents_keeps_a_tenth_of_the_window() -> None:
-    """What stays fills no more than that, and nearly that."""
+    """The kept messages fill no more than that, and nearly that."""
     driven = drive(DEEPAGENTS, turns(36))
     kept = [2 * (fold.turn - 1) - fold.last for fold in driven.folds]
 
@@ -203,7 +203,7 @@ def test_once_it_has_cut_arguments_the_boundary_slides_with_every_call() -> None
 
 @pytest.mark.parametrize("policy", [LANGCHAIN, DEERFLOW])
 def test_the_others_offload_nothing_and_cut_nothing(policy: Policy) -> None:
-    """Whatever its size."""
+    """They cut no result of any size."""
     thread = [
         said("user", "Go"),
         asked("c", "count"),

@@ -18,7 +18,7 @@ BUDGET = Budget(window=128_000)
 
 
 def test_these_names_are_known() -> None:
-    """They stand in documents and scripts."""
+    """Documents and scripts use them."""
     assert POLICIES == (
         "thalweg",
         "thalweg-frugal",

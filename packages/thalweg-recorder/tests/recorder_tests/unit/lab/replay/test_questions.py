@@ -24,7 +24,7 @@ WINDOW = 8_000
 
 
 def long_thread(*first: Message, turns: int = 40) -> list[Message]:
-    """Make a thread that says this first, and then too much for the window."""
+    """Make a thread that starts with these messages, and then has too much for the window."""
     messages = [said("user", "Count the birds of the delta."), *first]
     for turn in range(turns):
         messages.append(asked(f"c{turn}", "count", place=f"bank {turn}"))
@@ -149,7 +149,7 @@ NEEDLE = {"trajectory": "t", "question": "Who?", "answer": "Ines", "message_inde
 
 
 def test_questions_lie_beside_a_recording_or_above_it(tmp_path: Path) -> None:
-    """Up to three folders above; fields that nobody asks for are passed over."""
+    """Questions are found up to three folders above; unused fields are ignored."""
     inside = tmp_path / "a" / "b"
     inside.mkdir(parents=True)
     write(tmp_path, "needles.jsonl", {**NEEDLE, "quote": "x", "position": 0.1})

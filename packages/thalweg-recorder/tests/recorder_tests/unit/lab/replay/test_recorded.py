@@ -15,7 +15,7 @@ from thalweg_recorder.replay.subject import subject_of, terms_of
 
 
 def said(role: Role, text: str, minute: int, usage: Usage | None = None) -> Message:
-    """Make a message said at a minute of one hour."""
+    """Make a message at a minute of one hour."""
     at = f"2026-01-23T15:{minute:02}:00Z"
     return Message(role, (Text(text),), at=at, usage=usage)
 
@@ -47,7 +47,7 @@ def run_of(recording: Recording) -> ReplayRun:
 
 
 def test_the_agents_own_prompt_and_tools_are_in_no_cost() -> None:
-    """They are the same under every policy, and are reported beside it."""
+    """They are the same under every policy, and are reported separately."""
     run = run_of(RECORDING)
 
     assert run.overhead_tokens == pytest.approx(20_000, abs=20)

@@ -1,4 +1,4 @@
-"""The report is one file, its data cannot become script, and equal runs give equal bytes."""
+"""The report is one file, its data cannot become script, and equal runs have equal bytes."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_hostile_text_stays_data() -> None:
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_survives_the_data_block(text: str) -> None:
-    """What goes in comes out, and no tag can begin inside."""
+    """Any text is read back unchanged, and no tag can begin inside."""
     block = as_data_block([text])
 
     assert json.loads(block) == [text]
@@ -75,7 +75,7 @@ def test_the_page_points_to_nothing_outside() -> None:
 
 
 def test_the_page_lets_run_only_its_own_script_and_style() -> None:
-    """The policy names the digests of what stands in the page, and allows nothing else."""
+    """The policy names the digests of the content of the page, and allows nothing else."""
     page = render_report([a_run()])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -161,7 +161,7 @@ def test_a_text_without_end_is_shortened_and_says_so() -> None:
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    """The old report is gone, the new one is there, and nothing else."""
+    """The old report is replaced, the new one is there, and nothing else."""
     path = tmp_path / "report.html"
     path.write_text("old")
 
@@ -173,7 +173,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["missing/report.html", "folder", "file/report.html"])
 def test_a_path_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
-    """Nothing half written stays behind."""
+    """No incomplete file remains."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("kept")
 

@@ -13,12 +13,12 @@ def uses(*messages: Message) -> list[LaterUse]:
 
 
 def found(text: str) -> tuple[Message, Message]:
-    """Make a call and the result that says this."""
+    """Make a call and the result with this text."""
     return asked("c1", "run", command="git log"), answered("c1", "run", text)
 
 
 def test_saying_what_only_a_result_had_said_is_a_use() -> None:
-    """The turn could not have said it without the result."""
+    """The turn could not have had it without the result."""
     assert uses(*found(f"commit {SHA} by nobody"), said("assistant", f"It is {SHA}.")) == [
         LaterUse(turn=3, source=2, identifier=SHA, occurrences=(2,))
     ]

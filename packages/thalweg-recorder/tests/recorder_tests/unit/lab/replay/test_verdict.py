@@ -19,7 +19,7 @@ CLEAN = replace(
 
 
 def test_the_first_sentence_has_the_money_and_that_nothing_is_lost() -> None:
-    """A reader who reads one sentence knows both."""
+    """A reader of one sentence learns both."""
     assert verdict([CLEAN]) == [
         (
             "With thalweg this session costs $1.25 instead of $5.00, 75% less than sending "
@@ -29,7 +29,7 @@ def test_the_first_sentence_has_the_money_and_that_nothing_is_lost() -> None:
 
 
 def test_another_policy_has_its_price_and_every_loss() -> None:
-    """No loss is left out, and each has its number."""
+    """No loss is omitted, and each has its number."""
     other = replace(
         CLEAN,
         policy="langchain",

@@ -1,4 +1,4 @@
-"""Whatever is drawn, the terminal shows what it should: watched in one that is emulated."""
+"""The terminal shows the expected rows after any drawing: checked in an emulated one."""
 
 import io
 
@@ -25,7 +25,7 @@ class Terminal:
         self.drawn = Screen(self.out, Renderer(colour=True), lambda: self.size)
 
     def shows(self) -> list[str]:
-        """Give its rows, scrolled ones too, without the empty ones at the end."""
+        """Return its rows, scrolled ones too, without the empty ones at the end."""
         self.stream.feed(self.out.getvalue().replace("\n", "\r\n"))
         self.out.seek(0)
         self.out.truncate()
@@ -111,7 +111,7 @@ steps = st.lists(st.tuples(lines, lines, st.sampled_from(["", "1 s", "s " * 60])
 def test_what_stays_reads_as_if_nothing_had_ever_changed_below_it(
     drawn: list[tuple[list[PrintedLine], list[PrintedLine], str]],
 ) -> None:
-    """No row is lost, doubled or left over, whatever was shown meanwhile."""
+    """No row is lost, doubled or extra, regardless of the temporary rows in between."""
     terminal, plain = Terminal(), Terminal()
     for kept, now, status in drawn:
         terminal.drawn.show(kept, now, status)

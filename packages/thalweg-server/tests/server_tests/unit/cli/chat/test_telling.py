@@ -248,7 +248,7 @@ any_event = st.one_of(
 def test_any_events_are_told_and_nothing_is_left_when_the_run_has_ended(
     events: list[Event],
 ) -> None:
-    """A gateway of another version, a run that two processes performed: a chat goes on."""
+    """A gateway of another version, a run that two processes performed: a chat continues."""
     telling = EventRenderer(Status())
     for event in events:
         telling.handle(event)

@@ -123,7 +123,7 @@ class Desk:
     says: bool = False
 
     def confirm(self, question: str) -> bool:
-        """Say the same to everything."""
+        """Return the same answer to every question."""
         assert question.endswith("?")
         return self.says
 

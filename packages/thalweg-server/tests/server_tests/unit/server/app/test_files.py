@@ -47,7 +47,7 @@ async def in_pieces(content: bytes, size: int = 7) -> AsyncIterator[bytes]:
 
 
 async def test_an_upload_is_where_the_agent_sees_it(files: ThreadFiles) -> None:
-    """With its text beside it."""
+    """An upload's text is next to it."""
     content = pdf()
     upload = await files.upload("t1", "report.pdf", in_pieces(content))
 
@@ -64,7 +64,7 @@ async def test_an_upload_is_where_the_agent_sees_it(files: ThreadFiles) -> None:
 
 
 async def test_a_name_that_is_taken_gets_a_number(files: ThreadFiles) -> None:
-    """And its text, too; what was there stays, and the sender is told."""
+    """The file and its text get a number; the existing file is kept, and the sender is notified."""
     first = await files.upload("t1", "a.pdf", [pdf()])
     second = await files.upload("t1", "A.pdf", [pdf("other words")])
 
@@ -94,7 +94,7 @@ async def test_a_refused_upload_leaves_nothing(files: ThreadFiles) -> None:
 
 
 async def test_no_more_is_received_than_may_come_in(places: Places) -> None:
-    """A stream without an end is left when it has been enough."""
+    """An endless stream is no longer read after the limit."""
     taken = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -145,7 +145,7 @@ async def test_deleting_an_upload_deletes_its_text(files: ThreadFiles) -> None:
     "name", ["", ".", "..", "../made.md", "x/../../made.md", "a\0", "/made.md"]
 )
 async def test_only_uploads_are_deleted(files: ThreadFiles, name: str) -> None:
-    """Whatever the name climbs to."""
+    """The name of a file outside of the uploads is refused."""
     files.backend("t1").write("/made.md", "mine")
     files.backend("t1").write("/uploads/x/made.md", "mine")
     with pytest.raises(NoSuchFileError):
@@ -154,7 +154,7 @@ async def test_only_uploads_are_deleted(files: ThreadFiles, name: str) -> None:
 
 
 async def test_what_the_agent_changed_is_told_as_it_is_now(files: ThreadFiles) -> None:
-    """With its new sum; what it deleted is gone."""
+    """A changed file is listed with its new checksum; a deleted file is missing."""
     await files.upload("t1", "a.docx", [docx()])
     await files.upload("t1", "b.txt", [b"x"])
     backend = files.backend("t1")
@@ -239,7 +239,7 @@ async def test_an_upload_does_not_go_through_a_link(tmp_path: Path) -> None:
 
 
 async def test_a_hard_link_is_not_read(tmp_path: Path) -> None:
-    """It names a file that is somebody else's as well."""
+    """A hard link names a file that another user may own as well."""
     places = DiskPlaces(tmp_path / "files")
     files = ThreadFiles("ada", places)
     await ThreadFiles("bob", places).upload("t1", "secret.txt", [b"heron"])

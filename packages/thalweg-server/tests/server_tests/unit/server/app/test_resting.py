@@ -34,7 +34,7 @@ def states(saver: InMemorySaver) -> list[StateSnapshot]:
 
 
 def test_a_step_that_was_done_and_not_checkpointed_is_still_to_be_taken_in() -> None:
-    """Its process died between the step's writes and the checkpoint: the run goes on."""
+    """Its process died between the step's writes and the checkpoint: the run continues."""
     whole, torn = states(InMemorySaver())
 
     assert _rests(whole)

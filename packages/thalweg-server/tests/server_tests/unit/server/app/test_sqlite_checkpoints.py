@@ -83,7 +83,7 @@ def test_a_write_that_failed_leaves_no_transaction_open(tmp_path: Path) -> None:
 
 
 def former_file(folder: Path) -> Path:
-    """Write checkpoints as older versions did, into a file of their own, and leave its log."""
+    """Write checkpoints as older versions did, into a file of their own, and keep its log."""
     path = folder / FORMER_FILE
     with SqliteSaver.from_conn_string(str(path)) as saver:
         saver.setup()
@@ -96,7 +96,7 @@ def former_file(folder: Path) -> Path:
 
 
 def test_checkpoints_of_a_file_of_their_own_are_moved(tmp_path: Path) -> None:
-    """Once; what was written since stays."""
+    """The checkpoints are moved once; those written since are kept."""
     former = former_file(tmp_path)
 
     async def main() -> None:

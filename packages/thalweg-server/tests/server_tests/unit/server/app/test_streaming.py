@@ -1,4 +1,4 @@
-"""Whatever a graph streams, what began is whole or taken back, and what was told stays told."""
+"""For any graph stream, a begun message is completed or withdrawn, and emitted text remains."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ TEXTS = st.sampled_from(["", "a", "b c", "d"])
 
 
 def own(id_: str, place: tuple[str, ...]) -> str:
-    """Name a message so that nobody elsewhere has its name, as providers and LangChain do."""
+    """Return a message id that is unique to its place, as providers and LangChain make them."""
     return f"{id_}{len(place)}"
 
 

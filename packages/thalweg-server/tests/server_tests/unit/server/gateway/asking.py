@@ -35,7 +35,7 @@ def ask(
     parts: Iterable[bytes] = (),
     client: tuple[str, int] | None = ("127.0.0.1", 50_000),
 ) -> Answered:
-    """Make a request; `Host` is localhost where none is given."""
+    """Make a request; `Host` defaults to localhost."""
     sent: list[Message] = []
     waiting = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
     waiting.append({"type": "http.request", "body": b"", "more_body": False})

@@ -21,7 +21,7 @@ NONE = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """Time that passes when the test sets it."""
 
     def __init__(self) -> None:
         self.s = 0.0

@@ -1,4 +1,4 @@
-"""Connections that send their headers slowly are closed; all others stay."""
+"""Connections that send their headers slowly are closed; all others remain open."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""Every error has a status, and says no more than it should."""
+"""Every error has a status, and exposes no more than it should."""
 
 import logging
 from collections.abc import Iterator

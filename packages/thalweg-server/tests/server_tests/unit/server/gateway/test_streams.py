@@ -35,7 +35,7 @@ class Source:
     given: int = 0
 
     async def events(self, after: int = 0) -> AsyncIterator[Event]:
-        """Give events behind a number."""
+        """Yield the events after a number."""
         try:
             for seq in range(after + 1, self.length + 1):
                 await asyncio.sleep(self.pause_s)

@@ -45,7 +45,7 @@ class World:
     issuer: str = ISSUER
 
     def fetch(self, url: str) -> bytes:
-        """Give what is at an address."""
+        """Return the content of an address."""
         self.fetched.append(url)
         if self.is_down:
             msg = "no route"

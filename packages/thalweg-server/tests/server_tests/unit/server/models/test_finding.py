@@ -39,7 +39,7 @@ def serving(content: bytes) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the servers of this machine alone."""
+    """Do not contact the servers of this machine."""
     monkeypatch.setattr(finding, "SERVERS", ())
     monkeypatch.setattr(finding, "OLLAMA", "http://127.0.0.1:9")
     monkeypatch.setattr(finding, "WITHIN_S", 20.0)  # this machine may be busy

@@ -1,4 +1,4 @@
-"""Models by their names, and what is said where one cannot be made."""
+"""Models by their names, and the error if one cannot be made."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ NONE = Settings()
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the keys and addresses of whoever runs this."""
+    """Remove the user's keys and addresses from the environment."""
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(variable, raising=False)
     for one in PROVIDERS:

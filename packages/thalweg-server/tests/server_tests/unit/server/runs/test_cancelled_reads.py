@@ -1,4 +1,4 @@
-"""A read that is cancelled before its connection is open leaves no connection open."""
+"""After a read is cancelled before its connection is open, no connection remains open."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ KEY = RunKey("ada", "t1", "r1")
 def test_a_journal_closes_a_connection_that_opened_after_its_read_was_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The thread still runs what nobody awaits any more."""
+    """The thread still runs a call that is no longer awaited."""
     databases: list[SqliteDatabase[SqliteRows]] = []
 
     class SlowDatabase(SqliteDatabase[SqliteRows]):

@@ -13,7 +13,7 @@ KEY = RunKey("ada", "t1", "r1")
 
 
 class LateJournal(SqliteJournal):
-    """Answers how runs stand when it is let, with how they stood when it was asked."""
+    """Returns the states of runs only when released, as they were when requested."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -29,7 +29,7 @@ class LateJournal(SqliteJournal):
 
 
 def test_a_look_from_before_a_claim_does_not_call_it_off(tmp_path: Path) -> None:
-    """Whoever follows a run from its first moment has it looked at while it is claimed."""
+    """A reader that follows a run from its first moment looks it up while it is claimed."""
 
     async def follow(journal: Journal) -> None:
         async for _ in journal.follow(KEY):

@@ -1,4 +1,4 @@
-"""A file of DeerFlow's shape loads as it is, and says what does nothing here."""
+"""A file of DeerFlow's shape loads unchanged, and reports keys that have no effect here."""
 
 from pathlib import Path
 from textwrap import dedent

@@ -1,4 +1,4 @@
-"""Every sentence that a file can be answered with: where, what, how to mend it."""
+"""Every error message about a file: where, what, how to fix it."""
 
 import pickle
 import re
@@ -12,7 +12,7 @@ from thalweg_server.settings.loading import examine_text, load_settings
 
 
 def said(text: str, **environ: str) -> list[str]:
-    """Give what is wrong with a file, without its name."""
+    """Return the errors of a file, without its name."""
     report = examine_text(dedent(text).encode(), "c", environ)
     return [str(problem).removeprefix("c:") for problem in report.problems]
 

@@ -83,7 +83,7 @@ def test_settings_do_not_change() -> None:
 
 
 def test_parts_may_be_keys_and_survive_copies() -> None:
-    """So that what was made from one is found again after the file was read anew."""
+    """An object made from a part is found again after the file was read again."""
     for part in (
         ModelSettings(name="a", api_key=SecretStr("k"), options={"headers": {"a": ["b"]}}),
         ToolSettings(name="a", use="a:b", options={"limit": 3}),

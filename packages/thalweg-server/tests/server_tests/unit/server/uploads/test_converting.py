@@ -75,7 +75,7 @@ def test_a_long_text_is_cut_and_that_is_said() -> None:
 
 
 def test_no_conversion_where_none_is_wanted() -> None:
-    """It says where that was decided."""
+    """The note names the setting."""
     assert "uploads: convert" in convert("a.pdf", pdf(), UploadPolicy(convert=False)).note
 
 
@@ -114,7 +114,7 @@ def child(tmp_path: Path, request: pytest.FixtureRequest) -> str:
     "child", [HANGS, SPINS, IGNORES], indirect=True, ids=["hangs", "spins", "ignores"]
 )
 def test_what_takes_too_long_is_killed(child: str) -> None:
-    """Whatever it does; nothing of it is left."""
+    """Any such child process is killed; nothing of it remains."""
     converted = convert("a.pdf", pdf(), UploadPolicy(convert_timeout_s=0.2), child)
 
     assert (converted.text, "exceeded 0.2 s" in converted.note) == (None, True)
@@ -122,13 +122,13 @@ def test_what_takes_too_long_is_killed(child: str) -> None:
 
 @pytest.mark.parametrize("child", [CRASHES], indirect=True)
 def test_a_crash_is_told(child: str) -> None:
-    """And is nobody else's."""
+    """A crash affects no other conversion."""
     assert "conversion failed" in convert("a.pdf", pdf(), child=child).note
 
 
 @pytest.mark.parametrize("child", [FLOODS], indirect=True)
 def test_a_flood_of_text_is_not_kept_in_memory(child: str) -> None:
-    """Its process is ended when it has said more than may be kept."""
+    """The process is ended when its output exceeds the limit."""
     converted = convert("a.pdf", pdf(), UploadPolicy(max_text_bytes=MIB), child)
     assert converted.text is None
     assert "conversion failed" in converted.note

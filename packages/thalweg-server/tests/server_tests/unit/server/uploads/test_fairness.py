@@ -1,4 +1,4 @@
-"""Slots are shared: nobody holds all of them, and owners take turns."""
+"""Slots are shared: no owner holds all of them, and owners take turns."""
 
 import asyncio
 

@@ -82,7 +82,7 @@ def test_what_is_too_large_is_refused() -> None:
 
 
 def test_only_what_is_allowed_comes_in_where_that_is_said() -> None:
-    """By its ending, with or without a dot and whatever its letters."""
+    """Files are allowed by their ending, with or without a dot, in upper or lower case."""
     policy = UploadPolicy(allowed=(".PDF", "md"))
     assert admitted("a.Pdf", pdf(), policy).title == "PDF"
     with pytest.raises(UploadRefusedError, match=r"endings: \.\.PDF, \.md"):

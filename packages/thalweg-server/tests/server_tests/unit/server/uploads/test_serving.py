@@ -48,13 +48,13 @@ def file(name: str = "a.txt", media_type: str = "text/plain", size: int = 10) ->
 def test_a_range_is_read_as_rfc_9110_says(
     header: str | None, expected: tuple[int, int] | None
 ) -> None:
-    """What is in no form that is known is as if nobody had asked."""
+    """A header in an unsupported form is ignored."""
     assert parse_range(header, 10) == (None if expected is None else range(*expected))
 
 
 @pytest.mark.parametrize("header", ["bytes=10-", "bytes=99-100", "bytes=-0"])
 def test_a_range_past_the_end_cannot_be_served(header: str) -> None:
-    """It says how long the file is."""
+    """The answer has the length of the file."""
     with pytest.raises(UnsatisfiableRange):
         parse_range(header, 10)
     answer = answer_for(file(), range_header=header)
@@ -64,7 +64,7 @@ def test_a_range_past_the_end_cannot_be_served(header: str) -> None:
 
 @given(st.text(max_size=20) | st.from_regex(r"bytes=\d*-\d*", fullmatch=True), st.integers(0, 99))
 def test_no_range_leads_out_of_the_file(header: str, size: int) -> None:
-    """Whatever is asked for."""
+    """No requested range reads outside of the file."""
     try:
         part = parse_range(header, size)
     except UnsatisfiableRange:
@@ -138,7 +138,7 @@ def test_only_what_is_looked_at_is_shown() -> None:
 
 @given(st.text(max_size=60))
 def test_a_name_never_breaks_out_of_its_header(name: str) -> None:
-    """And is read back as it was, by whoever reads such headers."""
+    """A parser of such headers reads the name back unchanged."""
     header = disposition(name)
     assert header.isascii()
     assert header.isprintable()
