@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Logged, Passage, SqliteArchive, ThreadKey, render_passages
-from thalweg.archive.search.passages import cut
+from thalweg.archive.search.index import cut
 from thalweg.engine.entries import Message, Role, Text, ToolCall
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, speaker

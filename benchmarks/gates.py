@@ -20,13 +20,11 @@ from thalweg_memory.facts.gates import moods
 from thalweg_memory.facts.gates.blocks import find_blocks
 from thalweg_memory.facts.gates.clauses import clauses, sentences
 from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg_memory.facts.gates.numbers import new_number
 from thalweg_memory.facts.gates.orders import dangerous_order, is_about_answers, is_standing
-from thalweg_memory.facts.gates.own_words import own_words
+from thalweg_memory.facts.gates.own_words import find_quotations, own_words
 from thalweg_memory.facts.gates.pasted import find_pasted
-from thalweg_memory.facts.gates.quotations import find_quotations
-from thalweg_memory.facts.gates.quoting import find_quote
-from thalweg_memory.facts.gates.support import brings, significant_words
+from thalweg_memory.facts.gates.quote_search import find_quote
+from thalweg_memory.facts.gates.support import brings, new_number, significant_words
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0

@@ -23,9 +23,9 @@ from pydantic import BaseModel, SecretStr
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.facts.learning.asking import LearnerRequest
 from thalweg_memory.facts.learning.capture import captured_turns
 from thalweg_memory.facts.learning.extraction import Item, Kind
+from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.jobs.events import JobReport

@@ -25,8 +25,8 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryStore, open_memory
 from thalweg_memory.base import Job
 from thalweg_memory.facts.changes import PutFact
-from thalweg_memory.facts.learning.asking import LearnerRequest
 from thalweg_memory.facts.learning.extraction import Kind
+from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
 from thalweg_memory.facts.recall.question import ask
 from thalweg_memory.facts.recall.ranking import (
     REACH,

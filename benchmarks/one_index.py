@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.archive_recall import Thread, cases_of, read_thread
 from benchmarks.state import OF_THREAD, bytes_written
 from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.archive.search.passages import cut
+from thalweg.archive.search.index import cut
 from thalweg.archive.sqlite import Transaction
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect

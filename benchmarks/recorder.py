@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
-from thalweg.archive.search.passages import cut
+from thalweg.archive.search.index import cut
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.words import STOP_WORDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.sections import SettingsSection
-from thalweg_server.settings.fields import Field, about, described
+from thalweg_server.settings.starting import Field, about, described
 from thalweg_server.settings.whole import Settings
 from thalweg_server.settings.writing import inline, plain
 

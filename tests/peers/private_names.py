@@ -23,12 +23,11 @@ from thalweg_agent.backends.protocol import (
     FileInfo,
     supports_delete,
 )
-from thalweg_agent.backends.remote.commands import errand, included
+from thalweg_agent.backends.sandbox import errand, included
 from thalweg_agent.backends.searches.matches import glob_matches_from_files
 from thalweg_agent.backends.text import TRUNCATION_MARKER_TEMPLATE
 from thalweg_agent.graph.state import merge_messages
-from thalweg_agent.middleware.file_tools import shell_paths
-from thalweg_agent.middleware.filesystem import FilesystemMiddleware
+from thalweg_agent.middleware.filesystem import FilesystemMiddleware, shell_paths
 from thalweg_agent.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryFilesMiddleware
 from thalweg_agent.middleware.permissions import When, interrupts, when_looked_in, when_touched
 from thalweg_agent.middleware.skills.loading import find_skills_in, read_download

@@ -24,8 +24,8 @@ from thalweg.testing import ScriptedModel
 from thalweg_agent.backends.filesystem import FilesystemBackend as OurFolder
 from thalweg_agent.middleware.skills import middleware as ours
 from thalweg_agent.middleware.skills import tools as our_tools
+from thalweg_agent.middleware.skills.middleware import source_label
 from thalweg_agent.skills.format import SkillMetadata, parse_skill, validate_skill_name
-from thalweg_agent.skills.sources import source_label
 
 lines = st.one_of(
     st.sampled_from(

@@ -97,7 +97,7 @@ def test_the_same_namespaces_are_refused_in_the_same_words(namespace: Any) -> No
     """They end up in somebody's logs."""
     from deepagents.backends.store import _validate_namespace as theirs  # noqa: PLC0415
 
-    from thalweg_agent.backends.namespaces import validate_namespace as ours  # noqa: PLC0415
+    from thalweg_agent.backends.store_items import validate_namespace as ours  # noqa: PLC0415
 
     def outcome(validate: Any) -> tuple[str, str]:  # noqa: ANN401  # of either side
         try:

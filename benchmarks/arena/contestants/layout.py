@@ -10,7 +10,7 @@ from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.validity import Gate
 from thalweg.engine.window.window import Window
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
-from thalweg_recorder.replay.stopwatch import Stopwatch
+from thalweg_recorder.replay.ours import Stopwatch
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg_evals.recorder import tokens_of
-from thalweg_evals.sent import as_message
+from thalweg_evals.sent_requests import as_message
 from thalweg_evals.trace import Request, Trace, TracedMessage
 from thalweg_recorder.replay.cache import PrefixCache
 

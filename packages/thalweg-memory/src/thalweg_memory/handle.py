@@ -13,8 +13,7 @@ from thalweg_memory.facts.changes import Change, PutFact, WriteSection
 from thalweg_memory.facts.document.changes import import_
 from thalweg_memory.facts.document.clearing import plan_clear, plan_delete
 from thalweg_memory.facts.document.reading import read_document
-from thalweg_memory.facts.gates.days import first_day, last_day
-from thalweg_memory.facts.gates.judging import judge_statement
+from thalweg_memory.facts.gates.judging import first_day, judge_statement, last_day
 from thalweg_memory.facts.learning.lesson import folded
 from thalweg_memory.facts.merging.comparing import has_same_wording
 from thalweg_memory.facts.values import (

@@ -3,6 +3,8 @@
 A row has an id made of its content (`row_ids`), which the archive stores with the message. So an
 import that was interrupted anywhere, repeated, or run twice at once adds missing rows, once;
 a source that was truncated or rewritten takes nothing away.
+
+Messages without the secrets in them.
 """
 
 import hashlib
@@ -18,7 +20,16 @@ from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_to_json, read_page
 from thalweg.archive.threads.retry import Retry
-from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.entries import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    message_to_json,
+)
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.redaction.secrets import redact
@@ -27,7 +38,6 @@ from thalweg_recorder.hook import is_opted_out
 from thalweg_recorder.recordings import Recording, read_recording
 from thalweg_recorder.recordings.base import RecordedCompaction
 from thalweg_recorder.recordings.files import session_state, sessions_in
-from thalweg_recorder.redaction import without_secrets
 from thalweg_recorder.sessions import (
     OWNER,
     RecordedSession,
@@ -35,6 +45,50 @@ from thalweg_recorder.sessions import (
     newest_import,
     session_to_plain,
 )
+
+
+def without_secrets(message: Message) -> Message:
+    """Redact every text of a message; media is unchanged.
+
+    Example:
+        >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text
+        'use [redacted: GitHub token]'
+    """
+    if _is_clean("\n".join(_texts(message))):
+        return message
+    parts = tuple(map(_redacted, message.parts))
+    return replace(message, parts=parts, extra=redact(message.extra))
+
+
+def _is_clean(text: str) -> bool:
+    return redact(text) == text
+
+
+def _texts(message: Message) -> Iterator[str]:
+    yield message.extra
+    for part in message.parts:
+        match part:
+            case Text(text, extra) | Thinking(text=text, extra=extra):
+                yield from (text, extra)
+            case ToolCall(arguments=arguments, extra=extra):
+                yield from (arguments, extra)
+            case Opaque(json=text):
+                yield text
+            case Media():
+                pass
+
+
+def _redacted(part: Part) -> Part:
+    match part:
+        case Text() | Thinking():
+            return replace(part, text=redact(part.text), extra=redact(part.extra))
+        case ToolCall():
+            return replace(part, arguments=redact(part.arguments), extra=redact(part.extra))
+        case Opaque():
+            return replace(part, json=redact(part.json))
+        case Media():
+            return part
+
 
 _PROJECT_FILE = ".project_root"
 DIGEST_BYTES = 12

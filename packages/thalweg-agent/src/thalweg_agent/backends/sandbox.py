@@ -1,11 +1,21 @@
-"""Files of a container, a virtual machine, or a remote host, through commands alone."""
+"""Files of a container, a virtual machine, or a remote host, through commands alone.
+
+Commands that a sandbox runs for its host.
+
+A command whose output is stored in a file on its own machine, with a preview for the model.
+"""
 
 import asyncio
+import json
 import posixpath
 import secrets
 import shlex
 from abc import ABC, abstractmethod
+from base64 import b64encode
+from functools import lru_cache
+from importlib.resources import files
 from typing import Final, cast
+from zlib import compress
 
 from thalweg_agent.backends.calls.flows import Flow, FlowBackend, ask
 from thalweg_agent.backends.calls.operations import Answer, BackendOperation, Execute, UploadFiles
@@ -29,8 +39,6 @@ from thalweg_agent.backends.protocol import (
     WriteResult,
     cap_matches,
 )
-from thalweg_agent.backends.remote.commands import errand, included
-from thalweg_agent.backends.remote.output_capture import captured, capturing
 from thalweg_agent.backends.remote.results import (
     MAX_BINARY_BYTES,
     MAX_OUTPUT_BYTES,
@@ -42,7 +50,143 @@ from thalweg_agent.backends.remote.results import (
     as_read,
     is_answer,
 )
-from thalweg_agent.backends.text import EMPTY_OLD_STRING_ERROR, normalize_read_bounds
+from thalweg_agent.backends.searches.globs import compile_grep_include_glob
+from thalweg_agent.backends.text import (
+    EMPTY_OLD_STRING_ERROR,
+    TRUNCATION_MARKER_TEMPLATE,
+    normalize_read_bounds,
+)
+
+MAX_CAPTURE_BYTES: Final = 10 * 1024 * 1024
+"""Default maximum of stored bytes of an output."""
+_SIGN: Final = "__THALWEG_CAPTURED__"
+_FIELDS: Final = 5
+_LINES: Final = 5
+"""Lines of the beginning and of the end in a preview."""
+_BYTES: Final = 2000
+"""Bytes of the same."""
+
+
+def capturing(
+    command: str, path: str, *, max_inline_bytes: int, max_capture_bytes: int | None
+) -> str:
+    """Return a script that runs a command and stores its output in a file.
+
+    The pipe is read to its end even if little is kept, so that the command is not killed for
+    printing; its exit code and whether output was lost are sent on a separate descriptor.
+    If the file cannot be created, the command runs without the capture.
+    """
+    keep = MAX_CAPTURE_BYTES if max_capture_bytes is None else max_capture_bytes
+    # `printf` takes its words as a format, in which they have no `%` of their own.
+    marker = TRUNCATION_MARKER_TEMPLATE.format(omitted_lines="%s")
+    return f"""\
+kept={shlex.quote(path)}
+asked={shlex.quote(command)}
+if ! {{ mkdir -p -- "${{kept%/*}}/" && : >"$kept"; }} 2>/dev/null; then
+  eval "$asked"
+  exit $?
+fi
+ended=$({{
+  {{ (eval "$asked") 2>&1 3>&-; echo "c$?" >&3; }} |
+  {{ head -c {keep} >"$kept"; echo "r$(head -c 1 | wc -c | tr -d ' ')" >&3; cat >/dev/null; }}
+}} 3>&1)
+code=${{ended#*c}}; code=${{code%%[!0-9]*}}
+case $ended in *r1*) cut=1;; *) cut=0;; esac
+size=$(($(wc -c <"$kept")))
+if [ "$size" -le {max_inline_bytes} ]; then
+  printf '%s\\n' "{_SIGN} ${{code:-1}} 0 $cut 0"
+  cat "$kept"; rm -f -- "$kept"
+  exit 0
+fi
+missing=$(($(wc -l <"$kept") - {2 * _LINES}))
+printf '%s\\n' "{_SIGN} ${{code:-1}} 1 $cut $missing"
+if [ "$missing" -gt 0 ]; then
+  head -n {_LINES} "$kept" | head -c {_BYTES}
+  long=0
+  [ "$(head -n {_LINES} "$kept" | wc -c)" -gt {_BYTES} ] && long=1
+  [ "$(tail -n {_LINES} "$kept" | wc -c)" -gt {_BYTES} ] && long=1
+  [ $long = 1 ] && printf '\\n%s\\n' '... [lines beside this are cut: they are too long] ...'
+  printf '{marker}\\n' "$missing"
+  tail -n {_LINES} "$kept" | tail -c {_BYTES}
+else
+  head -c {2 * _BYTES} "$kept"
+  lost=''
+  [ $cut = 1 ] && lost=', the rest is lost'
+  [ "$size" -gt {2 * _BYTES} ] &&
+    printf '\\n... [cut here; %s bytes are in the file%s] ...\\n' "$size" "$lost"
+fi
+exit 0
+"""
+
+
+def captured(response: ExecuteResponse) -> ExecuteOffloadResult:
+    r"""Parse the output of the script of `capturing`; any other text is the command's output.
+
+    Example:
+        >>> captured(ExecuteResponse(f"{_SIGN} 3 0 0 0\nhello\n", 0)).response
+        ExecuteResponse(output='hello\n', exit_code=3, truncated=False)
+    """
+    first, _, rest = response.output.partition("\n")
+    fields = first.split(" ", _FIELDS) if first.startswith(_SIGN) else []
+    if len(fields) != _FIELDS or not all(field.lstrip("-").isdecimal() for field in fields[1:]):
+        return ExecuteOffloadResult(offloaded=False, response=response)
+    code, offloaded, cut, missing = (int(field) for field in fields[1:])
+    return ExecuteOffloadResult(
+        offloaded=offloaded == 1,
+        response=ExecuteResponse(rest, code, truncated=cut == 1 or response.truncated),
+        preview_has_truncation_marker=offloaded == 1 and missing > 0,
+    )
+
+
+_START: Final = (
+    # A file of the project must not shadow a module of Python's standard library.
+    "import sys;sys.path[:]=[p for p in sys.path if p];"
+    "import base64,zlib;"
+    'g={"__name__":"inside"};'
+    "exec(zlib.decompress(base64.b64decode(sys.argv[1])),g);"
+    'g["main"](sys.argv[2:])'
+)
+
+
+def errand(python: str, task: str, *arguments: str) -> str:
+    r"""Write the command that does a task of `script.py`.
+
+    Nothing in it needs quoting but its fixed beginning: the program and its arguments are
+    base64.
+
+    Example:
+        >>> errand("python3", "ls", "/o'clock\n").rsplit(maxsplit=3)[1:]
+        ['ls', '.L28nY2xvY2sK', '2>&1']
+    """
+    coded = [f".{_coded(argument)}" for argument in arguments]
+    start = f"PYTHONPATH= {python} -c '{_START}'"
+    return " ".join((start, _program(), task, *coded, "2>&1"))
+
+
+def included(glob: str) -> str:
+    """Return regular expressions for a glob, for a process without a glob library.
+
+    Raises:
+        InvalidGlobPatternError: See `compile_grep_include_glob`.
+    """
+    compile_grep_include_glob(glob)
+    # Slow to import, and most agents never search.
+    from wcmatch import glob as wcmatch  # noqa: PLC0415
+
+    regexes, _ = wcmatch.translate(glob.lstrip("/"), flags=wcmatch.BRACE | wcmatch.GLOBSTAR)
+    return json.dumps(["/" not in glob, *regexes])
+
+
+def _coded(text: str) -> str:
+    # A model may search for half a character; nothing holds it, and nothing breaks on it.
+    return b64encode(text.encode("utf-8", "surrogatepass")).decode()
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    source = (files("thalweg_agent.backends.remote") / "script.py").read_bytes()
+    return b64encode(compress(source, 9)).decode()
+
 
 __all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
 

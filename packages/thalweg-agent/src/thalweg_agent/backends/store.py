@@ -15,8 +15,7 @@ from thalweg_agent.backends.calls.operations import (
     aperform,
     perform,
 )
-from thalweg_agent.backends.namespaces import Namespace, as_kept, validate_namespace
-from thalweg_agent.backends.store_items import StoreFiles
+from thalweg_agent.backends.store_items import Namespace, StoreFiles, as_kept, validate_namespace
 
 NamespaceFactory = Callable[[Runtime[Any]], Namespace]
 """Whose files they are, from the runtime of the run: its context, its user, its store."""

@@ -17,7 +17,7 @@ from thalweg_evals.base import Probe, Score, Speaks
 from thalweg_evals.grading import failed, passed, untested
 from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.scripted.moves import Move, Respond, Use, View
-from thalweg_evals.sent import refusals
+from thalweg_evals.sent_requests import refusals
 from thalweg_evals.trace import Trace
 
 INSPECT, OPEN = "inspect_hold", "open_hatch"

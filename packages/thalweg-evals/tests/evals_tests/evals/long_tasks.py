@@ -9,9 +9,9 @@ from thalweg_evals.base import Score, Setting
 from thalweg_evals.material.paging import Pages
 from thalweg_evals.probes import PROBES
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel, Competence
-from thalweg_evals.subjects.ours import Middleware
-from thalweg_evals.talk import Talk
+from thalweg_evals.subjects.named import Middleware
 from thalweg_evals.trace import Trace
+from thalweg_evals.trial import Talk
 
 WINDOW = 64_000
 POOR_SUMMARIES = replace(COMPETENCES["searcher"], name="poor_summaries", keeps_gist=False)

@@ -16,8 +16,8 @@ from thalweg_evals.material.paging import Pages
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg_evals.scripted.moves import Acts
 from thalweg_evals.subjects.graphs import GraphAgent
-from thalweg_evals.talk import Talk
 from thalweg_evals.trace import Trace
+from thalweg_evals.trial import Talk
 from thalweg_memory import Memory, MemoryStore, open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, Scope

@@ -16,8 +16,8 @@ from thalweg_evals.material.paging import Pages
 from thalweg_evals.probes.isolation import COMPACTED, ONE, PROBE, TWO, Isolation, make
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg_evals.subjects.named import subject_named
-from thalweg_evals.talk import Talk
 from thalweg_evals.trace import Trace
+from thalweg_evals.trial import Talk
 
 WINDOW = 64_000
 Ended = Callable[[Delegation, SubagentReport], Command[Any]]

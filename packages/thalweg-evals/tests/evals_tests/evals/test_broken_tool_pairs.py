@@ -9,7 +9,7 @@ from thalweg.context.request.last_check import LastCheck
 from thalweg.engine.entries import Entry
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.window import Window
-from thalweg_evals.sent import refusals
+from thalweg_evals.sent_requests import refusals
 from thalweg_evals.trace import TracedCall, TracedMessage
 
 turn = Window._turn  # noqa: SLF001 (what is broken here)

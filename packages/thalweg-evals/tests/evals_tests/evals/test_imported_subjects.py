@@ -16,8 +16,8 @@ from thalweg_evals.probes.needle import make as needle
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg_evals.subjects.imported import CompiledSubject
 from thalweg_evals.subjects.named import subject_named
-from thalweg_evals.talk import Talk
 from thalweg_evals.trace import Trace
+from thalweg_evals.trial import Talk
 
 EXAMPLE = Path(__file__).parents[5] / "examples" / "strangers_agent.py"
 HEAD = """

@@ -20,9 +20,9 @@ from thalweg_evals.probes import drift
 from thalweg_evals.probes.drift import Drift
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg_evals.scripted.moves import Acts, Move, Respond, View
-from thalweg_evals.subjects.ours import Middleware
-from thalweg_evals.talk import Talk
+from thalweg_evals.subjects.named import Middleware
 from thalweg_evals.trace import Trace
+from thalweg_evals.trial import Talk
 
 WINDOW = 12_000
 

@@ -14,7 +14,7 @@ from thalweg_evals import Agent, Evaluation, Result, Setting, Trace, evaluate
 from thalweg_evals.judging import Judgement
 from thalweg_evals.results import TrialTokens
 from thalweg_evals.runner import play_all
-from thalweg_evals.subjects.peers import Unmanaged
+from thalweg_evals.subjects.named import Unmanaged
 
 NEEDLES = Evaluation(
     subjects=("thalweg-middleware",), probes=("needle/user_aside",), trials=4, window=16_000

@@ -9,7 +9,7 @@ from functools import partial
 from textwrap import wrap
 from typing import assert_never
 
-from thalweg.cli.layout import count, one_line
+from thalweg.cli.printing import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg_memory.base import Operation, Receipt
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection

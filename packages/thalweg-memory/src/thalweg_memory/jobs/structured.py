@@ -18,7 +18,6 @@ from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.engine.tokens import Counter
 from thalweg.engine.undocumented import trace_params
-from thalweg_memory.facts.learning.asking import LearnerRequest
 from thalweg_memory.facts.learning.extraction import (
     Kind,
     ParsedAnswer,
@@ -26,6 +25,7 @@ from thalweg_memory.facts.learning.extraction import (
     better,
     read_answer,
 )
+from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
 from thalweg_memory.prompts import prompt
 
 T = TypeVar("T", bound=BaseModel)

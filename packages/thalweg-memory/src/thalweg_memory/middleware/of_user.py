@@ -1,5 +1,19 @@
-"""The memory of the user in one agent's runs: shown when a run begins, updated when it ends."""
+"""The memory of the user in one agent's runs: shown when a run begins, updated when it ends.
 
+Validation of the arguments of `MemoryMiddleware`, before any run.
+
+Events of what memory showed and of its errors: counts and ids, no text of facts.
+
+The logger is `thalweg.memory`.
+
+Learning in the process that the agent runs in: who is asked, and when there is something.
+
+Facts that wait for the user's review: each is announced once, when a run begins.
+
+The store records which were announced, as items shown in a thread of its own without messages.
+"""
+
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,21 +27,27 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.context.arguments import AgentName, Owner
+from thalweg.context.arguments import AgentName, Owner, only_model, short_value
 from thalweg.context.request.message_writer import read_state
+from thalweg.context.request.model_limits import is_stand_in, model_name, provider_of
 from thalweg.context.system_prompt import with_part
 from thalweg.context.turn.events import CustomStream
 from thalweg.context.turn.inserts import Inserts, with_inserts
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.additions import MEMORY, Addition
+from thalweg.engine.pricing.matching import tariff_for
+from thalweg.engine.tracing import trace
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg_memory.middleware.arguments import as_learner, as_memory_settings
+from thalweg_memory.base import MemoryStore
+from thalweg_memory.clock import utc_now
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.shown import RecalledPart, ShownFacts
+from thalweg_memory.facts.values import FactId
+from thalweg_memory.jobs.background import background
+from thalweg_memory.jobs.worker import Worker
 from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
 from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
-from thalweg_memory.middleware.events import announce_failure, announce_review, announce_shown
-from thalweg_memory.middleware.learning import BackgroundLearning
 from thalweg_memory.middleware.recall import RecallRenderer
-from thalweg_memory.middleware.review import newly_waiting
 from thalweg_memory.middleware.shown import (
     IN_PROMPT,
     MemoryRewrites,
@@ -36,6 +56,157 @@ from thalweg_memory.middleware.shown import (
     to_plain,
 )
 from thalweg_memory.middleware.tools import memory_tools
+
+ANNOUNCED = "thalweg:review"
+"""Name of that thread."""
+MOST = 100
+"""Facts that are looked at: the newest that wait."""
+
+
+def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
+    """List the facts that wait for review and were not announced yet, and note that they are now.
+
+    Returns:
+        Their ids, and how many wait in all, counted up to `MOST`.
+    """
+    store, scope = bound.memory.store, bound.memory.scope
+    waiting = [f.id for f in store.facts(scope, statuses=("quarantined",), limit=MOST)]
+    if not waiting:
+        return [], 0
+    announced = {
+        one.fact for outcome in store.shown_facts(scope, ANNOUNCED) for one in outcome.weighed
+    }
+    new = [id_ for id_ in waiting if id_ not in announced]
+    if new:
+        noted = tuple(RecalledPart("told", fact=id_) for id_ in waiting)
+        store.keep_shown(scope, ANNOUNCED, ShownFacts(ANNOUNCED, utc_now(), 0, noted))
+    return new, len(waiting)
+
+
+class BackgroundLearning:
+    """Extraction of facts from stored messages, in the background.
+
+    Args:
+        model: The model that extracts; `None` for the agent's own, which is available after its
+            first call.
+        is_on: Off: a worker in another process does it.
+    """
+
+    def __init__(self, model: BaseChatModel | None, *, is_on: bool) -> None:
+        self._model = model
+        self._is_on = is_on
+        self._worker: Worker | None = None
+
+    def use_model(self, model: BaseChatModel) -> None:
+        """Set the agent's own model."""
+        self._model = self._model or model
+
+    def go_on(self, store: MemoryStore, settings: MemorySettings) -> None:
+        """Start work on a store that may have messages to extract facts from."""
+        if not self._is_on or self._model is None:
+            return
+        if self._worker is None:
+            tariff = None
+            if not is_stand_in(self._model):
+                found = tariff_for(provider_of(self._model), model_name(self._model))
+                tariff = None if found.by == "nobody" else found.tariff
+            self._worker = background(store, self._model, settings, tariff=tariff)
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """Stop after the current step; the remaining messages are processed another time."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+
+INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+REVIEW = "thalweg.memory.review"
+"""Types of the events in LangGraph's custom stream, and names of those in a trace."""
+_log = logging.getLogger("thalweg.memory")
+
+
+def announce_shown(
+    bound: BoundMemory,
+    shown: Sequence[ShownMemory],
+    before: Sequence[ShownMemory],
+    runtime: CustomStream,
+) -> None:
+    """Emit the items that a run is shown in addition to earlier items."""
+    old = {one.uid for one in before}
+    new = [one for one in shown if one.uid not in old]
+    facts = [fact for one in new for fact in one.facts]
+    event: dict[str, Any] = {
+        "type": INSERTED,
+        "thread": bound.thread,
+        "messages": [one.uid for one in new],
+        "facts": facts,
+        "turns": sum(len(one.pieces) for one in new),
+        "tokens": sum(one.tokens for one in new),
+        "tokens_in_all": sum(one.tokens for one in shown),
+        "taken_back": len(old - {one.uid for one in shown}),
+    }
+    runtime.stream_writer(event)
+    _log.info(
+        "thread %s: inserted %d facts and %d turns in %d tokens, %d in total",
+        bound.thread,
+        len(facts),
+        event["turns"],
+        event["tokens"],
+        event["tokens_in_all"],
+        extra={"thalweg": event},
+    )
+    trace(event)
+
+
+def announce_review(
+    thread: str, facts: Sequence[FactId], waiting: int, runtime: CustomStream
+) -> None:
+    """Emit that facts wait for the user's review.
+
+    Args:
+        thread: Of the run that begins.
+        facts: Those that were not announced before.
+        waiting: How many wait in all.
+        runtime: Of the run.
+    """
+    event = {"type": REVIEW, "thread": thread, "facts": list(facts), "waiting": waiting}
+    runtime.stream_writer(event)
+    sentence = "%d new facts wait for review, %d in all: see `thalweg memory review`"
+    _log.info(sentence, len(facts), waiting, extra={"thalweg": event})
+    trace(event)
+
+
+def announce_failure(error: ThalwegError, runtime: CustomStream) -> None:
+    """Emit that a run continues without its memory."""
+    event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
+    runtime.stream_writer(event)
+    _log.warning("a run continues without its memory: %s", error, extra={"thalweg": event})
+    trace(event)
+
+
+def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
+    """Find the model that learns; `None` for the agent's own.
+
+    Raises:
+        ConfigError: There is no such model, or two are named.
+    """
+    return only_model(given, "model", settings.model_name, "the settings name")
+
+
+def as_memory_settings(given: object) -> MemorySettings | None:
+    """Return settings of memory; a mapping is parsed with `MemorySettings.from_mapping`.
+
+    Raises:
+        ConfigError: It is neither, or the mapping is invalid.
+    """
+    if given is None or isinstance(given, MemorySettings):
+        return given
+    if isinstance(given, Mapping):
+        return MemorySettings.from_mapping(given, where="memory")
+    fix = "pass MemorySettings, or a mapping with its settings"
+    raise ConfigError("settings", f"it is {short_value(given)}", fix)
+
 
 SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
 """Keys in an agent's state of the shown items, their cost, and the last stored position of the

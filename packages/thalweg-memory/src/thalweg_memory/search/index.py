@@ -2,19 +2,175 @@
 
 A question reads a few rows by key, however many scopes there are. Words are kept as keyed
 hashes: the index holds no content.
+
+How many words each item of an index has: a byte for each, the newest ones' in a short row.
+
+Selection of the items with the rarest words, among any number of them.
+
+The items of a block that contain a word are the bits of one number, so that a few operations on
+long numbers weigh all of them at once.
 """
 
+import math
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from thalweg.database.base import Rows
 from thalweg_memory.facts.recall.found import WordOccurrences
-from thalweg_memory.search.lengths import MOST, ItemLengths
-from thalweg_memory.search.postings import BLOCK_BITS, Posting
-from thalweg_memory.search.selection import heaviest, weights
+from thalweg_memory.search.postings import BLOCK_BITS, Posting, offsets_of
 from thalweg_memory.search.vectors import Vectors
-from thalweg_memory.search.word_rows import LENGTHS, TOTALS, VECTORS, WordRow, WordRows
+from thalweg_memory.search.word_rows import (
+    LENGTHS,
+    RECENT,
+    TOTALS,
+    VECTORS,
+    WordRow,
+    WordRows,
+    read_times,
+    write_times,
+)
+
+HEAVIEST = 15
+"""Weight of the rarest word a scope can have. One that is in every item weighs next to nothing."""
+
+
+def weights(counts: Sequence[int], total: int) -> list[int]:
+    """Weigh words by how few items have them.
+
+    Args:
+        counts: Of each word, the items that have it.
+        total: Items there are.
+
+    Example:
+        >>> weights([1, 30, 1_000], 1_000)
+        [15, 8, 2]
+    """
+    most = math.log1p(max(total, 2))
+    shares = (math.log1p(max(total, 2) / max(count, 1)) / most for count in counts)
+    return [max(1, round(HEAVIEST * share)) for share in shares]
+
+
+def heaviest(blocks: Mapping[int, Sequence[tuple[int, int]]], limit: int) -> dict[int, set[int]]:
+    """Return the items with the highest sum of weights; among equals the newest.
+
+    Args:
+        blocks: For each block, its words' items as bits, with the weight of the word.
+        limit: Items to choose; fewer are returned only if fewer contain any word.
+
+    Returns:
+        Offsets of items, by block.
+    """
+    planes = {block: _added_up(words) for block, words in blocks.items()}
+    over, equal = _parted(planes, limit)
+    remaining = limit - sum(bits.bit_count() for bits in over.values())
+    chosen = {block: set(offsets_of(bits)) for block, bits in over.items()}
+    for block in sorted(equal, reverse=True):
+        newest = list(islice(offsets_of(equal[block]), remaining))
+        chosen[block].update(newest)
+        remaining -= len(newest)
+    return {block: offsets for block, offsets in chosen.items() if offsets}
+
+
+def _added_up(words: Sequence[tuple[int, int]]) -> list[int]:
+    """Add up the weights of all items at once: bit `i` of plane `p` is worth `2**p` to item `i`."""
+    planes = [0] * sum(weight for _, weight in words).bit_length()
+    for bits, weight in words:
+        for first in range(weight.bit_length()):
+            carried = bits if weight >> first & 1 else 0
+            for plane in range(first, len(planes)):
+                if not carried:
+                    break
+                planes[plane], carried = planes[plane] ^ carried, planes[plane] & carried
+    return planes
+
+
+def _parted(
+    planes: Mapping[int, Sequence[int]], limit: int
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Find the weight that `limit` items reach; part those over it from those that have just it."""
+    over = dict.fromkeys(planes, 0)
+    equal = {block: _any_of(sums) for block, sums in planes.items()}
+    for plane in range(max(map(len, planes.values()), default=0) - 1, -1, -1):
+        with_it = {
+            block: equal[block] & sums[plane] if plane < len(sums) else 0
+            for block, sums in planes.items()
+        }
+        reached = sum((over[block] | bits).bit_count() for block, bits in with_it.items())
+        for block, bits in with_it.items():
+            if reached >= limit:
+                equal[block] = bits
+            else:
+                over[block] |= bits
+                equal[block] &= ~bits
+    return over, equal
+
+
+def _any_of(planes: Sequence[int]) -> int:
+    found = 0
+    for bits in planes:
+        found |= bits
+    return found
+
+
+MOST = 255
+"""Maximum number of words of an item; longer items are stored with this."""
+_BITS = 12
+"""The lengths of 2**12 items are in a row of `memory_posting`."""
+_IN_ROW = (1 << _BITS) - 1
+
+
+class ItemLengths:
+    """The lengths of the items of one scope, in a transaction; 0 for deleted ones."""
+
+    def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
+        self._db = db
+        self._scope = scope
+        self._rows = rows
+
+    def change(self, lengths: Mapping[int, int]) -> None:
+        """Set lengths of items, by number."""
+        row = self._rows.read((LENGTHS,)).get(LENGTHS, WordRow())
+        recent = {**read_times(row.recent), **lengths}
+        if len(recent) > RECENT:
+            self._move(recent)
+            recent = {}
+        self._rows.put({LENGTHS: WordRow(0, write_times(recent))})
+
+    def _move(self, lengths: Mapping[int, int]) -> None:
+        rows = {block: bytearray(packed) for block, packed in self._blocks(lengths).items()}
+        for number, length in lengths.items():
+            row, at = rows.setdefault(number >> _BITS, bytearray()), number & _IN_ROW
+            row.extend(bytes(max(0, at + 1 - len(row))))
+            row[at] = length
+        self._db.put(
+            "memory_posting",
+            ("scope", "word", "block"),
+            ("items",),
+            [(self._scope, LENGTHS, block, bytes(row)) for block, row in rows.items()],
+        )
+
+    def read(self, numbers: Collection[int], recent: WordRow) -> dict[int, int]:
+        """Read lengths of items.
+
+        Args:
+            numbers: Of items that have words.
+            recent: The row under `LENGTHS`.
+        """
+        known = read_times(recent.recent)
+        blocks = self._blocks([number for number in numbers if number not in known])
+        return {n: known.get(n) or blocks[n >> _BITS][n & _IN_ROW] for n in numbers}
+
+    def _blocks(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        return dict(
+            self._db.rows_by(
+                "SELECT block, items FROM memory_posting WHERE scope = ? AND word = ? AND block",
+                sorted({number >> _BITS for number in numbers}),
+                (self._scope, LENGTHS),
+            )
+        )
+
 
 FACTS = 0
 """The thread number of items that are facts; threads are numbered from 1."""

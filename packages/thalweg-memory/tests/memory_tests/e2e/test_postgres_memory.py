@@ -22,8 +22,7 @@ from thalweg_memory.facts.values import (
     Statement,
     Trust,
 )
-from thalweg_memory.forgetting.postgres_erasure import KEPT_BY_SERVER, LARGE, OLDER, OWNED
-from thalweg_memory.store.postgres import PostgresMemory
+from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, PostgresMemory
 from thalweg_memory.store.schema import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"

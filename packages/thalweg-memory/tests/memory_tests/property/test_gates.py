@@ -6,11 +6,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.hearing import shown
 from thalweg_memory.facts.gates.judging import judge, judge_statement
 from thalweg_memory.facts.gates.letters import visible
 from thalweg_memory.facts.gates.own_words import own_words, without_markers
-from thalweg_memory.facts.gates.quoting import find_quote
+from thalweg_memory.facts.gates.quote_search import find_quote, shown
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.values import Statement, Trust
 

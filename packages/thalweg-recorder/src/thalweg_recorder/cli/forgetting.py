@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.asking import confirm
+from thalweg.cli.confirmation import confirm
 from thalweg.cli.printing import print_lines
 from thalweg.cli.shared_options import Yes, single_command
 from thalweg.database.erasure import erase_file

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.asking import UNCHANGED, confirm
+from thalweg.cli.confirmation import UNCHANGED, confirm
 from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_lines
 from thalweg.cli.shared_options import Yes, single_command

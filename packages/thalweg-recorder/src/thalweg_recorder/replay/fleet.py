@@ -1,4 +1,7 @@
-"""Many recordings under many policies, side by side over the cores."""
+"""Many recordings under many policies, side by side over the cores.
+
+Run one recording through contestants, request by request, with their accounting.
+"""
 
 import os
 import signal
@@ -25,8 +28,33 @@ from thalweg_recorder.replay.policies import contestant_named
 from thalweg_recorder.replay.questions import Questions, find_questions, requests_of
 from thalweg_recorder.replay.recorded import RECORDED, recorded_run
 from thalweg_recorder.replay.results import ReplayRun
-from thalweg_recorder.replay.run import drive
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
+
+
+def drive(
+    subject: ReplaySubject, contestant: Contestant, accounts: Sequence[Account]
+) -> list[ReplayRun]:
+    """Run a contestant through a recording, and return the results of its accounts.
+
+    Args:
+        subject: The recording.
+        contestant: The context manager; new.
+        accounts: One per tariff. Cache misses are reported to the contestant by the terms of the
+            first, so only a contestant whose requests do not depend on prices may have several.
+
+    Raises:
+        WindowExceededError: The part that cannot be compacted exceeds the window.
+    """
+    cold = accounts[0].terms.cold
+    for position, message in enumerate(subject.recording.messages):
+        if message.role == "assistant":
+            request = contestant.request(cold=position in cold)
+            for account in accounts:
+                account.take(position, request, contestant)
+        contestant.receive(message)
+    final = contestant.request(cold=False)
+    return [account.close(final, contestant) for account in accounts]
+
 
 SECRET = b"thalweg replay"
 """Handles of a replay are the same each time, so that its output is."""

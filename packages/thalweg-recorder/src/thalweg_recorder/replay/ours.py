@@ -1,6 +1,10 @@
-"""Our engine as a contestant, under its own policy or under one modelled on another system."""
+"""Our engine as a contestant, under its own policy or under one modelled on another system.
+
+The time that a contestant takes, excluding the work of others.
+"""
 
 import re
+import time
 from dataclasses import dataclass, field
 
 from thalweg.archive import Archive, Logged, Passage, Span, ThreadKey, render_passages
@@ -14,8 +18,27 @@ from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg_recorder.replay.questions import RECALL_TOKENS, NeedleQuestion, handles_shown, shows
-from thalweg_recorder.replay.stopwatch import Stopwatch
 from thalweg_recorder.replay.summaries import FillerSummarizer
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Runs inside `with`, and adds up until it is read."""
+
+    _started: float = 0.0
+    _spent_s: float = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent_s += time.perf_counter() - self._started
+
+    def lap_ms(self) -> float:
+        """Return the milliseconds since the last call, and restart."""
+        spent, self._spent_s = self._spent_s, 0.0
+        return spent * 1e3
+
 
 FURTHER_STEPS = 2
 """How many more recalls are tried for a needle that the first does not bring."""

@@ -9,7 +9,7 @@ a view no longer shows then is a *fault*.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from thalweg.engine.compaction.identifiers import identifiers
+from thalweg.engine.compaction.structured_summary import identifiers
 from thalweg.engine.entries import Entry
 from thalweg.engine.transcript import as_text
 

@@ -1,4 +1,7 @@
-"""Runs of one owner: asking an agent, and following what comes of it."""
+"""Runs of one owner: asking an agent, and following what comes of it.
+
+The default title of a thread: the beginning of its first message.
+"""
 
 import asyncio
 import re
@@ -13,14 +16,37 @@ from thalweg_server.api.events import EVENT, Numbered
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier
-from thalweg_server.app.agents.naming import named_model
-from thalweg_server.app.titles import title_of
+from thalweg_server.app.agents.models import named_model
 from thalweg_server.runs.base import ENDED, RunKey
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.base import RunRecord as Known
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
+
+
+MOST_CHARS = 60
+
+
+def title_of(new: NewRun) -> str:
+    """Return a title from the message of a run; empty if it has no text.
+
+    Example:
+        >>> title_of(NewRun(message="Fix the build, please.  It fails since Tuesday."))
+        'Fix the build, please. It fails since Tuesday.'
+    """
+    texts = [new.message] if new.message is not None else []
+    for given in new.messages:
+        if isinstance(given.content, str):
+            texts.append(given.content)
+        else:
+            texts += [str(block.get("text", "")) for block in given.content]
+    words = " ".join(" ".join(texts)[: 20 * MOST_CHARS].split())
+    if len(words) <= MOST_CHARS:
+        return words
+    whole, _, _ = words[:MOST_CHARS].rpartition(" ")
+    return f"{whole or words[: MOST_CHARS - 1]}…"
+
 
 _IDENTIFIER = re.compile(get_args(Identifier)[1].pattern)
 _MOST_CHARS = get_args(Identifier)[1].max_length

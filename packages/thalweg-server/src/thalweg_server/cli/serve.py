@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from thalweg.cli.layout import count
+from thalweg.cli.printing import count
 from thalweg.cli.shared_options import bounded, single_command
 from thalweg.errors import ConfigError
 from thalweg_server.settings.sections.gateway import GatewaySettings, is_loopback

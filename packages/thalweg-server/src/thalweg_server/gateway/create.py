@@ -1,20 +1,31 @@
-"""Putting the application together."""
+"""Putting the application together.
 
-from collections.abc import AsyncIterator
+Whether a request comes in: who sends it, how many of the owner's came, and its body.
+
+Records of every request: its metrics, one log line, and headers that all responses have.
+
+A line has the method, the path, the status and the time; never a query, a header or a body,
+which contain secrets and people's texts.
+"""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from os import PathLike
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thalweg_server.app import App, open_app
 from thalweg_server.gateway.access import Gateway
-from thalweg_server.gateway.admission import Admission
+from thalweg_server.gateway.authentication import OWNER
+from thalweg_server.gateway.bodies import bounded_body
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.document import documents_itself
 from thalweg_server.gateway.metrics import Metrics
-from thalweg_server.gateway.observing import RequestObserver
-from thalweg_server.gateway.problems import answers_problems
+from thalweg_server.gateway.problems import GatewayRefusal, answers_problems, refuse
 from thalweg_server.gateway.routes.catalogue import catalogue
 from thalweg_server.gateway.routes.facts import facts
 from thalweg_server.gateway.routes.files import files
@@ -23,9 +34,92 @@ from thalweg_server.gateway.routes.memory import memory
 from thalweg_server.gateway.routes.page import shows_its_page
 from thalweg_server.gateway.routes.runs import runs
 from thalweg_server.gateway.routes.threads import threads
-from thalweg_server.gateway.rules import CorsByRules, rule_book
+from thalweg_server.gateway.rules import CorsByRules, GatewayRules, rule_book
 from thalweg_server.gateway.streams import Streams
 from thalweg_server.settings import Settings
+
+ACCESS = logging.getLogger("thalweg.server.gateway.access")
+_QUIET = frozenset({"/healthz", "/metrics"})
+_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_NEVER_KEPT = (b"cache-control", b"no-store")
+
+
+class RequestObserver:
+    """ASGI middleware: the outermost, so that it sees every answer."""
+
+    def __init__(self, application: ASGIApp, metrics: Metrics) -> None:
+        self._application = application
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count and log one request."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        started_at = time.perf_counter()
+        status, is_stream = 500, False
+
+        async def seen(message: Message) -> None:
+            nonlocal status, is_stream
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = message.setdefault("headers", [])
+                names = {name for name, _ in headers}
+                is_stream = (b"content-type", b"text/event-stream; charset=utf-8") in headers
+                headers += [header for header in _HEADERS if header[0] not in names]
+                if b"cache-control" not in names and scope["path"].startswith("/api/"):
+                    headers.append(_NEVER_KEPT)
+            await send(message)
+
+        try:
+            await self._application(scope, receive, seen)
+        finally:
+            seconds = time.perf_counter() - started_at
+            operation = getattr(scope.get("route"), "operation_id", None) or "none"
+            self._metrics.answered(operation, status, None if is_stream else seconds)
+            level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
+            if ACCESS.isEnabledFor(level):
+                path = _printable(scope["path"])
+                words = (scope["method"], path, status, 1_000 * seconds)
+                ACCESS.log(level, "%s %s %d %.1f ms", *words)
+
+
+def _printable(path: str) -> str:
+    r"""Write a path on one line, however it was made to look.
+
+    Example:
+        >>> _printable("/a\nb")
+        '/a\\nb'
+    """
+    return path if path.isprintable() else ascii(path)[1:-1]
+
+
+class Admission:
+    """ASGI middleware: notes the owner of a request, or refuses it before a route runs."""
+
+    def __init__(
+        self, application: ASGIApp, rules: Callable[[], GatewayRules], budgets: Budgets
+    ) -> None:
+        self._application = application
+        self._rules = rules
+        self._budgets = budgets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or answer it."""
+        try:
+            if scope["type"] == "http":
+                receive = await self._admit(scope, receive)
+            await self._application(scope, receive, send)
+        except GatewayRefusal as refusal:
+            await refuse(refusal, scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+        """Check a request in the order of cost: its body comes last."""
+        rules = self._rules()
+        if (lock := rules.lock_of(scope["path"])) is not None:
+            owner = scope[OWNER] = await lock(scope)
+            self._budgets.take_request(owner)
+        return await bounded_body(scope, receive, rules.bodies)
 
 
 def create_app(

@@ -2,6 +2,8 @@
 
 An error that the caller can correct has a text; any other has only a number, under which the log
 has the details.
+
+The one table from an error to its HTTP status.
 """
 
 import logging
@@ -17,10 +19,52 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from thalweg import errors
 from thalweg.engine.sections import dotted
 from thalweg.errors import ThalwegError
 from thalweg_server.api.problems import MEDIA_TYPE, Fault, Problem
-from thalweg_server.gateway.statuses import status_of
+
+STATUSES: dict[type[errors.ThalwegError], int] = {
+    errors.ThalwegError: 500,
+    errors.ConfigError: 422,
+    errors.RecordingError: 422,
+    errors.PathError: 422,
+    errors.InvalidGlobPatternError: 422,
+    errors.MemoryFileError: 500,
+    errors.ContextError: 422,
+    errors.SummaryError: 502,
+    errors.MemoryStoreError: 422,
+    errors.NoSuchFactError: 404,
+    errors.NoSuchOperationError: 404,
+    errors.StaleWriteError: 409,
+    errors.MemoryOffError: 403,
+    errors.RunError: 409,
+    errors.NoSuchRunError: 404,
+    errors.NoSuchThreadError: 404,
+    errors.ThreadExistsError: 409,
+    errors.NoSuchModelError: 404,
+    errors.NoSuchSkillError: 404,
+    errors.FileError: 422,
+    errors.NoSuchFileError: 404,
+    errors.ClientError: 502,
+    errors.ArchiveError: 422,
+    errors.HandleError: 404,
+    errors.RangeError: 416,
+    errors.ConflictError: 409,
+    errors.StorageError: 503,
+}
+"""A class that is not named here has the status of its nearest base."""
+
+
+def status_of(error: errors.ThalwegError) -> int:
+    """Return the HTTP status of an error.
+
+    Example:
+        >>> status_of(errors.BusyError("t1", "r1")), status_of(errors.NoSuchRunError("r1"))
+        (409, 404)
+    """
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
 
 _SERVERS_OWN = 500
 MOST_FAULTS = 20

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.engine.extras import install_command
-from thalweg_server.models.finding import AvailableModel
+from thalweg_server.models.discovery import AvailableModel
 from thalweg_server.prompts import prompt
 
 _SHOWN = 6

@@ -8,8 +8,7 @@ from thalweg.database.postgres import marked
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.journal import Journal
-from thalweg_server.runs.postgres_connections import Connection, RunConnections
-from thalweg_server.runs.postgres_statements import WRITE
+from thalweg_server.runs.postgres_connections import WRITE, Connection, RunConnections
 from thalweg_server.runs.tables import RunState, RunWrite
 
 MOST = 6

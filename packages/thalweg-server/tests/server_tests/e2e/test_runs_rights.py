@@ -8,7 +8,7 @@ import pytest
 from server_tests.contract.suites.runs import END, begun, mark, read_all
 from thalweg_server.runs.base import RunKey
 from thalweg_server.runs.opening import open_journal
-from thalweg_server.runs.postgres_statements import named
+from thalweg_server.runs.postgres_connections import named
 
 
 @pytest.mark.anyio

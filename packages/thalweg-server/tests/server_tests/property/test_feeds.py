@@ -5,10 +5,10 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from thalweg_server.runs import feeds
+from thalweg_server.runs import journal
 from thalweg_server.runs.base import Draft, Event
 from thalweg_server.runs.drafts import joined, sound
-from thalweg_server.runs.feeds import RunFeed
+from thalweg_server.runs.journal import RunFeed
 
 stretches = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 15)), max_size=25)
 """Where events are pushed from, and how many: in a row, again, or after a gap."""
@@ -42,8 +42,10 @@ def test_a_feed_stays_small(events: int, step: int) -> None:
     for first in range(1, events + 1, step):
         feed.push([Event(seq, "a", "x" * 700) for seq in range(first, first + step)])
 
-        assert len(feed.behind(max(0, feed.last - feeds.MOST_EVENTS)) or ()) <= feeds.MOST_EVENTS
-        assert feed._chars <= feeds.MOST_CHARS  # noqa: SLF001 (what memory it takes)
+        assert (
+            len(feed.behind(max(0, feed.last - journal.MOST_EVENTS)) or ()) <= journal.MOST_EVENTS
+        )
+        assert feed._chars <= journal.MOST_CHARS  # noqa: SLF001 (what memory it takes)
 
 
 texts = st.text(st.characters(codec=None), max_size=5)

@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 from thalweg.engine.sections import SettingsSection
 from thalweg_server.cli.config import config
 from thalweg_server.settings import Settings
-from thalweg_server.settings.fields import Field, described
 from thalweg_server.settings.fixed import nearly, one_edit_apart
 from thalweg_server.settings.loading import examine_text
 from thalweg_server.settings.parts import Open
 from thalweg_server.settings.reading import read
 from thalweg_server.settings.showing import nested, shown, yaml_lines
+from thalweg_server.settings.starting import Field, described
 from thalweg_server.settings.variables import escaped, filled
 
 texts = st.text(

@@ -3,9 +3,8 @@
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
-from thalweg.cli.layout import columns
 from thalweg.cli.parsing import argument, single_command
-from thalweg.cli.printing import print_lines
+from thalweg.cli.printing import columns, print_lines
 from thalweg.engine.media.images import image_tokens
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS

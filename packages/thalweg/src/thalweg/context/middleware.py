@@ -1,7 +1,12 @@
-"""`ContextMiddleware`: an endless thread for any LangChain agent."""
+"""`ContextMiddleware`: an endless thread for any LangChain agent.
 
+The end of a run: log the newest messages, and remove the oldest from the state.
+"""
+
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, NotRequired, Self
@@ -16,11 +21,14 @@ from langchain.agents.middleware.types import (
     ToolCallRequest,
 )
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import RemoveMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
+from thalweg.archive.threads.retry import Retry
 from thalweg.context.arguments import NEWEST, KeptState, Owner
 from thalweg.context.turn.context_tools import compact_tool, last_written, recall_tool, with_loaded
 from thalweg.context.turn.effects import (
@@ -33,11 +41,43 @@ from thalweg.context.turn.effects import (
     off_loop,
     run,
 )
-from thalweg.context.turn.run_end import end_run
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.context.turn.turn import take_turn
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
+from thalweg.errors import ConflictError
+
+
+def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[str, Any] | None:  # noqa: ANN401 (any agent's)
+    """Log the newest messages of a state, end the run in the journal, and release old messages.
+
+    Returns:
+        The update of the state; `None` if the run made no request.
+    """
+    if state.get("thalweg_turn") is None:
+        return None
+    key = sessions.key(config, state)
+    parsed = sessions.read(key, state["messages"])
+    tries = Retry()
+    while True:
+        opened = sessions.open(key, state["thalweg_turn"], parsed, config)
+        session = opened.session
+        try:
+            sessions.sync(session, parsed, config, state["thalweg_turn"])
+            gone = sessions.release(session, config)
+            page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
+            page = replace(page, repairs=opened.last_check.take(0))
+            session.enter(page, ())
+        except ConflictError as conflict:
+            tries.spend(conflict)
+        else:
+            session.is_running = False
+            sessions.put_back(opened)
+            # Loops over `updates` read `update["messages"][-1]` of every node (LangChain's page
+            # "Streaming"), so the newest message is written as it is: by its id, in its own place.
+            removed = [RemoveMessage(id=uid) for uid in gone]
+            messages = [*removed, *state["messages"][-1:]]
+            return {"thalweg_turn": opened.mark, "messages": messages}
 
 
 class ContextState(AgentState[Any]):
@@ -235,7 +275,7 @@ def _tools(sessions: SessionPool) -> list[BaseTool]:
     policy, names = sessions.policy, sessions.policy.tool_names
     tools = [recall_tool(sessions), compact_tool(names)]
     if policy.defer_tools != "off":
-        from thalweg.context.deferral.search_tool import find_tool  # noqa: PLC0415 (if used)
+        from thalweg.context.deferral.tool_layout import find_tool  # noqa: PLC0415 (if used)
 
         tools.append(find_tool(names.find_tools))
     return tools

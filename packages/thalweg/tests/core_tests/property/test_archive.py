@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thalweg.archive.blobs import pack, put_together, take_apart, unpack
 from thalweg.archive.reading import read_piece
 from thalweg.archive.search.excerpts import best_window, segments, widen
-from thalweg.archive.search.passages import MAX_CHARS, MAX_LINE_CHARS, cut
+from thalweg.archive.search.index import MAX_CHARS, MAX_LINE_CHARS, cut
 from thalweg.archive.search.question import ask
 from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall

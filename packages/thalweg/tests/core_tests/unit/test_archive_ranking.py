@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from core_tests.forking import PYTHON_PATH
 from thalweg.archive import Passage, render_passages
+from thalweg.archive.search.across import pack
 from thalweg.archive.search.index import Hits, PassageRow, words_of
-from thalweg.archive.search.packing import pack
 from thalweg.archive.search.question import SearchQuery, ask
 from thalweg.archive.search.ranking import SHORTLIST, rank, shortlist, surroundings
 from thalweg.engine.tokens import exact_counter

@@ -1,8 +1,12 @@
-"""`SkillsMiddleware`: instructions for kinds of tasks, in files that are read when they apply."""
+"""`SkillsMiddleware`: instructions for kinds of tasks, in files that are read when they apply.
+
+Sources of skills: folders of skill folders, with a label for people and models.
+"""
 
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -36,11 +40,11 @@ from thalweg.context.turn.effects import (
 from thalweg.engine.additions import SKILLS, Addition
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
+from thalweg_agent.backends.paths import to_posix_path
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.backend_calls import of_backend
 from thalweg_agent.middleware.skills.finding import FIND_SKILLS, relevant_names
 from thalweg_agent.middleware.skills.loading import LoadedSkills, find_skills_in
-from thalweg_agent.middleware.skills.pins import pin_skills
 from thalweg_agent.middleware.skills.tools import (
     SkillToolResolver,
     Tools,
@@ -49,6 +53,7 @@ from thalweg_agent.middleware.skills.tools import (
     disclose,
     disclosed,
     names_to_resolve,
+    pin_skills,
     resolved,
     skills_read,
 )
@@ -70,8 +75,51 @@ from thalweg_agent.skills.listing import (
     write_locations,
     write_warnings,
 )
-from thalweg_agent.skills.sources import SkillSource, source_label, source_path
 from thalweg_agent.tools.asking import Steps
+
+SkillSource = str | tuple[str, str]
+"""A folder of the backend, or one with a label. The label comes before the word Skills."""
+
+
+def source_path(source: SkillSource) -> str:
+    """Return the folder of a source.
+
+    Raises:
+        TypeError: It is neither a path nor a path with a label.
+    """
+    given: object = source
+    match given:
+        case str() as path:
+            return path
+        case (str() as path, str()):
+            return path
+        case _:
+            msg = f"Invalid skill source: expected str or (str, str) tuple, got {given!r}"
+            raise TypeError(msg)
+
+
+def source_label(source: SkillSource) -> str:
+    """Return the label of a source: its own, or one derived from the end of its path.
+
+    For a folder named just `skills` the label is derived from its parent.
+
+    Example:
+        >>> [source_label(s) for s in ("/skills/user/", "~/.claude/skills", ("/s", "Team"))]
+        ['User', 'Claude', 'Team']
+    """
+    if isinstance(source, tuple):
+        return source[1]
+    parts = PurePosixPath(to_posix_path(source).rstrip("/")).parts
+    if not parts:
+        return "Unnamed"
+    *above, leaf = parts
+    if leaf.lower() == "built_in_skills":
+        return "Built-in"
+    parent = above[-1].lstrip(".") if above else ""
+    if leaf.lower() == "skills" and parent and parent != "/":
+        return parent.replace("_", " ").replace("-", " ").title()
+    return leaf.capitalize()
+
 
 __all__ = [
     "MAX_SKILLS_LOAD_WARNINGS",

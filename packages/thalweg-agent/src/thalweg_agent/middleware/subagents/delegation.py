@@ -1,15 +1,20 @@
-"""One call of the tool `task`: the subagent's run, and its report."""
+"""One call of the tool `task`: the subagent's run, and its report.
+
+Events of a subagent's run: LangGraph's custom stream, `logging`, OpenTelemetry.
+
+The logger is `thalweg.subagents`. No event contains text of a task or a report.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 from langchain.tools import ToolRuntime
@@ -21,12 +26,12 @@ from langgraph.types import Command
 from thalweg.context.turn.effects import Either, Flow
 from thalweg.context.turn.thread_names import child_name
 from thalweg.engine.compaction.plan import REPORT_CHARS
+from thalweg.engine.tracing import trace
 from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg_agent.backends.concurrency.state_channel import GONE
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.child_writes import ChildWrites, Writes, shows_writes
-from thalweg_agent.subagents.events import Kind, emit
 from thalweg_agent.subagents.joining import (
     by_key,
     fork_task,
@@ -43,6 +48,42 @@ from thalweg_agent.subagents.running import CONFIG, SubagentRun
 from thalweg_agent.subagents.specs import Spec
 
 _log = logging.getLogger("thalweg.subagents")
+Kind = Literal[
+    "task_started",
+    "task_running",
+    "task_completed",
+    "task_failed",
+    "task_cancelled",
+    "task_timed_out",
+]
+"""Type of an event; the last four end a task."""
+Write = Callable[[Any], None]
+"""Writes to the custom stream of the parent's run."""
+
+
+def emit(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> None:  # noqa: ANN401
+    """Emit one event to the stream, the log and the trace."""
+    event = {"type": kind, "task_id": task_id, "subagent": subagent, **more}
+    write(event)
+    level = logging.DEBUG if kind == "task_running" else logging.INFO
+    if kind in {"task_failed", "task_timed_out"}:
+        level = logging.WARNING
+    if _log.isEnabledFor(level):
+        _log.log(level, "%s", sentence(event), extra={"thalweg": event})
+    trace(event)
+
+
+def sentence(event: dict[str, Any]) -> str:
+    """Render an event as one line for a person."""
+    happened = str(event["type"]).removeprefix("task_").replace("_", " ")
+    text = f"subagent {event['subagent']}, task {event['task_id']}: {happened}"
+    if "turn" in event:
+        text += f", turn {event['turn']}, {event['tokens']} tokens, {event['seconds']} s"
+    if event.get("tool"):
+        text += f", last tool {event['tool']}"
+    return text
+
+
 TASK = "task"
 FOLDER = "/subagents"
 """Folder in the parent's backend for reports that are too long for its context."""

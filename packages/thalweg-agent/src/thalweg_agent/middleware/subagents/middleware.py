@@ -1,10 +1,17 @@
-"""`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`."""
+"""`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`.
+
+The status of a subagent in LangGraph's v3 stream: failed where its task failed.
+
+The tool `task` returns what went wrong as an error result, so that the parent can react, and
+LangGraph takes a task that returned for one that completed. `run.subagents`, `run.subgraphs` and
+`run.lifecycle` read the status from the event of its result.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from threading import Lock, RLock
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, ClassVar, NotRequired, cast
 from uuid import UUID
 
 from langchain.agents import create_agent
@@ -21,6 +28,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
+from langgraph.stream import ProtocolEvent, StreamTransformer
 from langgraph.types import Command
 
 from thalweg.context.notes import begins_run
@@ -31,7 +39,6 @@ from thalweg_agent.backends.calls.foreign import as_backend
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.approval import CheckedApprovalMiddleware
 from thalweg_agent.middleware.subagents.delegation import TASK
-from thalweg_agent.middleware.subagents.status import SubagentStatusTransformer
 from thalweg_agent.middleware.subagents.task_tool import (
     DELEGATIONS,
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
@@ -50,6 +57,41 @@ from thalweg_agent.subagents.ledger import (
 from thalweg_agent.subagents.limits import SubagentLimits
 from thalweg_agent.subagents.parent_step import LaterValue
 from thalweg_agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
+
+
+class SubagentStatusTransformer(StreamTransformer):
+    """Adds the error to the event of a task whose subagent failed.
+
+    It runs before LangGraph's own transformers, which read `error` there and nowhere else. Their
+    use of `id`, `result` and `interrupts` is not affected. Only the stream changes: state and
+    checkpoints have the error result.
+    """
+
+    required_stream_modes: ClassVar[tuple[str, ...]] = ("tasks",)
+    before_builtins: ClassVar[bool] = True
+
+    def init(self) -> dict[str, Any]:
+        """See `StreamTransformer.init`: there is no projection of its own."""
+        return {}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """See `StreamTransformer.process`; every event is kept."""
+        data = event["params"]["data"]
+        if event["method"] == "tasks" and "result" in data and not data.get("error"):
+            failed = _failures(data["result"])
+            if failed:
+                event["params"]["data"] = {**data, "error": "; ".join(failed)}
+        return True
+
+
+def _failures(result: object) -> list[str]:
+    """Return the reports of failed tasks from a tool call's update of the state."""
+    tasks = result.get("tasks") if isinstance(result, dict) else None
+    if not isinstance(tasks, dict):
+        return []
+    entries = [task for task in tasks.values() if isinstance(task, dict)]
+    return [str(task.get("report")) for task in entries if task.get("status") == "failed"]
+
 
 __all__ = [
     "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",

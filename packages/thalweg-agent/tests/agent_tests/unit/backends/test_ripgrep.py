@@ -8,7 +8,7 @@ import pytest
 
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.protocol import GrepResult
-from thalweg_agent.backends.searches import ripgrep
+from thalweg_agent.backends.searches import folder
 
 Install = Callable[[str], None]
 
@@ -49,7 +49,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         program = tmp_path / "rg"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        monkeypatch.setattr(ripgrep, "_ripgrep", lambda: str(program))
+        monkeypatch.setattr(folder, "_ripgrep", lambda: str(program))
 
     return install
 
@@ -58,7 +58,7 @@ def found(root: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> tuple[GrepR
     """Search with what is installed, and with nothing."""
     backend = FilesystemBackend(root, max_file_size_mb=1)
     with_it = backend.grep(text), backend.grep(text, "/b", "*.txt", max_count=1)
-    monkeypatch.setattr(ripgrep, "_ripgrep", lambda: None)
+    monkeypatch.setattr(folder, "_ripgrep", lambda: None)
     without = backend.grep(text), backend.grep(text, "/b", "*.txt", max_count=1)
     assert with_it == without
     return with_it
@@ -70,7 +70,7 @@ def test_the_installed_ripgrep_changes_no_answer(
     root: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     """Hidden, ignored, linked, binary, odd: all as without it."""
-    ripgrep._ripgrep.cache_clear()  # noqa: SLF001  # another test may have looked with another PATH
+    folder._ripgrep.cache_clear()  # noqa: SLF001  # another test may have looked with another PATH
     found(root, monkeypatch, text)
 
 
@@ -99,23 +99,23 @@ def test_a_program_that_does_not_end_is_given_up(root: Path, install: Install) -
     """The answer is unknown then."""
     install("exec sleep 60")
 
-    assert ripgrep.files_with("needle", str(root), timeout_s=0.05) is None
+    assert folder.files_with("needle", str(root), timeout_s=0.05) is None
 
 
 def test_a_text_that_is_no_argument_is_searched_without_it(root: Path, install: Install) -> None:
     """An empty one, one of several lines, one with a NUL."""
     install("printf 'a.txt\\0'")
 
-    assert ripgrep.files_with("needle", str(root), timeout_s=5) == ["a.txt"]
+    assert folder.files_with("needle", str(root), timeout_s=5) == ["a.txt"]
     for text in ("", "a\nb", "a\0b", "\ud800"):
-        assert ripgrep.files_with(text, str(root), timeout_s=5) is None
+        assert folder.files_with(text, str(root), timeout_s=5) is None
 
 
 def test_files_are_named_in_the_order_of_a_walk(root: Path, install: Install) -> None:
     """A folder's own before those deeper in."""
     install("printf './b/z.txt\\0./b/a/y.txt\\0./c.txt\\0./a/x.txt\\0'")
 
-    assert ripgrep.files_with("needle", str(root), timeout_s=5) == [
+    assert folder.files_with("needle", str(root), timeout_s=5) == [
         "c.txt",
         "a/x.txt",
         "b/z.txt",

@@ -19,9 +19,8 @@ from thalweg_agent.backends.protocol import (
     FileUploadResponse,
 )
 from thalweg_agent.backends.remote import script
-from thalweg_agent.backends.remote.commands import errand
 from thalweg_agent.backends.remote.results import TRUNCATION_MSG
-from thalweg_agent.backends.sandbox import BaseSandbox
+from thalweg_agent.backends.sandbox import BaseSandbox, errand
 from thalweg_agent.backends.text import edit_text
 
 NASTY = (

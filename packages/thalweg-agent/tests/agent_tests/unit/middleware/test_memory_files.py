@@ -21,8 +21,13 @@ from thalweg.errors import ConfigError, MemoryFileError
 from thalweg.testing import ScriptedModel
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.protocol import FileDownloadResponse
-from thalweg_agent.middleware.memory import MemoryFilesMiddleware
-from thalweg_agent.middleware.memory_file_text import File, is_explained, share, write_memory
+from thalweg_agent.middleware.memory import (
+    File,
+    MemoryFilesMiddleware,
+    is_explained,
+    share,
+    write_memory,
+)
 
 COUNT = exact_counter()
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}

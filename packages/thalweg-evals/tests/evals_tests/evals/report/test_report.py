@@ -11,7 +11,7 @@ import pytest
 from evals_tests.evals.report.trials import CODE, HOSTILE, a_result, a_trace, an_evaluation, hostile
 from thalweg.errors import ConfigError
 from thalweg_evals.report import failures, render_report, write_report
-from thalweg_evals.report.payload import payload
+from thalweg_evals.report.rendering import payload
 from thalweg_evals.results import Result
 from thalweg_evals.trace import Trace
 

@@ -4,11 +4,15 @@ The source of a proposal decides, not its wording. It is kept if its quote is in
 words and is a statement, and if it adds no name, number or address. Proposals from other sources
 wait for the user's review (`review`); an order, a secret, a question or a supposition is dropped,
 with the reason.
+
+The first and the last day that a date without a day may name.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Literal
 
 from thalweg.redaction.secrets import REDACTION, redact
@@ -20,8 +24,6 @@ from thalweg_memory.facts.gates.contents import (
     clean_content,
     refuse,
 )
-from thalweg_memory.facts.gates.days import first_day, last_day
-from thalweg_memory.facts.gates.hearing import CitedTurn, NotOwnError, locate_quote, shown
 from thalweg_memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
 from thalweg_memory.facts.gates.orders import (
     ADDRESS,
@@ -30,10 +32,46 @@ from thalweg_memory.facts.gates.orders import (
     is_standing,
 )
 from thalweg_memory.facts.gates.own_words import MARKER, without_markers
+from thalweg_memory.facts.gates.quote_search import CitedTurn, NotOwnError, locate_quote, shown
 from thalweg_memory.facts.gates.support import brings, is_mentioned, shares, significant_words
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Category, Evidence, Statement, Trust
+
+
+def first_day(text: str) -> str:
+    """Return the first day of a date, a month or a year in ISO 8601; empty for anything else.
+
+    Example:
+        >>> first_day("2026-03"), first_day("2026"), first_day("soon")
+        ('2026-03-01', '2026-01-01', '')
+    """
+    found = _DAY.match(text)
+    if found is None:
+        return ""
+    try:
+        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)).isoformat()
+    except ValueError:
+        return ""
+
+
+def last_day(text: str) -> str:
+    """Return the end of the last day of a date, a month or a year in ISO 8601.
+
+    Example:
+        >>> last_day("2026-02"), last_day("soon")
+        ('2026-02-28T23:59:59Z', '')
+    """
+    found = _DAY.match(text)
+    if found is None or not first_day(text):
+        return ""
+    year, month = int(found[1]), int(found[2] or 12)
+    day = int(found[3] or monthrange(year, month)[1])
+    return f"{date(year, month, day).isoformat()}T23:59:59Z"
+
+
+_DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
+
 
 LEAST_CONFIDENCE = 0.5
 """Below it a proposal is a guess, for any settings."""

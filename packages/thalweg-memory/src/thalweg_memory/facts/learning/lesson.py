@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
-from thalweg_memory.facts.gates.hearing import shown
 from thalweg_memory.facts.gates.judging import Verdict as Judgement
 from thalweg_memory.facts.gates.judging import judge
-from thalweg_memory.facts.gates.quoting import find_quote
-from thalweg_memory.facts.learning.asking import is_control
+from thalweg_memory.facts.gates.quote_search import find_quote, shown
 from thalweg_memory.facts.learning.extraction import Pair, Paragraph
+from thalweg_memory.facts.learning.learner_prompt import is_control
 from thalweg_memory.facts.merging.comparing import Verdict, words_of
 from thalweg_memory.facts.merging.comparing import folded as words_folded
 from thalweg_memory.facts.merging.planning import Verdicts, plan_merge

@@ -10,7 +10,7 @@ from thalweg_memory import Memory, MemoryStore
 from thalweg_memory.facts.changes import RemoveFact, WriteSection
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, ProfileSection
-from thalweg_memory.middleware.rendering import MemoryRenderer
+from thalweg_memory.middleware.recall import MemoryRenderer
 from thalweg_memory.middleware.shown import IN_PROMPT, ShownMemory
 
 TEA = fact("tea", "Ada drinks green tea")

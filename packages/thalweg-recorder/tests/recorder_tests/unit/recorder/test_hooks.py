@@ -25,8 +25,7 @@ from recorder_tests.unit.recorder.sessions import (
 from thalweg.archive import open_existing
 from thalweg.engine.tokens import exact_counter
 from thalweg_recorder import hook, open_recorder
-from thalweg_recorder.summary import SUMMARY_TOKENS, summarize
-from thalweg_recorder.worker import work
+from thalweg_recorder.worker import SUMMARY_TOKENS, summarize, work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
 

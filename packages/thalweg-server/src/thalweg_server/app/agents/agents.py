@@ -36,7 +36,7 @@ from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import FilesystemPermission, rights
 from thalweg_memory import MemoryStore
 from thalweg_memory.middleware.middleware import MemoryMiddleware
-from thalweg_server.app.agents.naming import named_model
+from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.agents.skills import skills_below
 from thalweg_server.app.agents.tools import McpTools, imported
 from thalweg_server.app.files.remote import RemoteShell

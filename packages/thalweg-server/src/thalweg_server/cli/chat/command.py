@@ -73,7 +73,7 @@ def chat(
     """
     # What follows takes a second to load, and its extras may be missing.
     from thalweg_server.cli.chat.place import place  # noqa: PLC0415
-    from thalweg_server.cli.chat.threads import new_thread, newest_thread  # noqa: PLC0415
+    from thalweg_server.cli.chat.session import new_thread, newest_thread  # noqa: PLC0415
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     text = message if sys.stdin.isatty() else _piped(message)
@@ -186,9 +186,8 @@ def _on_a_terminal(options: _ChatOptions, first: str) -> None:
     from thalweg_server.cli.chat.lines import PrintedLine  # noqa: PLC0415 (see above)
     from thalweg_server.cli.chat.rendering import Renderer  # noqa: PLC0415
     from thalweg_server.cli.chat.screen import Screen, has_colours, terminal_size  # noqa: PLC0415
-    from thalweg_server.cli.chat.session import ChatSession  # noqa: PLC0415
+    from thalweg_server.cli.chat.session import ChatSession, newest_thread  # noqa: PLC0415
     from thalweg_server.cli.chat.status import Status  # noqa: PLC0415
-    from thalweg_server.cli.chat.threads import newest_thread  # noqa: PLC0415
 
     folder = _folder()
     _log_into(folder / "chat.log")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, get_args
 
-from thalweg.cli.layout import columns
+from thalweg.cli.printing import columns
 from thalweg.database.private_files import open_private
 from thalweg.errors import ConfigError
 from thalweg_server.api.threads import Done

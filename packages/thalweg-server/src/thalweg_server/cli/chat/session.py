@@ -1,4 +1,9 @@
-"""A chat from start to end: typed lines are sent to the client, answers to the screen."""
+"""A chat from start to end: typed lines are sent to the client, answers to the screen.
+
+Following an answer on a terminal: events in a thread of their own, the screen in this one.
+
+Which thread a chat is in.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,18 +17,156 @@ from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
 from thalweg_server.api.threads import Question
 from thalweg_server.api.usage import Usage
 from thalweg_server.cli.chat import text
-from thalweg_server.cli.chat.answering import show_answer
 from thalweg_server.cli.chat.approvals import Action, answer_to, decision, edit
 from thalweg_server.cli.chat.commands import MODES, perform
+from thalweg_server.cli.chat.event_rendering import EventRenderer
 from thalweg_server.cli.chat.lines import PrintedLine
 from thalweg_server.cli.chat.screen import Screen
 from thalweg_server.cli.chat.status import Status, status_line
-from thalweg_server.cli.chat.telling import EventRenderer
-from thalweg_server.cli.chat.threads import new_thread
 from thalweg_server.client import BlockingStream, ThalwegClient
 
 if TYPE_CHECKING:  # prompt_toolkit is of an extra
     from thalweg_server.cli.chat.prompt import MessagePrompt
+import queue
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import FrameType
+
+from thalweg.errors import ConfigError
+from thalweg_server.api.events import Event, Numbered
+from thalweg_server.cli.chat.screen import quiet_keys
+
+
+def new_thread() -> str:
+    """Return an id that people can distinguish: the time at which the thread began."""
+    return f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def newest_thread(client: ThalwegClient) -> str:
+    """Return the thread that was used last.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    newest = client.list_threads(limit=1).items
+    if not newest:
+        raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
+    return newest[0].id
+
+
+FRAME_S = 0.05
+"""Between two changes of the screen."""
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class EventReader:
+    """A stream of events, read in a thread of its own; its error comes with its last event."""
+
+    def __init__(self, stream: Iterable[Numbered]) -> None:
+        self._events: queue.SimpleQueue[Event | ThalwegError | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._reader.start()
+
+    def _read(self, stream: Iterable[Numbered]) -> None:
+        end: ThalwegError | None = None
+        try:
+            for numbered in stream:
+                self._events.put(numbered.event)
+        except ThalwegError as error:
+            end = error
+        finally:
+            self._events.put(end)
+
+    def waiting(self, patience_s: float) -> Iterator[Event | None]:
+        """Yield the received events; wait for the first. `None` is last if the stream ended.
+
+        Raises:
+            ThalwegError: The error that ended the stream.
+
+        """
+        try:
+            one = self._events.get(timeout=patience_s)
+            while True:
+                if isinstance(one, ThalwegError):
+                    raise one
+                yield one
+                if one is None:
+                    return
+                one = self._events.get_nowait()
+        except queue.Empty:
+            return
+
+
+def show_answer(
+    renderer: EventRenderer,
+    stream: Iterable[Numbered],
+    screen: Screen,
+    cancel: Callable[[], object],
+) -> None:
+    """Show a run until it ends.
+
+    Args:
+        renderer: Converts its events, and keeps how the run ended.
+        stream: The run's events.
+        screen: The screen that shows it.
+        cancel: Ends the run; called with the first Ctrl-C.
+
+    Raises:
+        ThalwegError: The error that ended the stream, or that of cancelling.
+        KeyboardInterrupt: A second Ctrl-C; the run continues.
+    """
+    feed, started_at, interrupt_count = EventReader(stream), time.monotonic(), 0
+    with quiet_keys(), _interrupts() as interrupts:
+        try:
+            is_over = False
+            while not is_over:
+                lines = []
+                for event in feed.waiting(FRAME_S):
+                    is_over = event is None
+                    lines += [] if event is None else renderer.handle(event)
+                if len(interrupts) > interrupt_count:
+                    interrupt_count = len(interrupts)
+                    if interrupt_count > 1:
+                        raise KeyboardInterrupt
+                    cancel()
+                screen.show(
+                    lines,
+                    renderer.now(),
+                    _status(renderer, started_at, screen.width, interrupt_count),
+                )
+                time.sleep(FRAME_S / 2)
+        finally:
+            screen.show([])
+
+
+def _status(renderer: EventRenderer, started_at: float, width: int, interrupt_count: int) -> str:
+    passed = time.monotonic() - started_at
+    turn = _SPINNER[int(passed / 0.1) % len(_SPINNER)]
+    doing = "stopping" if interrupt_count else "Ctrl-C stops"
+    head = f"{turn} {passed:.0f} s · {doing} · "
+    return head + status_line(renderer.status, width - len(head))
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Count each Ctrl-C meanwhile instead of raising `KeyboardInterrupt`."""
+    counted: list[int] = []
+
+    def count(number: int, frame: FrameType | None) -> None:
+        del frame
+        counted.append(number)
+
+    before = signal.signal(signal.SIGINT, count)
+    try:
+        yield counted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
 
 _OFFERS = {
     "approve": "[a]pprove",

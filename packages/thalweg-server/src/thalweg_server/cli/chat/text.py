@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
-from thalweg.cli.layout import columns, count, one_line
+from thalweg.cli.printing import columns, count, one_line
 from thalweg_server.api.catalogue import Models
 from thalweg_server.api.files import Artifacts, Uploads
 from thalweg_server.api.memory import Forgotten, Recall

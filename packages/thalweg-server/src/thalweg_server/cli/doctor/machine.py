@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from thalweg.cli.layout import count
+from thalweg.cli.printing import count
 from thalweg.engine.extras import EXTRAS, install_command
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, ThalwegError

@@ -14,18 +14,16 @@ from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import saved_so_far
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
 from thalweg.archive.threads.thread_history import history, line_at, turns
-from thalweg.cli.asking import confirm
+from thalweg.cli.confirmation import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.cli.printing import print_result
-from thalweg.cli.thread.plain import (
+from thalweg.cli.thread.text import (
     plain_context,
     plain_done,
     plain_logged,
     plain_saved,
     plain_thread,
     plain_turn,
-)
-from thalweg.cli.thread.text import (
     render_context,
     render_history,
     render_operation,

@@ -1,7 +1,16 @@
-"""The agent's own operations on its context: read back, and request a compaction."""
+"""The agent's own operations on its context: read back, and request a compaction.
 
+Our tools in the requests of one turn: whether they are there, and that they are ours.
+
+A reference implies that the tool which reads it is in the request (I51). Without a reference, an
+agent without tools remains without them (I52); see decision 0072.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from langchain.agents.middleware.types import ModelRequest
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -13,16 +22,99 @@ from thalweg.archive.recalled_media import MediaRoom
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import page_at
 from thalweg.archive.threads.thread_history import line_at
-from thalweg.context.ready_tools import ReadyTool
+from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
+from thalweg.context.request.last_check import with_tool
 from thalweg.context.request.model_limits import DEFAULT_WINDOW
+from thalweg.context.request.tool_support import can_bind_tools, denies_tools
 from thalweg.context.turn.checkpoint_pointer import read_mark
 from thalweg.context.turn.lineage import keeps_state
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Text
 from thalweg.engine.prompts import prompt
-from thalweg.engine.settings import ToolNames
+from thalweg.engine.settings import ContextPolicy, ToolNames
 from thalweg.engine.wires.langchain_content import write_content
-from thalweg.errors import ArchiveError
+from thalweg.errors import ArchiveError, ConfigError
+
+
+@dataclass(slots=True)
+class OwnTools:
+    """The tools of a request, the user's and ours."""
+
+    given: tuple[Tool, ...]
+    """As the request came: other middleware may have removed some."""
+    registered: Mapping[str, BaseTool]
+    """Ours that the agent can execute, by name."""
+    policy: ContextPolicy
+    is_taken: bool
+    """Whether the model accepts our tools."""
+    others: tuple[Tool, ...] = field(init=False)
+    """Those that are not ours."""
+
+    def __post_init__(self) -> None:
+        self.others = tuple(tool for tool in self.given if not isinstance(tool, ContextTool))
+
+    @classmethod
+    def of(
+        cls,
+        request: ModelRequest[Any],
+        registered: Sequence[BaseTool],
+        policy: ContextPolicy,
+        *,
+        is_refused: bool = False,
+    ) -> "OwnTools":
+        """Read the tools of a request.
+
+        Args:
+            request: The request, before ours are removed or added.
+            registered: Ours that the agent can execute.
+            policy: When ours are sent.
+            is_refused: Whether the model refused tools before.
+
+        Raises:
+            ConfigError: Another tool has the name of one of ours.
+        """
+        known = {tool.name: tool for tool in registered}
+        for tool in request.tools:
+            name = tool_name(tool)
+            if name in known and not isinstance(tool, ContextTool):
+                raise _taken_name(str(name), policy)
+        model = request.model
+        denied = policy.tools != "on" and denies_tools(model)
+        is_taken = bool(known) and not is_refused and not denied and can_bind_tools(model)
+        return cls(tuple(request.tools), known, policy, is_taken)
+
+    @property
+    def recall(self) -> BaseTool | None:
+        """The tool that reads references, if the model takes it."""
+        return self.registered.get(self.policy.tool_names.recall) if self.is_taken else None
+
+    @property
+    def reference(self) -> str:
+        """The name that references have; empty if they are notes."""
+        return "" if self.recall is None else self.recall.name
+
+    def sent(self, *, refers: bool) -> list[Tool]:
+        """Return the tools to send.
+
+        Args:
+            refers: Whether the request has a reference.
+        """
+        if refers and self.recall is not None:
+            return with_tool(self.given, self.recall)
+        always = self.policy.tools == "on" or bool(self.others)
+        return [*self.given] if always and self.recall is not None else [*self.others]
+
+
+def _taken_name(name: str, policy: ContextPolicy) -> ConfigError:
+    setting = next(own for own, named in policy.tool_names.model_dump().items() if named == name)
+    return ConfigError(
+        "tools",
+        f"two tools are named {name!r}: yours, and the one of ContextMiddleware that "
+        "references in requests name",
+        f'rename ours, ContextPolicy(tool_names={{"{setting}": "{setting}_context"}}), or leave it '
+        'out, ContextPolicy(tools="off")',
+    )
+
 
 _RUNTIME = "runtime"
 """The argument in which LangGraph passes a tool the context of its run."""

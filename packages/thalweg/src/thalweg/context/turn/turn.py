@@ -25,12 +25,12 @@ from thalweg.context.request.message_adaptation import (
 )
 from thalweg.context.request.model_limits import ModelLimits, is_stand_in, limits_for, provider_of
 from thalweg.context.request.overhead import Overhead
+from thalweg.context.turn.context_tools import OwnTools
 from thalweg.context.turn.effects import Flow
 from thalweg.context.turn.events import TurnReport, emit_repairs, emit_turn, report_assumptions
 from thalweg.context.turn.inserts import Inserts, inserts_of, listed_additions
 from thalweg.context.turn.lineage import keeps_state
 from thalweg.context.turn.open_thread import OpenThread
-from thalweg.context.turn.own_tools import OwnTools
 from thalweg.context.turn.pending_summaries import PendingSummaries
 from thalweg.context.turn.provider_editing import ProviderEditing, cleared_uses
 from thalweg.context.turn.sending import Sending
@@ -53,7 +53,7 @@ from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 
 if TYPE_CHECKING:
-    from thalweg.context.deferral.shelf import ToolLayout
+    from thalweg.context.deferral.tool_layout import ToolLayout
 
 NOTE_CHARS = 2_000
 """Most characters of the journal's note on the defects of a summary."""
@@ -125,7 +125,7 @@ class _Turn:
         policy = self.sessions.policy
         if policy.defer_tools == "off" or self.own.recall is None:
             return self.request.tools, ()
-        from thalweg.context.deferral.shelf import lay_out_tools  # noqa: PLC0415 (if used)
+        from thalweg.context.deferral.tool_layout import lay_out_tools  # noqa: PLC0415 (if used)
 
         self.layout = lay_out_tools(
             self.request, policy, self.tariff, self.limits.window, self.count

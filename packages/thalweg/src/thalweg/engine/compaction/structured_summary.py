@@ -3,21 +3,59 @@
 `absorb` reads entries once, when they are compacted, and keeps the data for the structured summary;
 `render` in `record` writes it within a budget. So a summary is never made from a summary (I29), and
 its size is bounded for any length of the thread.
+
+Identifiers: the tokens of a text that cannot be guessed or paraphrased.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.engine.compaction.identifiers import identifiers
 from thalweg.engine.compaction.pins import binding_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
+from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Entry, ToolUse
 from thalweg.engine.media.labels import media_line
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.transcript import as_text, clip, one_line
+
+_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
+_KIND = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
+_WEIGHTS = tuple(weight for weight, _ in _KINDS)
+_TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")
+_PROMISING = re.compile(r"[\d_/]|\.\w|[a-z][A-Z]")
+_AMOUNT = re.compile(
+    r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)(?!\w)"
+)
+_AMOUNT_WEIGHT = 3
+
+
+def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
+    """Find identifiers: ids, hashes, URLs, paths, versions, amounts, long names.
+
+    Args:
+        text: Any text.
+        scanned: Characters at each end that are read.
+
+    Returns:
+        Weight (more is less guessable) and identifier, each once: tokens in order of
+        appearance, then amounts with their unit.
+
+    Example:
+        >>> list(identifiers("fixed in 4f9d2c1 (3.2 s), see src/app.py:40."))
+        [(6, '4f9d2c1'), (5, 'src/app.py:40'), (3, '3.2 s')]
+    """
+    ends = text if len(text) <= 2 * scanned else f"{text[:scanned]}\n{text[-scanned:]}"
+    for token in dict.fromkeys(_TOKEN.findall(ends)):
+        if _PROMISING.search(token):
+            bare = token.rstrip(".-/+")
+            if (match := _KIND.fullmatch(bare)) and match.lastindex:
+                yield _WEIGHTS[match.lastindex - 1], bare
+    for amount in dict.fromkeys(_AMOUNT.findall(ends)):
+        yield _AMOUNT_WEIGHT, amount
+
 
 REQUESTS, FILES, RUNS, NOTES, NAMES, MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""

@@ -14,8 +14,8 @@ from typing import Self
 
 from thalweg.engine.entries import Message
 from thalweg.engine.summaries.names import Names, names_missing
-from thalweg.engine.summaries.said import UserMessages
 from thalweg.engine.summaries.summary import SECTIONS, Summary, SummaryDefect
+from thalweg.engine.summaries.user_statements import UserMessages
 from thalweg.engine.transcript import as_text
 from thalweg.errors import SummaryError
 

@@ -5,7 +5,7 @@ import pytest
 from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import call, result, says, steps, system, user
-from thalweg.engine.compaction.identifiers import identifiers
+from thalweg.engine.compaction.structured_summary import identifiers
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.budget import MIN_LIMIT, Budget

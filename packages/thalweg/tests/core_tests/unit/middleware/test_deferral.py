@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from strict_llm.rules.anthropic_deferral import deferral_problems
 from strict_llm.rules.responses_items import item_problems
-from thalweg.context.deferral.bodies import with_items, with_references
+from thalweg.context.deferral.tool_layout import with_items, with_references
 from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, saving
 from thalweg.engine.pricing.table import NAMED
 

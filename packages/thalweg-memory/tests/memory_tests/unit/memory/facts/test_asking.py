@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg_memory.facts.gates.judging import judge
-from thalweg_memory.facts.learning.asking import ask_for_facts, ask_for_profile, shortened
 from thalweg_memory.facts.learning.extraction import Item, proposals_of
+from thalweg_memory.facts.learning.learner_prompt import ask_for_facts, ask_for_profile, shortened
 from thalweg_memory.facts.learning.portions import Portion
 from thalweg_memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
 
@@ -36,7 +36,7 @@ def fact(name: str, content: str) -> Fact:
 
 
 def test_every_turn_stands_under_its_number_speaker_weekday_and_time() -> None:
-    """ "On Monday" is worked out from them; the heading states which turns to learn from."""
+    """The day of "on Monday" comes from them; the heading states which turns to learn from."""
     text = asked(turn(1, "I moved."), turn(2, "Nice!", Trust.ASSISTANT), turn(3, "Yes."), before=1)
 
     assert [line for line in text.splitlines() if line.startswith("§")] == [

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 
 from thalweg_memory.facts.gates.clauses import MAX_SENTENCE_CHARS, sentences
-from thalweg_memory.facts.gates.hearing import shown
 from thalweg_memory.facts.gates.judging import Verdict, judge, judge_statement
 from thalweg_memory.facts.gates.orders import dangerous_order
+from thalweg_memory.facts.gates.quote_search import shown
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Statement, Trust

@@ -7,8 +7,8 @@ import pytest
 
 from thalweg_memory.facts.by_hand import plan_remember
 from thalweg_memory.facts.changes import Change, PutFact
-from thalweg_memory.facts.learning.asking import CONTROL, ask_for_verdicts
 from thalweg_memory.facts.learning.extraction import Pair
+from thalweg_memory.facts.learning.learner_prompt import CONTROL, ask_for_verdicts
 from thalweg_memory.facts.learning.lesson import verdicts_of
 from thalweg_memory.facts.merging.comparing import Verdict, may_merge, may_supersede
 from thalweg_memory.facts.merging.freshness import current, holds

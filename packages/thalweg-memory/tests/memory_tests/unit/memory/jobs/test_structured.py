@@ -11,8 +11,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.testing import ScriptedModel
-from thalweg_memory.facts.learning.asking import LearnerRequest
 from thalweg_memory.facts.learning.extraction import Item
+from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
 from thalweg_memory.jobs.structured import Respondent
 
 FACT = {

@@ -13,9 +13,9 @@ from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.replay.account import Account
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
+from thalweg_recorder.replay.fleet import drive
 from thalweg_recorder.replay.questions import ASK_TOKENS, Goal, NeedleQuestion, Questions
 from thalweg_recorder.replay.results import ReplayRun
-from thalweg_recorder.replay.run import drive
 from thalweg_recorder.replay.subject import subject_of, terms_of
 
 PATH = "/srv/delta/heron-4f9d2c1.csv"

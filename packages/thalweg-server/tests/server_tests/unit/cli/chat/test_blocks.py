@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_server.cli.chat.blocks import BlockSplitter
+from thalweg_server.cli.chat.event_rendering import BlockSplitter
 
 pieces = st.sampled_from(
     ["word ", "\n", "\n\n", "# Head\n", "- item\n", "1. one\n", "  deeper\n", "```py\n", "```\n",

@@ -32,9 +32,9 @@ from thalweg_server.api.events import (
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.threads import Question
 from thalweg_server.api.usage import Usage
+from thalweg_server.cli.chat.event_rendering import EventRenderer
 from thalweg_server.cli.chat.lines import PrintedLine
 from thalweg_server.cli.chat.status import Status
-from thalweg_server.cli.chat.telling import EventRenderer
 
 
 def told(*events: Event) -> list[PrintedLine]:

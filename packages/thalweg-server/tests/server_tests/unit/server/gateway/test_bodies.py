@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from starlette.types import Message
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
-from thalweg_server.gateway.admission import Admission
-from thalweg_server.gateway.bodies import BodyLimits
+from thalweg_server.gateway.bodies import BodyLimits, JsonBounds
 from thalweg_server.gateway.budgets import Budgets
+from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.rules import rules_of
-from thalweg_server.gateway.structure import JsonBounds
 from thalweg_server.settings import GatewaySettings
 
 LIMITS = BodyLimits(json_of=lambda _: JsonBounds(bytes=2_000, nodes=500), form_bytes=5_000)

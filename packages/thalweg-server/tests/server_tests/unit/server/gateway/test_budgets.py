@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from server_tests.unit.server.gateway.asking import ask, echo
 from thalweg_server.api.usage import Usage
 from thalweg_server.app.performing.watching import ModelCalled
-from thalweg_server.gateway.admission import Admission
 from thalweg_server.gateway.budgets import Budgets, Rate
+from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.gateway.rules import rules_of
 from thalweg_server.settings import GatewaySettings

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
-from thalweg_server.gateway.admission import Admission
 from thalweg_server.gateway.authentication import OWNER, Keys
 from thalweg_server.gateway.budgets import Budgets
+from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.rules import rules_of
 from thalweg_server.settings import GatewaySettings
 

@@ -11,8 +11,7 @@ from server_tests.unit.server.gateway.asking import Answered, ask
 from thalweg import errors
 from thalweg.errors import ThalwegError
 from thalweg_server.api.problems import Problem
-from thalweg_server.gateway.problems import answers_problems, problem_of
-from thalweg_server.gateway.statuses import STATUSES, status_of
+from thalweg_server.gateway.problems import STATUSES, answers_problems, problem_of, status_of
 
 
 def kinds(kind: type[ThalwegError] = ThalwegError) -> Iterator[type[ThalwegError]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_server.gateway.structure import JsonBounds, JsonBoundsError, check_bounds, parsed
+from thalweg_server.gateway.bodies import JsonBounds, JsonBoundsError, check_bounds, parsed
 
 STRINGS = st.text(st.sampled_from('ab[]{},"\\\n'), max_size=6)
 JSONS = st.recursive(

@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from thalweg_server.models import find_models, finding, how_to_answer
-from thalweg_server.models.finding import AvailableModel, ollama_address
+from thalweg_server.models import find_models, how_to_answer
+from thalweg_server.models.discovery import AvailableModel, ollama_address
 
 
 @contextmanager

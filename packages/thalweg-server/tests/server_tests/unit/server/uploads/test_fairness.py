@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_server.uploads.fairness import FairSlots
+from thalweg_server.uploads.converting import FairSlots
 
 
 @given(
