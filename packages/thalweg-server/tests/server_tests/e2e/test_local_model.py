@@ -55,8 +55,8 @@ def test_it_answers_whole_and_in_a_stream_with_its_usage(address: str) -> None:
 def test_the_server_is_found_with_a_name_that_answers(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "OLLAMA", "http://127.0.0.1:9")
-    monkeypatch.setattr(finding, "SERVERS", (("llama.cpp", address.removesuffix("/v1")),))
+    monkeypatch.setattr(discovery, "OLLAMA", "http://127.0.0.1:9")
+    monkeypatch.setattr(discovery, "SERVERS", (("llama.cpp", address.removesuffix("/v1")),))
     (offer,) = find_models({})
 
     assert model_by_name(offer.name, Settings()).invoke("hi", max_tokens=4).text

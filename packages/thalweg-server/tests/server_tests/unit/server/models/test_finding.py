@@ -40,9 +40,9 @@ def serving(content: bytes) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not contact the servers of this machine."""
-    monkeypatch.setattr(finding, "SERVERS", ())
-    monkeypatch.setattr(finding, "OLLAMA", "http://127.0.0.1:9")
-    monkeypatch.setattr(finding, "WITHIN_S", 20.0)  # this machine may be busy
+    monkeypatch.setattr(discovery, "SERVERS", ())
+    monkeypatch.setattr(discovery, "OLLAMA", "http://127.0.0.1:9")
+    monkeypatch.setattr(discovery, "WITHIN_S", 20.0)  # this machine may be busy
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
@@ -84,7 +84,7 @@ def test_a_server_that_speaks_the_api_of_openai_is_offered_with_its_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with serving(b'{"data": [{"id": "qwen.gguf"}]}') as url:
-        monkeypatch.setattr(finding, "SERVERS", (("llama.cpp", url),))
+        monkeypatch.setattr(discovery, "SERVERS", (("llama.cpp", url),))
         (offer,) = find_models({})
 
     assert offer.name == f"openai:qwen.gguf@{url}/v1"
@@ -97,7 +97,7 @@ def test_somebody_else_on_that_port_is_passed_over(
     monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
     with serving(said) as url:
-        monkeypatch.setattr(finding, "SERVERS", (("vLLM", url),))
+        monkeypatch.setattr(discovery, "SERVERS", (("vLLM", url),))
 
         assert find_models({}) == ()
 
@@ -105,8 +105,8 @@ def test_somebody_else_on_that_port_is_passed_over(
 def test_a_server_that_never_answers_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        monkeypatch.setattr(finding, "WITHIN_S", 0.3)
-        monkeypatch.setattr(finding, "SERVERS", (("vLLM", f"http://127.0.0.1:{port}"),))
+        monkeypatch.setattr(discovery, "WITHIN_S", 0.3)
+        monkeypatch.setattr(discovery, "SERVERS", (("vLLM", f"http://127.0.0.1:{port}"),))
         found = find_models({"OPENAI_API_KEY": "x"})
 
     assert [offer.what for offer in found] == ["OpenAI, by OPENAI_API_KEY"]
