@@ -152,7 +152,7 @@ class ReadableMemory:
     arecall_for_run = awaited(recall_for_run)
     asearch = awaited(search)
     aexplain = awaited(explain)
-    atold = awaited(shown_facts)
+    ashown_facts = awaited(shown_facts)
     afacts = awaited(facts)
     afact = awaited(fact)
     areview = awaited(review)

@@ -211,10 +211,10 @@ def links(neighbours: Mapping[int, Sequence[int]]) -> Links:
     for number, others in neighbours.items():
         before = sorted((other for other in others if other < number), reverse=True)
         after = sorted(other for other in others if other > number)
-        for side, weights, hears in ((before, _BEFORE, _AFTER), (after, _AFTER, _BEFORE)):
+        for side, weights, backward in ((before, _BEFORE, _AFTER), (after, _AFTER, _BEFORE)):
             for distance, other in enumerate(side[:REACH]):
                 found.setdefault(number, {})[other] = weights[distance]
-                found.setdefault(other, {})[number] = hears[distance]
+                found.setdefault(other, {})[number] = backward[distance]
     return found
 
 
