@@ -160,7 +160,7 @@ class AnthropicDialect(StrictDialect):
         return cache.marked(model, measured, now)
 
     def adapt_answer(self, body: Object, answer: Answer) -> Answer:
-        """See `StrictDialect.said`. Where thinking is on, a model always thinks."""
+        """See `StrictDialect.adapt_answer`. Where thinking is on, a model always thinks."""
         enabled = (body.get("thinking") or {}).get("type") == "enabled"
         if enabled and not answer.thinking:
             return replace(answer, thinking="Let me see what is asked.")

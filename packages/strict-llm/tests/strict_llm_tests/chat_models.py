@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 def chat_model(
     provider: StrictProvider, wire: str, *, timeout_s: float = 20.0, model: str = "strict-1"
 ) -> Iterator[BaseChatModel]:
-    """Open a chat model of LangChain that speaks to a provider."""
+    """Open a chat model of LangChain that calls a provider."""
     if wire == "anthropic":
         claude = ChatAnthropic(
             base_url=provider.anthropic_url,

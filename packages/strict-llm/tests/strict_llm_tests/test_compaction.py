@@ -1,4 +1,4 @@
-"""The strict provider compacts as the documentation of Anthropic and of OpenAI says."""
+"""The strict provider compacts as Anthropic and OpenAI document it."""
 
 from typing import Any
 
@@ -76,12 +76,12 @@ def test_what_precedes_a_block_is_dropped() -> None:
     ],
 )
 def test_what_anthropic_refuses(body: dict[str, Any], betas: frozenset[str], problem: str) -> None:
-    """A header that is missing, settings out of range, what a block leaves behind."""
+    """A header that is missing, settings out of range, messages after a block's removal."""
     assert problem in said(body, betas)
 
 
 def test_anthropic_compacts_at_the_trigger() -> None:
-    """By default at 150,000 tokens; the block stands for all messages."""
+    """By default at 150,000 tokens; the block replaces all messages."""
     dialect, body = AnthropicDialect(), claude(USE, edit={"type": COMPACT})
 
     assert said(body) == ""
@@ -137,7 +137,7 @@ def test_openai_compacts_at_the_threshold() -> None:
     ],
 )
 def test_what_openai_refuses(body: dict[str, Any], problem: str) -> None:
-    """Another model's item, settings out of range, what an item leaves behind."""
+    """Another model's item, settings out of range, what comes before an item."""
     found = "\n".join(f"{each.message}" for each in ResponsesDialect().problems(body))
 
     assert problem in found

@@ -1,4 +1,4 @@
-"""The strict provider edits a request's context as Anthropic's documentation says."""
+"""The strict provider edits a request's context as Anthropic documents it."""
 
 from typing import Any
 

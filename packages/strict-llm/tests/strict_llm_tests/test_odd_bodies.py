@@ -1,4 +1,4 @@
-"""Whatever a client sends, the strict provider answers: it refuses, and never breaks."""
+"""The strict provider answers any request of a client: it refuses, and never breaks."""
 
 import copy
 from collections.abc import Iterator

@@ -62,7 +62,7 @@ def begin() -> list[BaseMessage]:
 
 
 def answered(message: AIMessage) -> list[BaseMessage]:
-    """Give a message and the results of its calls."""
+    """Return a message and the results of its calls."""
     results = [
         ToolMessage(f"text of {c['args']['path']}", tool_call_id=c["id"])
         for c in message.tool_calls
@@ -180,7 +180,7 @@ def test_an_answer_ends_as_the_script_says(
 
 
 OVERFLOWS = (openai.BadRequestError, ContextOverflowError)
-"""What LangChain's clients raise; of OpenAI's the `code` tells that it is the window."""
+"""What LangChain's clients raise; of OpenAI's the `code` states that it is the window."""
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -350,7 +350,7 @@ def test_silence_shorter_than_the_timeout_passes(provider: StrictProvider, wire:
 def test_an_answer_cut_in_the_middle_is_the_clients_error(
     provider: StrictProvider, wire: str
 ) -> None:
-    """The SDKs wrap a body that breaks; a stream that breaks they may leave to their client."""
+    """The SDKs wrap a body that breaks; a stream that breaks they may pass on to their client."""
     provider.fail_next("cut", 2)
     wrapped = (openai.APIConnectionError, anthropic.APIConnectionError)
     with chat_model(provider, wire) as model:

@@ -45,7 +45,7 @@ def claude(provider: StrictProvider) -> Iterator[anthropic.Anthropic]:
 
 
 def chat(client: openai.OpenAI, messages: list[Object], **fields: object) -> Object:
-    """Send messages as they are, whatever the SDK's types say of them."""
+    """Send messages as they are, regardless of the SDK's types."""
     body = {"model": "strict-1", "messages": messages, **fields}
     return said(client.post("/chat/completions", body=body, cast_to=object))
 

@@ -1,4 +1,4 @@
-"""What the strict provider says of a body that is not of the right shape."""
+"""The strict provider's errors for a body that is not of the right shape."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ from strict_llm_tests.valid_bodies import ANTHROPIC, CHAT, RESPONSES, Object
 
 GONE = object()
 Change = tuple[str, object, str]
-"""A path, what stands there instead (or nothing), and words of the first problem."""
+"""A path, the value there instead (or nothing), and words of the first problem."""
 
 CHAT_CHANGES: list[Change] = [
     ("model", GONE, "you must provide a model parameter"),

@@ -1,4 +1,4 @@
-"""One valid body of each API that the strict provider speaks, with every kind of content."""
+"""One valid body of each API that the strict provider implements, with every kind of content."""
 
 from typing import Any
 

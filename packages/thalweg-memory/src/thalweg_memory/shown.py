@@ -25,7 +25,7 @@ def keep(scoped: ScopeTransaction, name: str, outcome: ShownFacts) -> None:
 
 
 def read(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
-    """See `MemoryStore.told`."""
+    """See `MemoryStore.shown_facts`."""
     thread = threads.find(scoped.db, scoped.digests, name).number
     rows = scoped.db.rows(
         "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",

@@ -168,7 +168,7 @@ def png(width: int = 1, height: int = 1) -> bytes:
 
 
 def lying_zip(size: int = 1_000_000, said: int = 10) -> bytes:
-    """Make an archive that says that what is in it is small."""
+    """Make an archive that declares its contents to be small."""
     made = bytearray(packed({"a.txt": b"\0" * size}))
     for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         place = made.index(signature) + at

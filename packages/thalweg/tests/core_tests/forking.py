@@ -82,7 +82,7 @@ class Forked:
     def communicate(
         self, given: str | None = None, timeout: float | None = None
     ) -> tuple[str, str]:
-        """Write its input, read all it says, and wait until it has ended."""
+        """Write its input, read all its output, and wait until it has ended."""
         said: dict[str, str] = {}
         readers = [
             threading.Thread(target=lambda n=name, p=pipe: said.update({n: p.read()}), daemon=True)
@@ -185,7 +185,7 @@ def start(
             is called, if it has one, to import what is imported late.
         arguments: Its arguments.
         cwd: Its working directory.
-        env: Its environment; that of this process if not given.
+        env: Its environment; that of this process by default.
         stdin: Its input; as for `subprocess.Popen`, with text in a pipe.
         stdout: Its output.
         stderr: Its errors.
@@ -234,7 +234,7 @@ def _serve(requests: socket.socket) -> dict[str, Any] | None:
 
 
 def _watch(descriptors: Sequence[int], *, new_session: bool) -> None:
-    """Fork once more, for the process itself, and tell its number and how it ended."""
+    """Fork once more, for the process itself, and report its number and how it ended."""
     ready, leads = os.pipe()
     worker = os.fork()
     if worker == 0:

@@ -77,7 +77,7 @@ def updates(half: Half) -> list[Pair]:
 
 
 def duplicates(half: Half) -> list[Pair]:
-    """Read pairs that say the same in other words."""
+    """Read pairs that have the same meaning in other words."""
     return [_pair(row, "same") for row in _rows("duplicates", half)]
 
 

@@ -4,7 +4,7 @@ The fixtures: `postgres_server` is one server for all tests of a process, `postg
 address of a fresh database on it, `plain_postgres_url` the same for a user without any rights
 but to use it, `served` a database as it is served: its tables belong to one role, and another
 reads and writes rows; `emptied` the same, shared by the tests of a module and emptied before each;
-`pooled` is a served database behind PgBouncer; `own_postgres` is a server of one
+`pooled` is a served database accessed through PgBouncer; `own_postgres` is a server of one
 test's own, to be stopped.
 """
 
@@ -102,7 +102,7 @@ class Server:
         raise OSError(message)
 
     def stop(self) -> None:
-        """Stop it at once, whoever is connected."""
+        """Stop it at once, even with open connections."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(_PATIENCE_S)
@@ -141,7 +141,7 @@ def _start() -> Server:
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Give the address of a server; its user may make databases."""
+    """Yield the address of a server; its user may make databases."""
     if GIVEN:
         yield GIVEN
         return
@@ -154,14 +154,14 @@ def running_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """Give the address of a server; its user may make databases."""
+    """Return the address of a server; its user may make databases."""
     with running_server() as address:
         yield address
 
 
 @pytest.fixture
 def own_postgres() -> Iterator[Server]:
-    """Give a server that the test may stop and start again."""
+    """Return a server that the test may stop and start again."""
     server = _start()
     yield server
     server.remove()
@@ -169,7 +169,7 @@ def own_postgres() -> Iterator[Server]:
 
 @contextmanager
 def fresh_database(server: str, template: str = "template1") -> Iterator[str]:
-    """Give the address of a database that is fresh and as a template is, on a server."""
+    """Yield the address of a database that is fresh and as a template is, on a server."""
     name = f"thalweg_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(
@@ -184,14 +184,14 @@ def fresh_database(server: str, template: str = "template1") -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """Give the address of a database that is fresh and empty."""
+    """Return the address of a database that is fresh and empty."""
     with fresh_database(postgres_server) as url:
         yield url
 
 
 @pytest.fixture
 def plain_postgres_url(postgres_url: str) -> Iterator[str]:
-    """Give the address of a fresh database for a user who may do nothing but use it."""
+    """Return the address of a fresh database for a user who may do nothing but use it."""
     name = f"plain_{uuid.uuid4().hex}"
     with psycopg.connect(postgres_url, autocommit=True) as admin:
         user = sql.Identifier(name)
@@ -204,7 +204,7 @@ def plain_postgres_url(postgres_url: str) -> Iterator[str]:
 
 
 def as_role(url: str, name: str) -> str:
-    """Give an address for another role; no password is asked for."""
+    """Return an address for another role; no password is asked for."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"{name}@{host}").geturl()
@@ -222,7 +222,7 @@ class Served:
     """For the role that serves."""
 
     def at(self, admin: str) -> "Served":
-        """Give the addresses of another database, for the same roles."""
+        """Return the addresses of another database, for the same roles."""
         owner, serves = (urlsplit(url).username or "" for url in (self.owner, self.url))
         return Served(admin, as_role(admin, owner), as_role(admin, serves))
 
@@ -249,7 +249,7 @@ def _served_template(postgres_server: str) -> Iterator[Served]:
 
 @pytest.fixture
 def served(postgres_server: str, _served_template: Served) -> Iterator[Served]:
-    """Give a fresh database with its tables made, and a role that serves."""
+    """Return a fresh database with its tables made, and a role that serves."""
     template = urlsplit(_served_template.admin).path[1:]
     with fresh_database(postgres_server, template) as url:
         yield _served_template.at(url)
@@ -259,7 +259,7 @@ def served(postgres_server: str, _served_template: Served) -> Iterator[Served]:
 def _emptied_again(
     postgres_server: str, _served_template: Served
 ) -> Iterator[tuple[Served, sql.Composed]]:
-    """Give a database as it is served, and the statement that empties its tables."""
+    """Return a database as it is served, and the statement that empties its tables."""
     template = urlsplit(_served_template.admin).path[1:]
     with fresh_database(postgres_server, template) as url:
         with psycopg.connect(url) as admin:
@@ -276,7 +276,7 @@ def _emptied_again(
 
 @pytest.fixture
 def emptied(_emptied_again: tuple[Served, sql.Composed]) -> Served:
-    """Give a database as it is served, without rows: one for a module, emptied before each test.
+    """Return a database as it is served, without rows: one for a module, emptied before each test.
 
     For tests that change nothing but rows: making a database takes ten times as long.
     """
@@ -303,7 +303,7 @@ class Pooled:
 
 @pytest.fixture
 def pooled(served: Served) -> Iterator[Pooled]:
-    """Give the addresses of a PgBouncer, for the role that serves."""
+    """Return the addresses of a PgBouncer, for the role that serves."""
     if (program := shutil.which("pgbouncer")) is None:
         pytest.skip("PgBouncer is not installed")
     role, name = urlsplit(served.url).username, urlsplit(served.url).path[1:]

@@ -6,5 +6,5 @@ from pathlib import Path
 RECORDED = Path(
     os.environ.get("THALWEG_RECORDED") or Path(__file__).parents[5] / "shared" / "data" / "recorded"
 )
-"""`THALWEG_RECORDED`, or the folder beside the repository."""
+"""`THALWEG_RECORDED`, or the folder next to the repository."""
 WHY_SKIPPED = f"no recorded threads at {RECORDED}; set THALWEG_RECORDED"

@@ -1,4 +1,4 @@
-"""A chat model that says what time it is, at a steady rate: how late an event is, is in it."""
+"""A chat model that returns the time, at a steady rate: an event contains how late it is."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 
 class TickingModel(BaseChatModel):
-    """Answers with nanoseconds of the clock, each when it is said."""
+    """Answers with nanoseconds of the clock, each at the time it is sent."""
 
     model: str = "ticking"
     rate: float = 2.0

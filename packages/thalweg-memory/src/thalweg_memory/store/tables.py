@@ -318,7 +318,7 @@ class TableMemory(ABC):
     def neighbours(
         self, scope: Scope, numbers: Sequence[int], reach: int = 2
     ) -> dict[int, list[int]]:
-        """See `MemoryStore.beside`."""
+        """See `MemoryStore.neighbours`."""
         with self._read(scope) as scoped:
             return scoped.index.neighbours(numbers, reach)
 
@@ -333,7 +333,7 @@ class TableMemory(ABC):
             shown.keep(scoped, thread, outcome)
 
     def shown_facts(self, scope: Scope, thread: str) -> list[ShownFacts]:
-        """See `MemoryStore.told`."""
+        """See `MemoryStore.shown_facts`."""
         with self._read(scope) as scoped:
             return shown.read(scoped, thread)
 

@@ -1,4 +1,4 @@
-"""A server that speaks as much of the Agent Protocol as background subagents need."""
+"""A server that implements as much of the Agent Protocol as background subagents need."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class AgentServer(ThreadingHTTPServer):
-    """Serves threads whose runs go on until somebody requests `/finish/ASSISTANT`."""
+    """Serves threads whose runs continue until a client requests `/finish/ASSISTANT`."""
 
     daemon_threads = True
 

@@ -2,8 +2,8 @@
 
     python -m core_tests.e2e.killed ARCHIVE CHECKPOINTS TOLD
 
-It forks a worker for every line on its input, so that a kill costs milliseconds. The line says how
-many runs it makes, and LangGraph's durability. A run that was cut off is finished first.
+It forks a worker for every line on its input, so that a kill costs milliseconds. The line holds
+the number of runs to make, and LangGraph's durability. A run that was cut off is finished first.
 """
 
 import io
@@ -40,7 +40,7 @@ class Asked(AgentState[Any]):
 
 
 def rule(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Call the tool some times, then answer; how often, the question's number says."""
+    """Call the tool as often as the number in the question requires, then answer."""
     asked = [k for k, m in enumerate(messages) if m.type == "human" and (m.id or "")[:1] == "u"]
     if not asked:
         return AIMessage("what was the question?")
@@ -110,7 +110,7 @@ def ask(agent: Agent, number: int, durability: Durability) -> None:
 
 
 def is_cut_off(newest: CheckpointTuple) -> bool:
-    """Tell whether a run has something left to do.
+    """Return whether a run still has something to do.
 
     `get_state().next` is empty, too, where a step is done whose writes were not applied.
     """
@@ -120,7 +120,7 @@ def is_cut_off(newest: CheckpointTuple) -> bool:
 
 
 def work(archive: str, address: str, durability: Durability, runs: int) -> None:
-    """Ask question after question, from wherever the thread was left."""
+    """Ask question after question, from wherever the thread stopped."""
     with worked_on(archive, address) as agent:
         print("at work", flush=True)  # noqa: T201
         for _ in range(runs):
@@ -139,7 +139,7 @@ def warm_up() -> None:
 
 
 def main() -> None:
-    """Fork a worker for every line, and say when it is gone."""
+    """Fork a worker for every line, and report when it has exited."""
     archive, address, told = sys.argv[1:]
     print("ready", flush=True)  # noqa: T201
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""A model that mends a shop: its next step follows from the request it is sent, and nothing else.
+"""A model that fixes a shop: its next step follows from the request it is sent, and nothing else.
 
 It has no memory of its own. What a compaction took from its sight it sees in the record, reads
 again, or asks `recall` for, as an agent has to.
@@ -85,17 +85,17 @@ def see(request: Request) -> Sight:
 
 
 def is_menders(request: Request) -> bool:
-    """Tell whether a request is the subagent's."""
+    """Return whether a request is the subagent's."""
     return any(m.role == "system" and MENDER in m.text for m in messages_of(request))
 
 
 def is_summary(request: Request) -> bool:
-    """Tell whether a summary is asked for, not a next step."""
+    """Return whether a request is for a summary, not for a next step."""
     return not request.tools or "[This is not the user speaking.]" in messages_of(request)[-1].text
 
 
 def answer(request: Request) -> Answer:
-    """Say what the model says."""
+    """Return the model's answer."""
     if is_summary(request):
         return Answer(
             "## Goal\n- Make the tests of the shop pass.\n## Next\n- Go on with the plan."
@@ -108,7 +108,7 @@ def answer(request: Request) -> Answer:
 
 
 def maintain(sight: Sight) -> Answer:
-    """Plan, then do what the plan says next."""
+    """Plan, then do the next step of the plan."""
     plan = planned(sight)
     if not plan:
         return begin(sight)
@@ -135,7 +135,7 @@ def planned(sight: Sight) -> dict[str, str]:
 
 
 def write_plan(states: dict[str, str]) -> Answer:
-    """Write the plan down, the first thing that is left being under way."""
+    """Write the plan down, with the first remaining item in progress."""
     left = [name for name, state in states.items() if state != "completed"]
     todos = [
         {
@@ -184,7 +184,7 @@ def fix(part: str, sight: Sight) -> Answer | None:
 
 
 def change(part: str, path: str, source: str, page: str) -> dict[str, str]:
-    """Tell what is to be changed: the setting that the page gives, else a slip in the code."""
+    """Return what is to be changed: the setting that the page states, else a slip in the code."""
     found = re.search(r"In force: (\w+) = (\d+)", page)
     line = re.search(r"\w+ = (\d+)  # docs", source)
     assert found

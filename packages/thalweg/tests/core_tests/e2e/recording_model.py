@@ -30,7 +30,7 @@ class RecordingModel(BaseChatModel):
 
     model: str = "scripted"
     got: list[list[BaseMessage]] = Field(default_factory=list)
-    """What was sent, system prompts left out."""
+    """The requests that were sent, without system prompts."""
     fails: int = 0
     """So many of the next calls fail."""
 
@@ -104,7 +104,7 @@ def agent_at(
 def ask(
     agent: CompiledStateGraph[Any, Any, Any, Any], *words: str, **configurable: str
 ) -> dict[str, Any]:
-    """Ask one thing after the other; the state that the last one left comes back."""
+    """Ask the questions in order, and return the state after the last one."""
     state: dict[str, Any] = {}
     for said in words:
         state = agent.invoke(

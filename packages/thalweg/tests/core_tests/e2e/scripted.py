@@ -25,7 +25,7 @@ Rule = Callable[[Sequence[BaseMessage]], AIMessage]
 
 
 class RuledModel(BaseChatModel):
-    """Answers as its rule says; keeps every request and what is wrong with it."""
+    """Answers by its rule; keeps every request and what is wrong with it."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -39,7 +39,7 @@ class RuledModel(BaseChatModel):
         return "ruled"
 
     def bind_tools(self, tools: object, **kwargs: Any) -> "RuledModel":  # noqa: ANN401, ARG002
-        """Take any tools: the rule knows them."""
+        """Accept any tools: the rule has them already."""
         return self
 
     def _answer(self, messages: Sequence[BaseMessage]) -> AIMessage:
@@ -103,7 +103,7 @@ class StreamingModel(RuledModel):
 
 
 def says(*answers: str | AIMessage | BaseException) -> Rule:
-    """Make a rule that says these one after the other, then the last again and again."""
+    """Make a rule that answers with these texts in order, then with the last again and again."""
     left = list(answers)
 
     def rule(messages: Sequence[BaseMessage]) -> AIMessage:

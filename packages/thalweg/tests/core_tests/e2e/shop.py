@@ -1,7 +1,7 @@
-"""A small repository to be mended: a package, its tests, and pages that say what is in force.
+"""A small repository to fix: a package, its tests, and pages that state what is in force.
 
-What is in force is drawn anew for every seed, and stands in one page each among what was in force
-before: nobody knows it who has not read it there.
+What is in force is drawn again for every seed, and is on one page each among what was in force
+before: no one can know it without reading it there.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ class Part:
     """One module of the shop, broken."""
 
     setting: str
-    """Name of the constant that no longer says what is in force."""
+    """Name of the constant that no longer matches what is in force."""
     body: str
     slip: tuple[str, str] = ("", "")
     """An expression that is wrong in the code, and what it has to be."""
@@ -140,7 +140,7 @@ TALK = (
 
 @dataclass(frozen=True)
 class Shop:
-    """Where the repository is, and what nobody knows who has not read it."""
+    """Where the repository is, and what no one can know without reading it."""
 
     folder: Path
     settings: Mapping[str, int]

@@ -1,7 +1,7 @@
 """A small world for long runs: tools with results of every size and kind, users, a model.
 
-Everything is drawn from one seed. What was said and done is written down where it happens, so
-that the archive can be compared with it.
+Everything is drawn from one seed. Messages and actions are written down where they happen, so
+that the archive can be compared with them.
 """
 
 import base64
@@ -31,7 +31,7 @@ HANDLE = re.compile(r'recall\(handle="(\w{16})')
 LARGEST = 400_000
 SUMMARY = "## Goal\n- Look at the modules before the release."
 RULES = 24
-"""Constraints that users set in one soak; each must stay word for word."""
+"""Constraints that users set in one soak; each must be kept word for word."""
 SAID = {
     "en": "Look at module {n} and tell me what it needs before the release of version 3.{n}.",
     "zh": "请检查第{n}个模块，并告诉我发布之前还需要做什么。",
@@ -71,12 +71,12 @@ class World:
     seed: int
     rng: Random = field(init=False)
     said: list[str] = field(default_factory=list)
-    """What users said, in order."""
+    """The users' messages, in order."""
     rules: list[str] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     """Answers and results, as `signed` writes them."""
     steps: int = 0
-    """Turns with tools that are left in this run."""
+    """Turns with tools that remain in this run."""
     turns: int = 0
     summaries: int = 0
     requests: list[int] = field(default_factory=list)
@@ -85,13 +85,13 @@ class World:
     lacking: list[tuple[int, str]] = field(default_factory=list)
     """Requests that lacked the user's latest words, or a constraint."""
     mangles: bool = False
-    """Whether ids of calls are as some servers give them: the same in every turn, or odd."""
+    """Whether ids of calls are as some servers assign them: the same in every turn, or odd."""
 
     def __post_init__(self) -> None:
         self.rng = Random(self.seed)  # noqa: S311 (it is to be the same)
 
     def request(self) -> HumanMessage:
-        """Say what a user says next."""
+        """Return a user's next message."""
         rng, n = self.rng, len(self.said)
         words = SAID[rng.choice(tuple(SAID))].format(n=n)
         if len(self.rules) < RULES and rng.random() < 0.2:
@@ -106,7 +106,7 @@ class World:
         return HumanMessage(words)
 
     def answer(self, request: Request) -> Answer:
-        """Say what the model says; look closely at what it was sent."""
+        """Return the model's answer; look closely at what it was sent."""
         if not request.tools:
             self.summaries += 1
             return Answer(
@@ -202,14 +202,14 @@ def signed(message: Message) -> str:
 
 
 def heard(request: Request) -> tuple[int, int]:
-    """Tell how many requests and rules a user had said when this was sent; see `Witness`."""
+    """Return how many requests and rules a user had sent when this was sent; see `Witness`."""
     stamp = request.body.get("user") or request.body["metadata"]["user_id"]
     said, rules = map(int, str(stamp).split())
     return said, rules
 
 
 class Witness(AgentMiddleware[Any, Any, Any]):
-    """Stands next to the model and the tools, and writes down what they gave."""
+    """Runs next to the model and the tools, and writes down what they returned."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class Witness(AgentMiddleware[Any, Any, Any]):
         return self._told(await handler(request))
 
     def _stamped(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """Say in a request what had been said when it was sent: it may be read much later."""
+        """Record in a request what had been sent by then: it may be read much later."""
         stamp = f"{len(self._world.said)} {len(self._world.rules)}"
         is_claude = isinstance(request.model, ChatAnthropic)
         named = {"metadata": {"user_id": stamp}} if is_claude else {"user": stamp}

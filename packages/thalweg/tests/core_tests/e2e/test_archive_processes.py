@@ -82,14 +82,14 @@ def said(text: str) -> Logged:
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give the address of an empty archive of either kind."""
+    """Return the address of an empty archive of either kind."""
     if request.param == "SQLite":
         return str(tmp_path / "thalweg.db")
     return str(request.getfixturevalue("postgres_url"))
 
 
 def check(place: str) -> None:
-    """Let what was left in the middle come to its end, and see that no damage was done."""
+    """Let what was interrupted come to its end, and check that no damage was done."""
     if place.startswith("postgresql://"):
         theirs = (
             "SELECT count(*) FROM pg_stat_activity"
@@ -108,7 +108,7 @@ def check(place: str) -> None:
 def test_a_writer_killed_in_the_middle_leaves_all_of_an_append_or_nothing(
     place: str, delay_ms: int
 ) -> None:
-    """Whatever it was doing: the log is whole, searchable and can be written on."""
+    """Wherever it was interrupted, the log is whole, searchable and can be written on."""
     process = start(APPENDING, place)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -134,7 +134,7 @@ def test_a_writer_killed_in_the_middle_leaves_all_of_an_append_or_nothing(
 
 
 def test_of_two_processes_that_saw_the_same_log_one_wins_every_time(place: str) -> None:
-    """The other is told, and the log holds each pair of messages in one piece."""
+    """The other process gets an error, and the log holds each pair of messages in one piece."""
     processes = [start(RACING, place, name) for name in ("left", "right")]
     outputs = [process.communicate("go\n")[0] for process in processes]
 
@@ -162,7 +162,7 @@ print(archive.handle(key, Span(0, 0)))
 
 
 def test_a_full_disk_is_told_and_leaves_nothing_half_written(tmp_path: Path) -> None:
-    """A limit on the file's size stands for the disk's."""
+    """A limit on the file's size simulates a full disk."""
     path = tmp_path / "thalweg.db"
     output, _ = start(FILLING, path).communicate()
     told, length = output.splitlines()
@@ -174,7 +174,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(tmp_path: Path) -> 
 
 
 def test_a_database_locked_for_too_long_is_told(tmp_path: Path) -> None:
-    """Reading goes on meanwhile, and writing afterwards."""
+    """Reading continues meanwhile, and writing afterwards."""
     path = tmp_path / "thalweg.db"
     with SqliteArchive(path, busy_timeout_s=0.05) as archive:
         archive.append(KEY, [said("one")])
@@ -243,7 +243,7 @@ def in_a_folder_nobody_may_write(folder: Path) -> Path:
 def test_a_place_that_cannot_be_an_archive_is_refused_in_one_sentence(
     tmp_path: Path, place: Callable[[Path], Path]
 ) -> None:
-    """And is left as it was."""
+    """The place remains as it was."""
     path = place(tmp_path)
     before = path.read_bytes() if path.is_file() else None
 
@@ -256,7 +256,7 @@ def test_a_place_that_cannot_be_an_archive_is_refused_in_one_sentence(
 
 
 def test_an_archive_has_one_secret(tmp_path: Path) -> None:
-    """A fixed one gives the same handles anywhere; another one is refused."""
+    """A fixed secret produces the same handles anywhere; another one is refused."""
     handles = set()
     for name in ("a.db", "b.db"):
         with SqliteArchive(tmp_path / name, secret=b"fixed") as archive:

@@ -48,7 +48,7 @@ class Watched(SqliteArchive):
 
 
 def user(said: str) -> dict[str, Any]:
-    """Say something."""
+    """Make a user's message."""
     return {"messages": [("user", said)]}
 
 
@@ -93,7 +93,7 @@ async def opened(name: str, path: Path) -> AsyncIterator[BaseCheckpointSaver[Any
 
 @pytest.mark.parametrize("name", ["memory", "sqlite"])
 def test_a_rewind_is_seen_with_a_saver_that_is_async_alone(tmp_path: Path, name: str) -> None:
-    """What was left behind is not in the next request."""
+    """The messages after the rewind point are not in the next request."""
     model = RuledModel(rule=says("ok"))
 
     async def talk() -> None:

@@ -1,4 +1,4 @@
-"""Summaries that are written beside the run: who waits, what is shown when, what is lost when."""
+"""Summaries written in parallel with the run: what waits, is shown when, and is lost when."""
 
 import asyncio
 import os
@@ -155,7 +155,7 @@ def test_a_summary_that_no_model_could_write_is_in_the_next_turns_note(
 
 
 def test_where_the_cache_is_cold_a_summary_does_not_wait_for_the_next_compaction() -> None:
-    """The record is written again with it, which costs nothing then; a warm one stays as it is."""
+    """The record is written again with it, which costs nothing then; a warm one is unchanged."""
     gate = Gate()
     thread = Thread(Speaker(gate), BESIDE)
     thread.fold()

@@ -11,7 +11,7 @@ from thalweg.testing import ScriptedModel
 
 
 def test_two_calls_for_compaction_in_one_turn_are_one_wish() -> None:
-    """Both are answered, and the run goes on."""
+    """Both are answered, and the run continues."""
     call: Any = {"name": "compact_conversation", "args": {}}
 
     def script(messages: Sequence[BaseMessage]) -> AIMessage:

@@ -34,7 +34,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agent(saver: Any = None, middleware: ContextMiddleware | None = None) -> Any:  # noqa: ANN401 (LangGraph's)
-    """Make one that tells how many messages it was sent."""
+    """Make an agent that answers with the number of messages it was sent."""
 
     def script(messages: Sequence[BaseMessage]) -> str:
         return f"{len(messages)} messages"
@@ -44,7 +44,7 @@ def agent(saver: Any = None, middleware: ContextMiddleware | None = None) -> Any
 
 
 def answer(to: Any, config: Any = None, said: str = "hi") -> str:  # noqa: ANN401 (LangGraph's)
-    """Say something, and read the answer."""
+    """Send a message, and read the answer."""
     return str(to.invoke({"messages": [HumanMessage(said)]}, config)["messages"][-1].text)
 
 

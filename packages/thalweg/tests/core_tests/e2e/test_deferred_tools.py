@@ -148,7 +148,7 @@ def test_loading_breaks_the_cached_prefix_only_where_it_has_to(wire: str, archiv
 def test_what_was_loaded_stays_loaded_after_a_compaction_and_in_another_process(
     wire: str, archive: Archive
 ) -> None:
-    """The result of the search is gone from the request; its tool is not."""
+    """The result of the search is no longer in the request; its tool is."""
     seen: list[Request] = []
     asked: list[Answer] = []
     saver = InMemorySaver()

@@ -134,7 +134,7 @@ def resent(chat: Chat, message: AnyMessage) -> None:
 def test_a_message_of_a_compacted_thread_can_be_changed(
     saver: BaseCheckpointSaver[str], change: Callable[[Chat, AnyMessage], None], position: int
 ) -> None:
-    """The thread goes on, also from its archive, with the change and all else."""
+    """The thread continues, also from its archive, with the change and all else."""
     chat = Chat(saver)
     made = folds(chat)[-1]
     assert max(made.kept) > made.last, "the compaction keeps the newest request"

@@ -1,4 +1,4 @@
-"""What an agent's context engine tells of its decisions, wherever it is listened to."""
+"""The events that an agent's context engine emits for its decisions, for every kind of listener."""
 
 import logging
 from typing import Any
@@ -20,7 +20,7 @@ KNOWN = Pricing(tariff="anthropic")
 
 
 class Unheard(ScriptedModel):
-    """A model of a provider that nobody has heard of."""
+    """A model of an unknown provider."""
 
     @property
     def _llm_type(self) -> str:
@@ -36,7 +36,7 @@ def ruler(text: str) -> int:
 def talk(
     pricing: Pricing = KNOWN, model: type[ScriptedModel] = ScriptedModel
 ) -> list[dict[str, Any]]:
-    """Talk until something was folded; give what came on the custom stream."""
+    """Send messages until something was folded; return what came on the custom stream."""
     agent = create_agent(
         model(script=lambda _: "An answer. " * 200),
         [ruler],  # with tools of its own an agent has ours from its first request on
@@ -57,7 +57,7 @@ def talk(
 
 
 def test_one_decision_is_one_event_with_its_reason_and_its_price() -> None:
-    """And only turns in which something was decided are told of."""
+    """Only turns in which something was decided emit events."""
     (event,) = talk()
 
     assert event["type"] == "thalweg.context"
@@ -120,6 +120,6 @@ def test_that_prices_had_to_be_assumed_is_told_once(caplog: pytest.LogCaptureFix
 def test_of_a_script_in_the_place_of_a_model_nothing_is_said(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It costs nobody anything."""
+    """It costs nothing."""
     assert [event["type"] for event in talk(Pricing())] == ["thalweg.context"]
     assert not [r for r in caplog.records if r.levelno == logging.WARNING]

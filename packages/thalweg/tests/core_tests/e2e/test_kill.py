@@ -82,7 +82,7 @@ def workers(place: Place) -> Iterator[Forked]:
 
 
 def said(process: Forked) -> str:
-    """Read what a process says next."""
+    """Read the next line of a process's output."""
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, "the process is gone"
@@ -90,7 +90,7 @@ def said(process: Forked) -> str:
 
 
 def until(what: str, process: Forked) -> None:
-    """Wait until a process says something."""
+    """Wait until a process prints a line."""
     while said(process) != what:
         pass
 
@@ -143,7 +143,7 @@ def folds_of(place: Place) -> int:
 
 
 def check_line(place: Place) -> int:
-    """Check a thread; tell how many questions it has."""
+    """Check a thread; return the number of its questions."""
     line, asked = line_at(place)
     questions = [m.text for m in line if m.role == "user"]
     assert questions == [f"question {n}" for n in range(1, asked + 1)]
@@ -175,7 +175,7 @@ def test_a_kill_loses_nothing_where_checkpoints_and_archive_are_one_file(tmp_pat
 def test_an_agent_that_is_killed_again_and_again_loses_nothing(
     places: list[Place], durability: Durability
 ) -> None:
-    """And says nothing twice, and sends no request that a provider refuses."""
+    """It repeats nothing, and sends no request that a provider refuses."""
     each = KILLS // 2 // len(places)
     with ThreadPoolExecutor(len(places)) as pool:
         jobs = [pool.submit(kill, place, durability, each, n) for n, place in enumerate(places)]

@@ -1,4 +1,4 @@
-"""LangChain's own middleware beside ours: requests stay valid, fit, and say what they should."""
+"""LangChain's own middleware next to ours: requests remain valid, fit, and have the right content."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -50,7 +50,7 @@ def sizes_and(answer: Script) -> tuple[list[int], Script]:
 
 
 def test_a_refusal_in_one_thread_squeezes_no_other() -> None:
-    """A proxy that takes offence at a small request says nothing of the next thread's paste."""
+    """A proxy that refuses a small request has no effect on the next thread's paste."""
     refusals = [TOO_LARGE]
 
     def once(messages: Sequence[BaseMessage]) -> str:
@@ -71,7 +71,7 @@ def test_a_refusal_in_one_thread_squeezes_no_other() -> None:
 
 
 def test_a_thread_that_is_always_refused_leaves_the_others_whole() -> None:
-    """Nothing is learned where nothing was taken, and the error says who refused and how."""
+    """Nothing is learned where nothing was taken, and the error states who refused and how."""
 
     def picky(messages: Sequence[BaseMessage]) -> str:
         if any("BIG" in str(message.content) for message in messages):
@@ -93,7 +93,7 @@ def test_a_thread_that_is_always_refused_leaves_the_others_whole() -> None:
 
 
 def test_what_a_fallback_refuses_does_not_squeeze_the_primary() -> None:
-    """The turn goes through with what the small model takes; the primary keeps its window."""
+    """The turn succeeds with what the small model takes; the primary keeps its window."""
     is_down = [True]
 
     def primary(messages: Sequence[BaseMessage]) -> str:
@@ -131,7 +131,7 @@ def test_what_a_fallback_refuses_does_not_squeeze_the_primary() -> None:
 
 Middleware = AgentMiddleware[Any, Any, Any]
 BOTH = pytest.mark.parametrize("is_outer", [True, False])
-"""Whether the other middleware stands before ours, and so sees the state's messages."""
+"""Whether the other middleware comes before ours, and so sees the state's messages."""
 
 
 def beside(context: ContextMiddleware, other: Middleware, *, is_outer: bool) -> list[Middleware]:
@@ -169,7 +169,7 @@ def test_cleared_results_stay_cleared_and_valid(*, is_outer: bool) -> None:
 
 
 class Adding(Middleware):
-    """Copies every message, and adds a long one: what stands behind us must be seen."""
+    """Copies every message, and adds a long one: what comes after us must be seen."""
 
     def wrap_model_call(
         self,
@@ -182,7 +182,7 @@ class Adding(Middleware):
 
 
 def test_what_does_not_fit_is_stopped_behind_a_copying_middleware() -> None:
-    """And the error says whose it is."""
+    """The error names the middleware that caused it."""
     context = ContextMiddleware(ContextPolicy(window=32_000), archive=":memory:")
     model = RuledModel(rule=says("ok"))
     agent: Any = create_agent(model, middleware=[context, Adding()], checkpointer=InMemorySaver())
@@ -213,7 +213,7 @@ class Framing(Middleware):
 
 @BOTH
 def test_what_is_put_in_front_is_sent_in_front(*, is_outer: bool) -> None:
-    """Whichever middleware comes first."""
+    """The order of the middleware does not matter."""
     model = RuledModel(rule=says("ok"))
     context = ContextMiddleware(archive=":memory:")
     agent: Any = create_agent(

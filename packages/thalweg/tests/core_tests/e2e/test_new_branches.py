@@ -1,7 +1,7 @@
-"""A state without a checkpoint pointer begins a new branch, whatever the log has from before.
+"""A state without a checkpoint pointer begins a new branch, regardless of the log before it.
 
-So a thread that was deleted in its checkpointer is gone from every later request and from `recall`,
-at once and for good, and so is it from a run that was in progress when another began.
+So a thread that was deleted in its checkpointer is removed from every later request and from
+`recall`, at once and for good, and also from a run that was in progress when another began.
 """
 
 import asyncio
@@ -72,14 +72,14 @@ async def async_postgres(address: str) -> AsyncIterator[Saver]:
     ids=lambda opening: opening.__name__,
 )
 def opening(request: pytest.FixtureRequest) -> Opening:
-    """Give the way to open a saver."""
+    """Return a function that opens a saver."""
     found: Opening = request.param
     return found
 
 
 @pytest.fixture
 def address(opening: Opening, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give a fresh database for it."""
+    """Return the address of a fresh database for it."""
     if opening in (postgres, async_postgres):
         url: str = request.getfixturevalue("postgres_url")
         return url
@@ -99,7 +99,7 @@ def words(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 class Failing:
-    """A model's rule that fails as often as it is told to, and notes each request."""
+    """A model's rule that fails a set number of times, and notes each request."""
 
     def __init__(self, fails: int = 0) -> None:
         self.fails = fails
@@ -120,7 +120,7 @@ class Failing:
 
 
 async def ask(agent: Any, saver: Saver, said: str) -> str:  # noqa: ANN401 (LangGraph's)
-    """Say something, and return the answer."""
+    """Send a message, and return the answer."""
     given = {"messages": [HumanMessage(said)]}
     if isinstance(saver, InMemorySaver | SqliteSaver | PostgresSaver):
         found = agent.invoke(given, AT)
@@ -182,7 +182,7 @@ def test_a_deleted_thread_is_not_sent_again(
 def test_a_run_in_progress_is_another_branch_than_one_that_began_after_the_deletion(
     archive: Archive,
 ) -> None:
-    """Neither is sent a word of the other, whichever logs first."""
+    """Neither is sent a word of the other, in either order of logging."""
     waits, goes_on = threading.Event(), threading.Event()
     requests: list[list[str]] = []
 
@@ -227,7 +227,7 @@ def test_a_run_in_progress_is_another_branch_than_one_that_began_after_the_delet
 
 
 class ReadTogether(InMemorySaver):
-    """Two threads read the state before either goes on to write one."""
+    """Two threads read the state before either proceeds to write one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -79,7 +79,7 @@ class Talk:
         self._tools, self._system = tools, system
 
     def say(self, model: BaseChatModel, said: HumanMessage | str) -> str:
-        """Say something; give the answer."""
+        """Send a message; return the answer."""
         agent: Any = create_agent(
             model,
             list(self._tools),
@@ -235,7 +235,7 @@ def test_one_picture_that_is_too_large_does_not_end_a_thread(
 def test_a_system_prompt_that_does_not_fit_is_named(
     provider: StrictProvider, stack: ExitStack, wire: str
 ) -> None:
-    """Nothing is sent, and the thread goes on with a model that has room."""
+    """Nothing is sent, and the thread continues with a model that has enough space."""
     model = told(stack.enter_context(chat_model(provider, wire)), WINDOW)
     talk = Talk(system="Mind this rule of the house. " * 5_000)
 
@@ -289,7 +289,7 @@ def test_what_the_provider_refuses_to_the_end_is_an_error_with_numbers(
 
 
 class Reminder(AgentMiddleware[Any, Any, Any]):
-    """Adds a memory to every request, behind the context middleware."""
+    """Adds a memory to every request, after the context middleware."""
 
     def __init__(self, words: str, *, where: str) -> None:
         super().__init__()
@@ -314,7 +314,7 @@ class Reminder(AgentMiddleware[Any, Any, Any]):
 def test_what_other_middleware_adds_later_is_counted(
     provider: StrictProvider, stack: ExitStack, wire: str, where: str
 ) -> None:
-    """A memory of half the window is injected behind us, and no request leaves too large."""
+    """A memory of half the window is injected after us, and no request is sent too large."""
     model = told(stack.enter_context(chat_model(provider, wire)), WINDOW)
     memory = Reminder("The user likes short answers and long walks. " * 1_000, where=where)
     talk = Talk(memory, policy=ContextPolicy(summarize=False, enabled=False))

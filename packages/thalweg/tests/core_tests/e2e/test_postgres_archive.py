@@ -43,7 +43,7 @@ def break_connections(url: str) -> None:
 
 
 def test_a_server_that_stops_is_told_and_one_that_is_back_is_used(own_postgres: Server) -> None:
-    """Nothing that was told to be written is lost, nothing else is there."""
+    """Nothing that was reported as written is lost, nothing else is there."""
     with PostgresArchive(own_postgres.url) as archive:
         archive.append(KEY, [said("one")])
         own_postgres.stop()
@@ -120,7 +120,7 @@ def test_a_connection_that_breaks_in_the_middle_leaves_nothing_half_done(
 
 
 def test_a_thread_locked_for_too_long_is_told(postgres_url: str) -> None:
-    """Reading it goes on meanwhile, so does writing to others, and to it afterwards."""
+    """Reading it continues meanwhile, as does writing to others, and to it afterwards."""
     with PostgresArchive(postgres_url, busy_timeout_s=0.05) as archive, raw(postgres_url) as other:
         archive.append(KEY, [said("one")])
         other.execute("BEGIN")
@@ -202,7 +202,7 @@ else:
 
 
 def test_two_writers_of_the_same_large_texts_do_not_stop_each_other(postgres_url: str) -> None:
-    """In whatever order each of them has the texts."""
+    """The order in which each of them has the texts does not matter."""
     texts = [f"{n} " + "shared " * 400 for n in range(30)]
     orders = [texts, texts[::-1]] * 3
     with PostgresArchive(postgres_url) as archive:
@@ -220,7 +220,7 @@ def test_two_writers_of_the_same_large_texts_do_not_stop_each_other(postgres_url
 
 
 def test_pruning_beside_writers_takes_nothing_that_they_hold(postgres_url: str) -> None:
-    """Though the text is held by nobody when one begins, and by the other when it ends."""
+    """Even if the text is held by neither when one begins, and by the other when it ends."""
     text = "now and then held " * 200
     gone = ThreadKey("ada", "gone")
     with PostgresArchive(postgres_url) as archive:
@@ -267,7 +267,7 @@ def test_the_log_and_the_journal_refuse_to_be_rewritten(postgres_url: str, state
 
 
 def test_an_archive_has_one_secret(postgres_url: str) -> None:
-    """A fixed one gives the same handles as in SQLite; another one is refused."""
+    """A fixed secret produces the same handles as in SQLite; another one is refused."""
     handles = set()
     for address in (":memory:", postgres_url):
         with open_archive(address, secret=b"fixed") as archive:
@@ -280,7 +280,7 @@ def test_an_archive_has_one_secret(postgres_url: str) -> None:
 
 
 def test_a_newer_format_is_refused(postgres_url: str) -> None:
-    """Rather than read wrongly; nothing is made anew in it."""
+    """It is not read wrongly, and nothing is created in it."""
     PostgresArchive(postgres_url).close()
     with raw(postgres_url) as other:
         other.execute("UPDATE archive_meta SET value = '99' WHERE name = 'version'")
@@ -333,7 +333,7 @@ def test_what_cannot_be_opened_is_told_in_one_sentence_without_the_password(addr
 
 
 def test_psycopg_is_wanted_only_where_postgresql_is(tmp_path: os.PathLike[str]) -> None:
-    """Without it everything else works, and the error says what to install."""
+    """Without it everything else works, and the error states what to install."""
     program = f"""
 import sys
 sys.modules["psycopg"] = None
@@ -353,7 +353,7 @@ except ConfigError as error:
 
 
 def test_a_long_thread_that_was_deleted_leaves_no_word_behind(postgres_url: str) -> None:
-    """Its index goes in several batches; its neighbour's stays."""
+    """Its index is removed in several batches; its neighbour's is kept."""
     long, short = ThreadKey("ada", "long"), ThreadKey("ada", "short")
     with PostgresArchive(postgres_url) as archive, raw(postgres_url) as other:
         archive.append(short, [said("apple pear")])
@@ -369,7 +369,7 @@ def test_a_long_thread_that_was_deleted_leaves_no_word_behind(postgres_url: str)
 
 
 def test_a_thread_whose_deletion_was_broken_off_is_searched_as_before(postgres_url: str) -> None:
-    """Part of its index is gone, and is made anew by the next search."""
+    """Part of its index is missing, and is rebuilt by the next search."""
     with PostgresArchive(postgres_url) as archive, raw(postgres_url) as other:
         archive.append(KEY, [said(f"apple {n}") for n in range(BATCH_PASSAGES + 100)])
         archive.search(KEY, "apple")

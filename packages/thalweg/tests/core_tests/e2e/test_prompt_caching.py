@@ -111,12 +111,12 @@ def blocks(seen: Seen) -> list[tuple[str, Any]]:
 
 
 def marked(seen: Seen) -> list[int]:
-    """Tell which content blocks of a request are marked, from 1."""
+    """Return which content blocks of a request are marked, from 1."""
     return [n for n, (_, block) in enumerate(blocks(seen), 1) if MARK in block]
 
 
 def bare(seen: Seen) -> list[str]:
-    """Write what a request says, without its marks and the ids that the provider made up."""
+    """Write the content of a request, without its marks and the ids that the provider made up."""
 
     def without(one: Any) -> Any:  # noqa: ANN401 (JSON)
         if isinstance(one, dict):
@@ -128,7 +128,7 @@ def bare(seen: Seen) -> list[str]:
 
 
 def live(provider: StrictProvider) -> list[Seen]:
-    """List the requests of the agent; those for summaries are left out."""
+    """List the requests of the agent, without those for summaries."""
     return [s for s in provider.requests if "speaking.]" not in bare(s)[-1]]
 
 
@@ -185,7 +185,7 @@ def test_thirty_results_at_once_do_not_hide_what_was_sent(
 def test_a_thread_that_is_opened_again_reads_what_it_left(
     provider: StrictProvider, archive: Archive
 ) -> None:
-    """Another process does not know what was sent: it is all that stood before the answer."""
+    """Another process does not know what was sent: it is all that came before the answer."""
     saver = InMemorySaver()
     with chat_model(provider, "anthropic") as model:
         for n in range(3):
@@ -224,7 +224,7 @@ def test_what_is_said_is_the_same_with_marks_and_without() -> None:
 def test_marks_of_other_middleware_count(
     provider: StrictProvider, archive: Archive, place: str, ttl: Literal["5m", "1h"]
 ) -> None:
-    """LangChain's own caching marks tools, system prompt and the end: one place is left."""
+    """LangChain's own caching marks tools, system prompt and the end: one place remains."""
     theirs = AnthropicPromptCachingMiddleware(ttl=ttl)
     with chat_model(provider, "anthropic") as model:
         settings: dict[str, Any] = {place: [theirs], **FOLDING}
@@ -266,7 +266,7 @@ def test_an_hour_is_asked_for_where_the_tariff_has_one(
 def test_a_cache_that_finds_prefixes_by_itself_is_not_marked(
     provider: StrictProvider, archive: Archive
 ) -> None:
-    """Anthropic's client may speak to another's service, whose tariff is then named."""
+    """Anthropic's client may call another's service, whose tariff is then named."""
     with chat_model(provider, "anthropic") as model:
         talk(agent_of(model, archive, pricing={"tariff": "deepseek"}), 2)
     assert not any(MARK in json.dumps(body(seen)) for seen in provider.requests)
@@ -275,7 +275,7 @@ def test_a_cache_that_finds_prefixes_by_itself_is_not_marked(
 def test_a_model_that_takes_the_place_of_ours_gets_no_marks(
     provider: StrictProvider, archive: Archive
 ) -> None:
-    """Middleware behind ours falls back to OpenAI, which would refuse them."""
+    """Middleware after ours falls back to OpenAI, which would refuse them."""
     with (
         chat_model(provider, "anthropic") as model,
         chat_model(provider, "openai-chat") as other,
@@ -311,7 +311,7 @@ def test_a_request_that_nobody_waits_for_is_marked_as_well(
 def test_a_summary_behind_the_live_request_reads_it_and_writes_nothing(
     provider: StrictProvider, archive: Archive
 ) -> None:
-    """It is marked where the live request was, and nowhere behind: nobody will read that."""
+    """It is marked where the live request was, and nowhere after: nothing will read that."""
     with chat_model(provider, "anthropic") as model:
         talk(agent_of(model, archive, **FOLDING), 14)
     asked = [n for n, s in enumerate(provider.requests) if "speaking.]" in bare(s)[-1]]
@@ -326,7 +326,7 @@ def test_a_summary_behind_the_live_request_reads_it_and_writes_nothing(
 def test_openai_is_told_which_requests_belong_together(
     archive: Archive, *, uses_responses: bool
 ) -> None:
-    """Its own service alone; a key that was given stays, and nobody's name is in ours."""
+    """Its own service alone; a key that was passed is kept, and no one's name is in ours."""
     seen: list[dict[str, Any]] = []
 
     @wrap_model_call
@@ -349,7 +349,7 @@ def test_openai_is_told_which_requests_belong_together(
 
 
 def test_the_double_of_a_model_is_the_model_to_all_who_ask() -> None:
-    """Same class, same state, and still one when it is copied; the model itself stays as it is."""
+    """Same class, same state, and still one when it is copied; the model itself is unchanged."""
     model = ChatOpenAI(model="gpt-5", api_key=KEY)
     double = with_transform(model, lambda body: {**body, "seen": True})
     assert isinstance(double, ChatOpenAI)

@@ -149,7 +149,7 @@ def test_a_thread_goes_on_from_the_providers_compaction(tmp_path: Path, name: st
 
 
 def test_another_model_reads_our_summary(tmp_path: Path) -> None:
-    """A block is sent to its own model only; the others are sent what it stands for."""
+    """A block is sent to its own model only; the others are sent what it represents."""
     thread = Thread(tmp_path)
     with StrictProvider(window=WINDOW, answer=answer) as provider:
         models = [

@@ -63,7 +63,7 @@ class Talk:
         self.events: list[dict[str, Any]] = []
 
     def say(self, text: str) -> str:
-        """Say something; return the answer."""
+        """Send a message; return the answer."""
         config = {"configurable": {"thread_id": "t"}}
         stream = self._agent.stream(
             {"messages": [("user", text)]}, config, stream_mode=["custom", "values"]

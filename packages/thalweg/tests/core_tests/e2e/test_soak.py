@@ -52,7 +52,7 @@ class Setting:
     window: int
     inflation: float
     untold: tuple[str, ...] = ()
-    """Models whose clients still believe what they were told before."""
+    """Models whose clients still believe the limits they were configured with before."""
 
 
 SETTINGS = (
@@ -205,7 +205,7 @@ def soak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Soak]:
 
 
 def refused(seen: Seen) -> bool:
-    """Tell whether a request was refused for its length."""
+    """Return whether a request was refused for its length."""
     text = " ".join(seen.problems)
     return seen.status == 400 and any(
         words in text for words in ("context length", "too long", "context window", "context limit")
@@ -213,7 +213,7 @@ def refused(seen: Seen) -> bool:
 
 
 def figures(soak: Soak, seconds: float) -> str:
-    """Say what happened, for whoever runs this by hand."""
+    """Print what happened, for anyone who runs this by hand."""
     world, seen = soak.world, soak.provider.requests
     kinds = Counter(type(e).__name__ for e in edits(soak))
     return (
@@ -238,7 +238,7 @@ def edits(soak: Soak) -> list[Any]:
 
 
 def test_the_latest_words_and_every_constraint_are_in_every_request(soak: Soak) -> None:
-    """Word for word, from the first time they were said to the last request."""
+    """Word for word, from the first time they were sent to the last request."""
     assert soak.world.lacking == []
 
 
@@ -258,7 +258,7 @@ def chains(soak: Soak) -> list[list[Seen]]:
 
 
 def test_no_request_is_refused_as_invalid(soak: Soak) -> None:
-    """Whatever was switched, cut or fetched: 400 means length, and nothing else."""
+    """Regardless of what was switched, cut or fetched: 400 means length, and nothing else."""
     odd = [s for s in soak.provider.requests if s.status in {400, 404} and not refused(s)]
 
     assert [(s.wire, s.problems) for s in odd] == []
@@ -266,7 +266,7 @@ def test_no_request_is_refused_as_invalid(soak: Soak) -> None:
 
 
 def test_every_refusal_is_answered_by_smaller_requests_until_one_is_taken(soak: Soak) -> None:
-    """Never the same again, and not more often than is said."""
+    """Never the same again, and not more often than is stated."""
     for chain in chains(soak):
         sizes = [seen.tokens for seen in chain]
         assert chain[-1].status == 200, sizes
@@ -275,7 +275,7 @@ def test_every_refusal_is_answered_by_smaller_requests_until_one_is_taken(soak: 
 
 
 def test_a_client_that_was_told_its_window_is_not_refused(soak: Soak) -> None:
-    """Only a window that nobody told of, or a provider that begins to count more, is met so."""
+    """Only an undeclared window, or a provider that begins to count more, is found by refusals."""
     told = Counter[tuple[int, str]]()
     for chain in chains(soak):
         at = next(n for n, seen in enumerate(soak.provider.requests) if seen is chain[0])

@@ -66,7 +66,7 @@ def faithful(messages: Sequence[BaseMessage]) -> str:
 
 @dataclass
 class Speaker:
-    """The script of a model that talks, and summarizes as it is told."""
+    """The script of a model that talks, and summarizes as instructed."""
 
     summary: Says = faithful
     live: list[list[BaseMessage]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Speaker:
 
 @dataclass
 class Thread:
-    """An agent with its archive, and what is said to it."""
+    """An agent with its archive, and the messages sent to it."""
 
     speaker: Speaker
     policy: ContextPolicy = POLICY
@@ -117,7 +117,7 @@ class Thread:
         )
 
     def next(self) -> dict[str, Any]:
-        """Make what the user says next."""
+        """Make the user's next message."""
         self.said += 1
         words = f"Item {self.said} is kept in drawer D-{1000 + self.said}, {PROSE}"
         return {"messages": [("user", words)]}
@@ -129,7 +129,7 @@ class Thread:
         return self
 
     def fold(self) -> TurnRecord:
-        """Talk until something is folded; give the page of that turn."""
+        """Send messages until something is folded; return the page of that turn."""
         had = len(self.folds)
         for _ in range(60):
             self.talk(1)
@@ -178,7 +178,7 @@ def test_the_agents_own_model_is_asked_behind_the_live_request() -> None:
 
 
 def test_a_cheap_model_with_a_small_window_reads_every_message_in_chunks_that_fit() -> None:
-    """What is over its window comes in the next chunk; nothing of a message is left out."""
+    """What is over its window comes in the next chunk; nothing of a message is omitted."""
     cheap, reader = scribe(max_input_tokens=4_000)
     policy = ContextPolicy(
         background=False, window=24_000, max_output=500, trigger=("fraction", 0.6)
@@ -238,7 +238,7 @@ def test_a_prompt_of_the_users_own_is_sent_with_the_transcript_in_its_place() ->
 
 
 def test_a_format_that_is_asked_of_answers_does_not_spoil_the_summary() -> None:
-    """Behind the live request the model would answer in it; so it is asked apart."""
+    """After the live request the model would answer in it; so it is asked apart."""
 
     class Shelf(BaseModel):
         drawers: int
@@ -336,7 +336,7 @@ def bad(what: str) -> Says:
 def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
     what: str, *, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The run goes on; the journal tells what was wrong (I35), events and logs its kind alone."""
+    """The run continues; the journal states what was wrong (I35), events and logs its kind alone."""
     thread = Thread(Speaker(bad(what)), scribe=scribe(bad(what))[0] if apart else None)
     events: list[dict[str, Any]] = []
     with caplog.at_level(logging.DEBUG, logger="thalweg"):
@@ -364,7 +364,7 @@ def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
 def test_what_is_true_of_a_summary_stays_where_a_line_is_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What is left out is no reason for a warning."""
+    """An omission is no reason for a warning."""
     good, false = "Item 1 is kept in drawer D-1001.", "Item 2 is kept in drawer D-7777."
     thread = Thread(Speaker(lambda _: f"## State of work\n- {good}\n- {false}"))
     with caplog.at_level(logging.INFO, logger="thalweg"):
@@ -417,7 +417,7 @@ def test_where_the_named_model_is_down_the_agents_own_writes_the_summary() -> No
 
 
 def test_where_no_model_answers_the_record_is_alone() -> None:
-    """Each is asked once; the run goes on."""
+    """Each is asked once; the run continues."""
     cheap, reader = scribe(bad("fails"))
     thread = Thread(Speaker(bad("fails")), scribe=cheap)
     page = thread.fold()
@@ -469,7 +469,7 @@ def test_a_summary_takes_a_bounded_number_of_requests() -> None:
 
 
 def test_what_a_bounded_number_of_small_windows_cannot_hold_is_not_read() -> None:
-    """The oldest; the journal tells how much, and the record is of all of it."""
+    """The oldest is not; the journal states how much, and the record is of all of it."""
     cheap, reader = scribe(max_input_tokens=700)
     thread = Thread(Speaker(), scribe=cheap)
     page = thread.fold()

@@ -1,4 +1,4 @@
-"""A summary that is asked for behind the live request, against the strict provider (I41)."""
+"""A summary that is requested after the live request, against the strict provider (I41)."""
 
 import json
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def talk(
     policy: ContextPolicy = POLICY,
     times: int = 1,
 ) -> None:
-    """Talk until something was folded, so many times; what is written beside is waited for."""
+    """Talk until something was folded, so many times; wait for what is written in parallel."""
     context = ContextMiddleware(policy, archive=archive, summarizer=summarizer)
     middleware: list[Any] = [
         context,
@@ -197,7 +197,7 @@ def test_the_model_that_the_policy_names_writes_the_summaries(
 def test_a_provider_that_fails_for_the_summary_does_not_fail_the_run(
     provider: StrictProvider, wire: str
 ) -> None:
-    """Both tries are refused; the record stands, and the next request goes through."""
+    """Both tries are refused; the record is kept, and the next request succeeds."""
 
     def fails(request: Request) -> Answer:
         answer = script(request)

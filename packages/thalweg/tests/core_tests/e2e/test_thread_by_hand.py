@@ -29,7 +29,7 @@ def folds(archive: Archive) -> list[int]:
 
 
 def words(messages: list[BaseMessage]) -> str:
-    """Give all text that was sent."""
+    """Return all text that was sent."""
     return "\n".join(str(message.content) for message in messages)
 
 
@@ -61,7 +61,7 @@ def test_every_context_is_made_again_as_it_was_sent(tmp_path: Path) -> None:
 
 
 def test_contexts_of_a_branch_that_was_left_are_made_again_too(tmp_path: Path) -> None:
-    """The state was sent back to an older checkpoint, behind a fold and before it."""
+    """The state was sent back to an older checkpoint, after a fold and before it."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:6])
@@ -78,7 +78,7 @@ def test_contexts_of_a_branch_that_was_left_are_made_again_too(tmp_path: Path) -
 
 
 def test_a_turn_knows_what_the_provider_reported_for_it(tmp_path: Path) -> None:
-    """It stands with the answer."""
+    """It is stored with the answer."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         state = ask(agent, *ORDERS[:2])
@@ -109,7 +109,7 @@ def test_an_undone_compaction_shows_the_messages_again(tmp_path: Path) -> None:
 
 
 def test_an_undone_compaction_that_does_not_fit_is_made_again(tmp_path: Path) -> None:
-    """And the person is told so beforehand."""
+    """The person is warned of it beforehand."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS)
@@ -127,7 +127,7 @@ def test_an_undone_compaction_that_does_not_fit_is_made_again(tmp_path: Path) ->
 
 @pytest.mark.parametrize("is_restarted", [True, False])
 def test_a_rewound_thread_goes_on_from_there(tmp_path: Path, *, is_restarted: bool) -> None:
-    """Whatever the agent's state still held does not come back, into contexts or into it."""
+    """What the agent's state still held does not come back, into contexts or into it."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:3])
@@ -157,7 +157,7 @@ def test_a_rewound_thread_goes_on_from_there(tmp_path: Path, *, is_restarted: bo
 
 
 def test_a_rewind_past_a_fold_shows_what_was_said_before_it(tmp_path: Path) -> None:
-    """The fold is gone with the turns behind it."""
+    """The fold is removed with the turns after it."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:6])
@@ -173,7 +173,7 @@ def test_a_rewind_past_a_fold_shows_what_was_said_before_it(tmp_path: Path) -> N
 
 
 def test_a_rewind_holds_when_the_next_run_fails_at_first(tmp_path: Path) -> None:
-    """Asked again, it stands where it was rewound to."""
+    """Asked again, it is where it was rewound to."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:3])
@@ -192,7 +192,7 @@ def test_a_rewind_holds_when_the_next_run_fails_at_first(tmp_path: Path) -> None
 
 
 def test_what_an_interrupted_run_said_last_does_not_come_back(tmp_path: Path) -> None:
-    """It is in the state alone when the thread is rewound: it goes to the log, not the line."""
+    """It is in the state alone when the thread is rewound: it is added to the log, not the line."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:2])
@@ -233,7 +233,7 @@ def test_an_interrupted_run_that_was_not_rewound_goes_on(tmp_path: Path) -> None
 
 
 def test_an_older_checkpoint_chosen_later_goes_before_a_rewind(tmp_path: Path) -> None:
-    """Whoever asks for a checkpoint gets the thread as it was then."""
+    """A caller that asks for a checkpoint gets the thread as it was then."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:3])
@@ -273,7 +273,7 @@ def test_pinned_words_stay_after_any_number_of_compactions(tmp_path: Path) -> No
 
 
 def test_a_deed_is_done_again_when_someone_appends_in_between(tmp_path: Path) -> None:
-    """The page stands on the log as it is."""
+    """The page is based on the log as it is."""
     model = RecordingModel()
     with agent_at(tmp_path, model) as agent:
         ask(agent, *ORDERS[:2])

@@ -1,4 +1,4 @@
-"""Whose thread a run goes on with: by name, by owner, and by what it is handed."""
+"""Whose thread a run continues: by name, by owner, and by what it is handed."""
 
 import copy
 import logging
@@ -48,7 +48,7 @@ def asked(model: RuledModel, call: int = -1) -> list[str]:
 def test_a_caller_may_send_its_whole_history_every_time(
     archive: Archive, trigger: tuple[str, int] | None
 ) -> None:
-    """As many a chat window does: nothing is there twice, and the state stays small."""
+    """As many chat windows do: nothing is there twice, and the state remains small."""
     plain, whole = answering(), answering()
     policy = ContextPolicy(trigger=trigger, keep=("messages", 2), summarize=False)  # type: ignore[arg-type]
     news = ContextMiddleware(policy, archive=archive_in_memory())
@@ -72,7 +72,7 @@ def test_a_caller_may_send_its_whole_history_every_time(
 
 
 def test_runs_that_nobody_named_do_not_meet_by_the_id_of_a_message(archive: Archive) -> None:
-    """The words tell them apart, and no name that a caller gives leads there."""
+    """The words distinguish them, and no name that a caller passes leads there."""
     model = answering()
     agent = agent_with(model, ContextMiddleware(archive=archive))
     agent.invoke({"messages": [HumanMessage("Ann: my salary is 90210", id="1")]})
@@ -100,7 +100,7 @@ def test_zero_is_the_name_of_a_thread(archive: Archive) -> None:
 
 
 def test_no_thread_id_names_the_thread_of_a_subagent() -> None:
-    """Whatever stands in it."""
+    """Regardless of its content."""
     state: dict[str, Any] = {"messages": [HumanMessage("hi", id="1")]}
     inside = [
         thread_name(at("t", checkpoint_ns="tools:1-2|model:3"), state),
@@ -118,7 +118,7 @@ def test_no_thread_id_names_the_thread_of_a_subagent() -> None:
 def test_another_owner_does_not_go_on_with_a_thread(
     archive: Archive, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A state that somebody else left gives what it holds itself, and a warning."""
+    """A state that another owner wrote contributes what it holds itself, and a warning."""
     model = answering()
     middleware = ContextMiddleware(
         {"pricing": {"tariff": "anthropic"}},

@@ -58,12 +58,12 @@ def key(thread: str = "t") -> ThreadKey:
 
 
 def user(text: str) -> dict[str, Any]:
-    """Say something."""
+    """Make a user's message."""
     return {"messages": [HumanMessage(text)]}
 
 
 def line_of(archive: Archive, agent: Agent, thread: str = "t") -> list[str]:
-    """Read what a thread says, as its newest checkpoint and the archive have it."""
+    """Read the messages of a thread, as its newest checkpoint and the archive have it."""
     marked = agent.get_state(at(thread)).values["thalweg_turn"]
     mark = read_mark(marked, key(thread), archive.identity)
     assert mark is not None
@@ -76,7 +76,7 @@ def _said(message: Message) -> str:
 
 
 def texts(messages: list[BaseMessage]) -> list[str]:
-    """List what messages say."""
+    """List the texts of messages."""
     return [message.text for message in messages]
 
 
@@ -88,7 +88,7 @@ def lookup(n: int = 1) -> str:
 def test_a_thread_that_began_without_the_middleware_is_picked_up(
     archive: Archive, saver: Saver
 ) -> None:
-    """All that was said is logged with the first call."""
+    """The whole conversation is logged with the first call."""
     model = RuledModel(rule=says("one", "two", "three"))
     agent_with(model, None, checkpointer=saver).invoke(user("first"), at())
 
@@ -102,7 +102,7 @@ def test_a_thread_that_began_without_the_middleware_is_picked_up(
 
 
 def test_a_message_removed_from_the_state_leaves_the_thread(archive: Archive, saver: Saver) -> None:
-    """And stays in the log."""
+    """The log keeps it."""
     model = RuledModel(rule=says("one", "a secret", "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
@@ -127,7 +127,7 @@ def places(agent: Agent) -> dict[str, RunnableConfig]:
 
 
 def test_a_thread_goes_on_from_an_older_checkpoint(archive: Archive, saver: Saver) -> None:
-    """What came after it is left behind, at once and for good."""
+    """What came after it is dropped, at once and for good."""
     model = RuledModel(rule=says("one", "two", "three", "other two", "other three"))
     agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
     for text in ("first", "second", "third"):
@@ -174,7 +174,7 @@ def test_the_last_answer_is_made_again(archive: Archive, saver: Saver) -> None:
 
 
 def test_a_tool_call_is_edited_by_a_person_before_it_runs(archive: Archive, saver: Saver) -> None:
-    """The call stays as the model wrote it; its result says what ran instead."""
+    """The call is kept as the model wrote it; its result states what ran instead."""
     model = RuledModel(rule=says(calls("lookup", "c1", n=1), "done", "three"))
     review = HumanInTheLoopMiddleware(interrupt_on={"lookup": True})
     agent = agent_with(
@@ -197,7 +197,7 @@ def test_a_tool_call_is_edited_by_a_person_before_it_runs(archive: Archive, save
 
 
 def test_an_interrupted_run_is_left_for_an_older_checkpoint(archive: Archive, saver: Saver) -> None:
-    """A call that nobody approved is not in the new branch."""
+    """A call that no one approved is not in the new branch."""
     model = RuledModel(
         rule=says("one", calls("lookup", "c1"), "asked", calls("lookup", "c2"), "other")
     )
@@ -271,7 +271,7 @@ def test_a_user_goes_on_although_a_tool_failed(archive: Archive, saver: Saver) -
 def test_a_model_that_failed_is_asked_again(
     archive: Archive, saver: Saver, again: str | None
 ) -> None:
-    """What was said before it failed is in the thread once."""
+    """The messages from before it failed are in the thread once."""
     model = RuledModel(rule=says("one", RuntimeError("overloaded"), "two"))
     agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
@@ -285,7 +285,7 @@ def test_a_model_that_failed_is_asked_again(
 
 
 def test_a_run_that_failed_after_a_rewind_is_still_rewound(archive: Archive, saver: Saver) -> None:
-    """What was left behind does not come back with the next attempt."""
+    """What the rewind dropped does not come back with the next attempt."""
     model = RuledModel(rule=says("one", "two", RuntimeError("overloaded"), "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
@@ -339,7 +339,7 @@ def test_a_cancelled_run_is_gone_on_from(archive: Archive, where: str) -> None:
 
 
 def test_messages_that_are_passed_on_by_hand_are_one_thread(archive: Archive) -> None:
-    """Nobody named it; it is known by its first message, and nothing leaves the state."""
+    """It has no name; it is identified by its first message, and nothing is removed from the state."""
     model = RuledModel(rule=says("one", "two", "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive))
     messages: list[BaseMessage] = []
@@ -352,7 +352,7 @@ def test_messages_that_are_passed_on_by_hand_are_one_thread(archive: Archive) ->
 
 
 def test_a_named_thread_without_checkpoints_gives_all_messages_back(archive: Archive) -> None:
-    """Nobody else could."""
+    """No one else could return them."""
     model = RuledModel(rule=says("one", "two", "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive, state=1))
     messages: list[BaseMessage] = []
@@ -394,7 +394,7 @@ def test_a_subagent_has_a_thread_of_its_own(archive: Archive, saver: Saver) -> N
     inner = agent_with(inner_model, context)
 
     def delegate(task: str) -> str:
-        """Give a task away."""
+        """Delegate a task."""
         return str(inner.invoke(user(task))["messages"][-1].text)
 
     model = RuledModel(rule=says(calls("delegate", "c1", task="inner task"), "outer answer"))
@@ -438,7 +438,7 @@ def test_two_threads_run_at_once_in_one_process(archive: Archive, saver: Saver) 
 def test_an_archive_that_was_deleted_goes_on_with_the_whole_state(
     archive: Archive, saver: Saver
 ) -> None:
-    """Nothing had left the state: nothing is missing."""
+    """Nothing had been removed from the state: nothing is missing."""
     model = RuledModel(rule=says("one", "two", "three", "four"))
     agent = agent_with(model, ContextMiddleware(PRICED, archive=archive), checkpointer=saver)
     agent.invoke(user("first"), at())
@@ -479,7 +479,7 @@ def test_a_state_whose_older_messages_are_lost_is_an_error_that_says_what_to_do(
 
 
 def test_sync_and_async_are_twins(tmp_path: Path) -> None:
-    """The same run leaves the same log and the same journal."""
+    """The same run writes the same log and the same journal."""
     found = []
     for name in ("sync", "async"):
         model = RuledModel(

@@ -1,4 +1,4 @@
-"""Two real processes that drive one thread at once, and a third that goes on from there."""
+"""Two real processes that drive one thread at once, and a third that continues it."""
 
 import subprocess
 from pathlib import Path

@@ -94,7 +94,7 @@ class Drive:
         self.logged = self.archive.append(KEY, logged, expected=self.logged)
 
     def ask(self, *, cold: bool = False) -> bool:
-        """Make one request; tell whether it could be made."""
+        """Make one request; return whether it could be made."""
         done = len(self.engine.history)
         try:
             items = self.engine.prepare(cold=cold)

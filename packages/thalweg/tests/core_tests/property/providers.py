@@ -254,5 +254,5 @@ PROVIDERS = {
 
 
 def as_bytes(body: Body) -> list[str]:
-    """Write each object of a body as it goes over the line."""
+    """Write each object of a body as it is sent over the line."""
     return [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in body]

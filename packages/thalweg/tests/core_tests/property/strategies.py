@@ -83,7 +83,7 @@ class Dice:
         return options[self.below(len(options))]
 
     def rarely(self, odds: int) -> bool:
-        """Say yes once in `odds`."""
+        """Return true once in `odds`."""
         return self.below(odds) == odds - 1
 
 
@@ -131,7 +131,7 @@ def arguments(dice: Dice, name: str) -> str:
 
 
 def thinking(dice: Dice, home: str) -> Thinking:
-    """Choose reasoning as its provider gives it: signed, encrypted, or plain."""
+    """Choose reasoning in its provider's form: signed, encrypted, or plain."""
     thought = dice.one(("Let me see.", "First the tests, then the code. " * 30))
     if home == "anthropic" and dice.rarely(2):
         kept = pack(home, {"type": "redacted_thinking"})
@@ -150,7 +150,7 @@ class Shape:
     lines: int
     """Lines of a large text."""
     hostile: bool
-    """Whether calls stay open, ids are odd, results come late or answer nothing."""
+    """Whether calls remain open, ids are odd, results come late or answer nothing."""
     pictures: int = 12
     """One message in so many holds a picture."""
 
@@ -282,7 +282,7 @@ def scenarios(
     """Draw a history and a budget in which it will often not fit.
 
     Args:
-        draw: Given by Hypothesis.
+        draw: Passed by Hypothesis.
         hostile: Whether real agents never write such histories; `None` draws it.
         home: The wire it comes from; `None` draws it.
         most: How many turns it has at most.

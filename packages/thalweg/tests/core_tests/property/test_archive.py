@@ -33,7 +33,7 @@ parts: st.SearchStrategy[Part] = st.one_of(
 
 @given(st.lists(parts, max_size=4))
 def test_a_message_taken_apart_is_put_together_equal(drawn: list[Part]) -> None:
-    """Whatever its parts hold, and what is stored of it is ASCII."""
+    """Its parts may hold anything, and what is stored of it is ASCII."""
     message = Message("assistant", tuple(drawn))
     stored = take_apart(message)
     kept = {blob.hash: unpack(blob.data, packed=blob.packed) for blob in stored.blobs}
@@ -51,7 +51,7 @@ def test_the_same_text_is_the_same_blob(text: str) -> None:
 
 @given(texts)
 def test_passages_add_up_to_their_text(text: str) -> None:
-    """None is empty, none is much too large, and each stands where it says."""
+    """None is empty, none is much too large, and each is at the position it declares."""
     pieces = cut(text)
 
     assert "".join(piece for _, piece in pieces) == text
@@ -60,7 +60,7 @@ def test_passages_add_up_to_their_text(text: str) -> None:
 
 
 def passages(text: str) -> list[tuple[int, int]]:
-    """Tell where the passages of a text begin and end."""
+    """Return where the passages of a text begin and end."""
     return [(start, start + len(piece)) for start, piece in cut(text)]
 
 
@@ -131,7 +131,7 @@ inflected = st.builds("{}{}{}".format, st.text("aeiouybcdlstzwx1", max_size=5), 
 
 @pytest.fixture(scope="module")
 def stemmer() -> Iterator[Callable[[list[str]], list[str]]]:
-    """Give SQLite's own function from words to stems."""
+    """Return SQLite's own function from words to stems."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.execute("CREATE VIRTUAL TABLE said USING fts5 (word, tokenize='porter unicode61')")
     db.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (said, instance)")
@@ -158,7 +158,7 @@ def test_a_word_has_the_stem_that_sqlite_takes(
 
 
 def test_the_word_of_a_shape_is_its_own_stem() -> None:
-    """Else an index that knows English endings would hold another word."""
+    """Otherwise an index that stems English endings would hold another word."""
     assert [stem(word) for word in SHAPE_WORDS.values()] == list(SHAPE_WORDS.values())
 
 

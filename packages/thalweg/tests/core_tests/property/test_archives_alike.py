@@ -1,4 +1,4 @@
-"""A law of archives of every kind: whatever is asked of them, they answer the same."""
+"""A law of archives of every kind: they return the same answers to the same calls."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -93,7 +93,7 @@ def all_of(archive: Archive, key: ThreadKey) -> list[object]:
 
 @pytest.fixture
 def other(postgres_url: str) -> Iterator[Archive]:
-    """Give an archive on PostgreSQL."""
+    """Return an archive on PostgreSQL."""
     with PostgresArchive(postgres_url, secret=SECRET) as archive:
         yield archive
 

@@ -18,7 +18,7 @@ class Cache:
     entries: set[tuple[int, ...]] = field(default_factory=set)
 
     def send(self, blocks: Sequence[int], marks: Sequence[int]) -> int:
-        """Send a request; tell how many blocks are read."""
+        """Send a request; return how many blocks are read."""
         looked = {place for mark in marks for place in range(mark, max(0, mark - LOOKBACK), -1)}
         found = max((p for p in looked if tuple(blocks[:p]) in self.entries), default=0)
         self.entries |= {tuple(blocks[:mark]) for mark in marks}
@@ -48,7 +48,7 @@ growths = st.lists(sizes, min_size=1, max_size=12)
 def test_there_are_never_more_marks_than_the_provider_takes(
     places: set[int], ends: tuple[int, int, int], taken: set[int], most: int, lookback: int
 ) -> None:
-    """Those of others count, are not placed twice, and every mark stands where one may."""
+    """Those of others count, are not placed twice, and every mark is where one may be."""
     layout = BreakpointLayout(sorted(places), *ends, taken=sorted(taken))
     marks = plan_marks(layout, most=most, lookback=lookback)
     assert len(marks) + len(taken) <= max(most, len(taken))
@@ -116,7 +116,7 @@ def test_after_a_rewrite_the_nearest_entry_is_found(
 def test_where_not_every_block_may_be_marked_the_one_before_is(
     places: set[int], sent: int, stable: int
 ) -> None:
-    """Reasoning and empty texts take no mark: what stands before them keeps nearly as much."""
+    """Reasoning and empty texts take no mark: the block before them keeps nearly as much."""
     assume(min(places) <= min(sent, stable))
     marks = plan_marks(BreakpointLayout(sorted(places), stable=stable, sent=sent), lookback=1)
     for end in (sent, stable, max(places)):

@@ -20,7 +20,7 @@ def _unbroken(driven: Drive) -> list[tuple[Request, Request]]:
 
 @given(scenarios())
 def test_i37_between_rewrites_a_request_extends_the_one_before(scenario: Scenario) -> None:
-    """Item by item; nothing that was sent moves or changes while the epoch stands."""
+    """Item by item; nothing that was sent moves or changes during an epoch."""
     driven = drive(scenario)
     for before, after in _unbroken(driven):
         event("extended")
@@ -72,7 +72,7 @@ def _blocks(turn: Any) -> list[str]:  # noqa: ANN401 (any provider object)
 @pytest.mark.parametrize("wire", HOMES)
 @given(scenario=scenarios(hostile=False))
 def test_i37_orderly_turns_are_exact_prefixes_on_every_wire(wire: str, scenario: Scenario) -> None:
-    """A call that the model answers with a message of its own leaves every sent byte in place."""
+    """A call that the model answers with a message of its own keeps every sent byte in place."""
     driven = drive(scenario)
     for before, after in _unbroken(driven):
         if after.items[len(before.items) :] and _spoken(
@@ -126,7 +126,7 @@ def test_i39_every_rewrite_is_justified_in_the_history(scenario: Scenario) -> No
 
 @given(scenarios())
 def test_i39_no_view_differs_from_the_log_without_an_edit(scenario: Scenario) -> None:
-    """A message without an edit is shown with the parts it was said with."""
+    """A message without an edit is shown with its original parts."""
     driven = drive(scenario)
     rewritten = driven.engine.window.rewrites
     for item in driven.engine.window.items:

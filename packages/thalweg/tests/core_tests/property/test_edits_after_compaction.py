@@ -130,7 +130,7 @@ def test_every_message_can_be_changed_after_a_compaction(
 
 
 def story_of(thread: Thread, state: State) -> list[str]:
-    """Return the markers of all messages in the thread as a state was left."""
+    """Return the markers of all messages in the thread at a state."""
     assert state.mark is not None
     page = thread.graph.pages()[state.mark]
     return [marker_of(message) for message in thread.graph.said(page.line)]

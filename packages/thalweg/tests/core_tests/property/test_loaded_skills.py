@@ -47,7 +47,7 @@ def threads(draw: st.DrawFn) -> Scenario:
 
 
 def _loaded(driven: Drive, upto: int) -> dict[str, list[str]]:
-    """Tell which texts each skill consists of after so many messages: it, and further pages."""
+    """Return which texts each skill consists of after so many messages: it, and further pages."""
     texts: dict[str, list[str]] = {}
     for entry in driven.entries[:upto]:
         if entry.answers and entry.answers.target in PATHS:
@@ -63,7 +63,7 @@ def _is_named(request: Request, path: str) -> bool:
 
 
 def _is_previewed(driven: Drive, request: Request, texts: Iterable[str]) -> bool:
-    """Whether what is shown instead of a text says so, and how to read it."""
+    """Whether the replacement of a text declares itself one, and how to read the text."""
     for item in request.items:
         entry = driven.entries[item.position] if item.position >= 0 else None
         if entry and entry.message.text in texts and item.message.text != entry.message.text:
@@ -73,7 +73,7 @@ def _is_previewed(driven: Drive, request: Request, texts: Iterable[str]) -> bool
 
 @given(threads())
 def test_a_loaded_skill_is_whole_or_named_in_every_request(scenario: Scenario) -> None:
-    """Whatever was folded, cleared or squeezed in between."""
+    """This holds after any folds, clears or squeezes in between."""
     driven = drive(scenario)
     for request in driven.requests:
         shown = {m.text for m in request.messages}
@@ -86,7 +86,7 @@ def test_a_loaded_skill_is_whole_or_named_in_every_request(scenario: Scenario) -
 
 @given(threads())
 def test_a_fold_names_no_skill_that_it_leaves_whole(scenario: Scenario) -> None:
-    """Nothing is read twice because a record says so."""
+    """Nothing is read twice because of a record."""
     driven = drive(scenario)
     for request in driven.requests:
         if not any(isinstance(edit, Fold) for edit in request.edits):
@@ -105,7 +105,7 @@ def _begun(driven: Drive, upto: int) -> set[str]:
 
 @given(threads())
 def test_loaded_skills_keep_within_their_share(scenario: Scenario) -> None:
-    """What a fold keeps beside its tail and the latest request is at most a tenth."""
+    """What a fold keeps in addition to its tail and the latest request is at most a tenth."""
     driven = drive(scenario)
     budget = scenario.budget
     for edit in driven.engine.history:

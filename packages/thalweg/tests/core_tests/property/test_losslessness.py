@@ -26,7 +26,7 @@ HANDLE = re.compile(r'recall\(handle=\\?"([a-z2-7]{16})(?:#(\d+))?')
 
 @given(scenarios())
 def test_i24_the_log_is_never_touched(scenario: Scenario) -> None:
-    """After any run the archive gives back the thread, message by message, to the byte."""
+    """After any run the archive returns the thread, message by message, to the byte."""
     driven = drive(scenario)
     driven.log()
     kept = driven.archive.messages(KEY)
@@ -70,7 +70,7 @@ def _bare(part: object) -> object:
 
 @given(scenarios())
 def test_i25_every_message_is_shown_or_reached_by_a_handle(scenario: Scenario) -> None:
-    """And reading the handle gives what was said, to the byte."""
+    """Reading the handle returns the original text, to the byte."""
     driven = drive(scenario)
     witness(driven)
     for request in driven.requests[-3:]:
@@ -115,7 +115,7 @@ def _named(handle: str, span: Span) -> str:
 
 
 class FailingSpans:
-    """Names spans until a set number of names was given out, then fails as a full disk does."""
+    """Names spans until a set number of names was returned, then fails as a full disk does."""
 
     def __init__(self, driven: Drive, good: int) -> None:
         self.driven = driven
@@ -134,7 +134,7 @@ class FailingSpans:
 def test_i26_and_i32_a_failing_archive_leaves_the_view_as_it_was(
     scenario: Scenario, good: int
 ) -> None:
-    """Content stays inline until its handle is durable; when the archive heals, the run goes on."""
+    """Content remains inline until its handle is durable; when the archive recovers, the run continues."""
     driven = Drive(scenario)
     failing = FailingSpans(driven, good)
     driven.engine.name_span = failing
@@ -225,7 +225,7 @@ def test_i29_a_record_is_made_from_originals_however_often_it_is_made(
 
 @given(scenarios(), st.sampled_from((300, 600, 1_500)))
 def test_i29_the_record_has_a_bound_of_its_own(scenario: Scenario, budget: int) -> None:
-    """Whatever was said: every line, every request and the goal have to fit it."""
+    """For any conversation: every line, every request and the goal have to fit it."""
     entries = drive(scenario).entries
     record = absorb(Record(), entries)
     text = render(record, handle="a" * 16, budget=budget, count=quick_count)
@@ -250,7 +250,7 @@ def test_i29_records_do_not_grow_from_fold_to_fold(scenario: Scenario) -> None:
 
 @given(scenarios())
 def test_i31_what_a_fold_takes_is_in_the_archive_before(scenario: Scenario) -> None:
-    """Whoever wants to see the span first (memory, extraction) finds it there, whole."""
+    """Anyone who wants to see the span first (memory, extraction) finds it there, whole."""
     driven = Drive(scenario)
     named = driven.engine.name_span
 
@@ -267,7 +267,7 @@ def test_i31_what_a_fold_takes_is_in_the_archive_before(scenario: Scenario) -> N
 
 @given(scenarios())
 def test_i24_messages_are_never_changed_in_place(scenario: Scenario) -> None:
-    """What was received stays equal to what was said, reasoning and ids included."""
+    """What was received remains equal to what was sent, reasoning and ids included."""
     before = [message_to_json(m) for m in scenario.messages]
     driven = drive(scenario)
 

@@ -1,4 +1,4 @@
-"""Marks on the bodies of requests, whoever else marked them: judged as Anthropic judges."""
+"""Marks on the bodies of requests that others may have marked too: judged as Anthropic judges."""
 
 import json
 from typing import Any
@@ -92,7 +92,7 @@ def bare(value: Any) -> Any:  # noqa: ANN401 (as above)
 
 
 def kept(theirs: Any, ours: Any) -> bool:  # noqa: ANN401 (as above)
-    """Tell whether every mark of theirs is in ours, in the same place."""
+    """Return whether every mark of theirs is in ours, in the same place."""
     if isinstance(theirs, dict):
         return all(
             ours["cache_control"] == v if k == "cache_control" else kept(v, ours[k])
@@ -129,7 +129,7 @@ def test_the_same_request_is_marked_the_same(body: Object) -> None:
 
 @given(body=bodies())
 def test_a_request_that_ends_here_writes_nothing_new(body: Object) -> None:
-    """Behind what was sent already there is no mark."""
+    """There is no mark after what was sent already."""
     marking = CacheMarker()
     marking.mark(body, TARIFFS["anthropic"])
     more = {**body, "messages": [*messages_of(body), {"role": "assistant", "content": "asked"}]}
@@ -173,7 +173,7 @@ RESTS = st.lists(st.sampled_from([10.0, 200.0, 400.0, 3_000.0, 4_000.0]), max_si
 @settings(max_examples=100)
 @given(body=bodies(), waits=RESTS)
 def test_pauses_change_lifetimes_and_nothing_else(body: Object, waits: list[float]) -> None:
-    """Any pauses leave a valid body, with marks where they are without a clock."""
+    """A body after any pauses is valid, with marks where they are without a clock."""
     timed, plain, now = CacheMarker(), CacheMarker(), 0.0
     for wait in waits:
         now += wait

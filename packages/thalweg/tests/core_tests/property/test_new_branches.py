@@ -1,4 +1,4 @@
-"""Conversations that begin anew in one thread, with runs of the earlier ones still in progress."""
+"""Conversations that restart in one thread, with runs of the earlier ones still in progress."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -71,7 +71,7 @@ class Thread:
         run.step(ends=False)
 
     def delete(self) -> None:
-        """Delete the checkpoints; the runs in progress stay."""
+        """Delete the checkpoints; the runs in progress continue."""
         self.checkpoints.append([State()])
 
 
@@ -91,7 +91,7 @@ STEPS = st.lists(
 def test_no_run_is_sent_a_word_of_another_conversation(
     steps: list[tuple[str, int, bool, int]],
 ) -> None:
-    """Whoever logs first, at any write, and though all would join what others logged."""
+    """Regardless of who logs first, at any write, and though all would join what others logged."""
     thread = Thread()
     thread.begin()
     for step, which, ends, intrudes_at in steps:

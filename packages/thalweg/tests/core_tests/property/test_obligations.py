@@ -1,4 +1,4 @@
-"""Who said what survives, and nobody can be imitated."""
+"""Messages keep their author, and no author can be imitated."""
 
 import re
 from dataclasses import replace
@@ -61,7 +61,7 @@ PINS = (
 def test_i9_a_pinned_quote_is_verbatim_once_in_every_view(
     scenario: Scenario, quote: str, before: int, after: int
 ) -> None:
-    """Through folds and squeezes, wherever it stands in its request, until it is unpinned."""
+    """Through folds and squeezes, anywhere in its request, until it is unpinned."""
     limit = scenario.budget.limit
     words = f"{'must x ' * min(before, limit // 9)}{quote}{' and so on' * min(after, limit // 9)}"
     messages = list(scenario.messages)
@@ -113,7 +113,7 @@ _MARKER = re.compile(r"<\s*/?\s*thread-record", re.IGNORECASE)
 
 @given(scenarios())
 def test_i10_the_markers_of_the_record_cannot_be_imitated(scenario: Scenario) -> None:
-    """What the engine says in the user's role has the record's two fences and no others."""
+    """The engine's texts in the user's role have the record's two fences and no others."""
     driven = drive(scenario)
     for request in driven.requests:
         for item in request.items:

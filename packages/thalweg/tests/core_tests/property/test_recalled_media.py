@@ -35,7 +35,7 @@ ROLES: st.SearchStrategy[Role] = st.sampled_from(["user", "tool"])
 def test_every_block_of_a_message_comes_back(
     contents: Sequence[tuple[Role, list[Block]]], number: int, max_tokens: int
 ) -> None:
-    """Following what each answer says of the others ends, with all of them."""
+    """Following each answer's references to the others ends, with all of them."""
     messages = [
         Message(role, (*read_content(one, (), n, []),)) for n, (role, one) in enumerate(contents)
     ]

@@ -1,4 +1,4 @@
-"""Rent = buy: what the rule promises, for one choice and for the policy that stands on it."""
+"""Rent = buy: what the rule promises, for one choice and for the policy that is based on it."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -23,7 +23,7 @@ PRICES = st.floats(1, 1e6)
 def test_buying_costs_at_most_twice_the_better_of_never_and_at_once(
     rents: list[float], price: float
 ) -> None:
-    """Whatever the calls cost and however many come, for one choice at a price that stands."""
+    """For any costs of the calls and any number of them, for one choice at a fixed price."""
     meter, cost = AccumulatedCost(), 0.0
     for rent in rents:
         if meter.is_due(rent, price):
@@ -53,7 +53,7 @@ def test_constant_inflow_is_bought_at_the_interval_that_costs_least(
 
 @dataclass(slots=True)
 class Watched(RentOrBuy):
-    """Notes the rent paid when a rung is taken, and the highest price since it was last."""
+    """Notes the rent paid when a stage is applied, and the highest price since it was last."""
 
     bought: list[tuple[float, float]] = field(default_factory=list)
     highest: dict[str, float] = field(default_factory=dict)
@@ -89,7 +89,7 @@ TARIFFS = st.builds(
 def test_no_rung_is_paid_for_twice_over(
     tariff: Tariff, sizes: list[int], *, summarizes: bool, cold: frozenset[int]
 ) -> None:
-    """The rent paid before a rung is taken is less than what it would have cost."""
+    """The rent paid before a stage is applied is less than what it would have cost."""
     messages = (user("Go"), *(m for size in sizes for m in steps(1, size)))
     policy = Watched(tariff, summarizes=summarizes)
     Drive(Scenario(messages, Budget(window=400_000), "anthropic", cold=cold), policy=policy).run()

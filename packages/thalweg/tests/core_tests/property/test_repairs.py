@@ -1,4 +1,4 @@
-"""Laws of the last check: what it returns is accepted, what was accepted stays, nothing is lost."""
+"""Laws of the last check: its output is accepted, what was accepted is kept, nothing is lost."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Every request is one that every provider takes, whatever the thread."""
+"""Every request is one that every provider takes, for any thread."""
 
 import pytest
 from hypothesis import event, given, settings
@@ -24,7 +24,7 @@ def refusals(driven: Drive) -> list[str]:
 
 
 def witness(driven: Drive) -> None:
-    """Tell Hypothesis what a run came to, so that its statistics show what is exercised."""
+    """Report the outcome of a run to Hypothesis, so that its statistics show what is exercised."""
     for kind in {type(edit).__name__ for edit in driven.engine.history} or {"no edit"}:
         event(kind)
     if driven.stopped:
@@ -91,7 +91,7 @@ def _batches(request: Request) -> list[tuple[Message, list[Message]]]:
 
 @given(scenarios())
 def test_i2_a_parallel_batch_is_shown_or_dropped_as_a_whole(scenario: Scenario) -> None:
-    """No call of a message is dropped alone, and its results stand side by side behind it."""
+    """No call of a message is dropped alone, and its results follow it side by side."""
     driven = drive(scenario)
     calls = {e.position: [c.name for c in e.message.calls] for e in driven.entries}
     for request in driven.requests:
@@ -102,7 +102,7 @@ def test_i2_a_parallel_batch_is_shown_or_dropped_as_a_whole(scenario: Scenario) 
 
 @given(scenarios())
 def test_i3_ids_are_unique_and_portable(scenario: Scenario) -> None:
-    """Whatever ids a log has, no request repeats one or holds one that a provider refuses."""
+    """For any ids in a log, no request repeats one or holds one that a provider refuses."""
     for request in drive(scenario).requests:
         ids = [call.id for message in request.messages for call in message.calls]
         assert len(set(ids)) == len(ids)
@@ -140,7 +140,7 @@ def test_i5_reasoning_is_whole_or_gone(scenario: Scenario) -> None:
 
 @given(scenarios(hostile=False))
 def test_i5_a_call_keeps_what_its_provider_signed(scenario: Scenario) -> None:
-    """Fields beside a call (a thought signature) survive every edit."""
+    """Fields next to a call (a thought signature) survive every edit."""
     signed = tuple(
         Message(m.role, tuple(_signed(p) for p in m.parts), m.answers, m.name, kind=m.kind)
         for m in scenario.messages
@@ -171,7 +171,7 @@ def _text(request: Request) -> list[str]:
 
 @given(scenarios())
 def test_i7_the_view_is_a_function_of_the_log_and_the_edits(scenario: Scenario) -> None:
-    """A window that hears the whole log first and the edits afterwards shows the same."""
+    """A window that receives the whole log first and the edits afterwards shows the same."""
     driven = drive(scenario)
     witness(driven)
     anew = window_of(driven.entries, driven)
@@ -182,7 +182,7 @@ def test_i7_the_view_is_a_function_of_the_log_and_the_edits(scenario: Scenario) 
 
 
 def window_of(entries: list[Entry], driven: Drive) -> Window:
-    """Lay out a log anew, then apply the edits of a run."""
+    """Lay out a log again, then apply the edits of a run."""
     window = Window(driven.count)
     for entry in entries:
         window.add(entry)

@@ -25,7 +25,7 @@ SHRINKING = (Elide, Evict, Fold, Supersede)
 
 @given(scenarios())
 def test_i17_every_request_and_its_answer_fit_the_window(scenario: Scenario) -> None:
-    """Counted anew from what is sent, system prompt and framing included."""
+    """Counted again from what is sent, system prompt and framing included."""
     driven = drive(scenario)
     witness(driven)
     budget = scenario.budget
@@ -153,7 +153,7 @@ def test_i20_a_calibrated_count_is_an_upper_bound(calls: list[tuple[int, float]]
 
 @given(scenarios())
 def test_i22_bytes_and_media_are_bounded_too(scenario: Scenario) -> None:
-    """Whatever the tokens are; the body is measured as each wire writes it, without escapes."""
+    """For any number of tokens; the body is measured as each wire writes it, without escapes."""
     budget = Budget(window=40_000, max_bytes=12_000, max_media=1)
     driven = drive(replace(scenario, budget=budget))
     witness(driven)
@@ -186,7 +186,7 @@ def _strings(value: object) -> list[str]:
 
 @given(st.integers(1, 2_000_000), st.none() | st.integers(0, 300_000))
 def test_i23_what_is_unknown_gets_a_careful_default(window: int, output: int | None) -> None:
-    """Never nothing, never without end: a budget that leaves no room is refused in words."""
+    """Never nothing, never unlimited: a budget without any space is refused with an explanation."""
     try:
         budget = Budget(window=window, max_output=output)
     except ValidationError as error:

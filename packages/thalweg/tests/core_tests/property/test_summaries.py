@@ -89,7 +89,7 @@ def test_every_chunk_fits_and_nothing_is_lost(
 
 @given(st.lists(texts, min_size=1, max_size=3))
 def test_no_text_closes_the_fence_of_a_request(said: list[str]) -> None:
-    """The tags around a transcript stand in the request as often as the prompt writes them."""
+    """The tags around a transcript are in the request as often as the prompt writes them."""
     (chunk,) = chunks([(0, Message("user", (Text("".join(said)),)))], 100_000, count)
 
     asked = ask_for(chunk, custom="Be brief: {messages}")
@@ -123,7 +123,7 @@ def test_what_is_shown_fits_and_grows_with_the_budget(
 
 @given(st.lists(summaries, min_size=1, max_size=4))
 def test_joining_the_same_again_changes_nothing(found: list[Summary]) -> None:
-    """What was joined once says everything; no line is said twice; none is made up."""
+    """What was joined once is complete; no line appears twice; none is made up."""
     once = merged(found)
 
     assert merged([once]) == once
@@ -135,7 +135,7 @@ def test_joining_the_same_again_changes_nothing(found: list[Summary]) -> None:
 
 @given(st.lists(st.integers(0, 99).map(lambda n: f"item {n:03}"), unique=True, max_size=9))
 def test_joining_keeps_the_order(found: list[str]) -> None:
-    """Decisions stand as they came; of the state of work, the newest chunk's stand first."""
+    """Decisions keep their order; of the state of work, the newest chunk's come first."""
     halves = found[: len(found) // 2], found[len(found) // 2 :]
     both = [Summary(decisions=tuple(half), state=tuple(half)) for half in halves]
 
@@ -166,7 +166,7 @@ def test_what_is_copied_from_the_source_is_kept(found: list[str], data: st.DataO
 def test_a_line_with_an_invented_number_is_dropped(
     found: list[str], number: int, unit: str
 ) -> None:
-    """A number that no message has costs its line, whatever else the line says."""
+    """A number that no message has costs its line, regardless of the rest of the line."""
     if str(number) in {"312", "20"}:
         return
     source = [Message("tool", (Text(text),)) for text in found]

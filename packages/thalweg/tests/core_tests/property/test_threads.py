@@ -41,7 +41,7 @@ def driven(scenario: Scenario, restarts: Sequence[int], pins: Sequence[int], new
 def test_a_thread_that_was_opened_again_goes_on_as_if_it_had_never_stopped(
     scenario: Scenario, restarts: list[int], pins: list[int], newest: int
 ) -> None:
-    """To the byte, whatever was folded, pinned, late, or had the id of another."""
+    """To the byte, for anything folded, pinned, late, or with the id of another."""
     never = driven(scenario, [0], pins, newest)
     sometimes = driven(scenario, restarts, pins, newest)
     always = driven(scenario, [1], pins, newest)
@@ -76,7 +76,7 @@ OPS = st.tuples(
 
 @dataclass(slots=True)
 class Hands:
-    """A thread, and a person who goes back, forks and edits; and what should come of it."""
+    """A thread, and a person who rewinds, forks and edits; and what should come of it."""
 
     graph: Graph = field(default_factory=Graph)
     state: State = field(default_factory=State)
@@ -154,14 +154,14 @@ MARKER = re.compile(r"w\d+w")
 
 
 def marker_of(message: Message) -> str:
-    """Name the word by which a message is known."""
+    """Return the word that identifies a message."""
     (first, *_) = MARKER.findall(text_of(message))
     return str(first)
 
 
 @given(st.lists(OPS, min_size=5, max_size=60), st.sampled_from([100_000, 4]))
 def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op], newest: int) -> None:
-    """Whoever rewinds, forks, removes and rewrites, over folds and restarts."""
+    """Through rewinds, forks, removals and rewrites, over folds and restarts."""
     hands = Hands(Graph(newest=newest))
     hands.do("user", 3)
     for op, n in ops:
@@ -169,7 +169,7 @@ def test_what_a_person_takes_back_is_gone_and_all_else_stays(ops: list[Op], newe
 
 
 class Crash(BaseException):
-    """The process is gone."""
+    """The process has died."""
 
 
 def crashing(scenario: Scenario, crashes: frozenset[int]) -> tuple[Graph, int]:
@@ -281,7 +281,7 @@ MOVES = st.tuples(st.booleans(), st.booleans(), st.integers(0, 12))
 def test_two_runs_of_one_thread_lose_nothing_of_each_other(
     moves: list[tuple[bool, bool, int]],
 ) -> None:
-    """Whoever is faster, at any write: the other goes on from there."""
+    """Either may be faster, at any write: the other continues from there."""
     archive, newest = WatchedArchive(), [State()]
     left, right = (Actor(name, Graph(archive), newest) for name in ("left", "right"))
     for is_left, ends, intrudes_at in moves:

@@ -51,7 +51,7 @@ def watched(scenario: Scenario, policy: Thresholds) -> tuple[Drive, list[Seen]]:
 
 
 def reached(policy: Thresholds, seen: Seen) -> bool:
-    """Tell by arithmetic whether any trigger was reached."""
+    """Return by arithmetic whether any trigger was reached."""
     at = {"tokens": seen.spoken - 1, "messages": seen.messages}
     return any(
         seen.total >= t.value * seen.window if t.type == "fraction" else at[t.type] >= t.value
@@ -67,7 +67,7 @@ def chosen(drive: Drive) -> list[Fold]:
 
 @given(scenarios(), policies)
 def test_every_request_fits_and_is_taken(scenario: Scenario, policy: Thresholds) -> None:
-    """Whatever the thresholds are; it fails only where no policy could help."""
+    """For any thresholds; it fails only where no policy could help."""
     drive, _ = watched(scenario, policy)
     witness(drive)
     budget = scenario.budget
@@ -82,7 +82,7 @@ def test_every_request_fits_and_is_taken(scenario: Scenario, policy: Thresholds)
 def test_a_fold_is_made_only_where_a_trigger_was_reached(
     scenario: Scenario, policy: Thresholds
 ) -> None:
-    """Counted anew, before the request; each fold frees something."""
+    """Counted again, before the request; each fold frees something."""
     drive, seen = watched(scenario, policy)
     for fold in chosen(drive):
         event("folded")
@@ -95,7 +95,7 @@ def test_a_fold_is_made_only_where_a_trigger_was_reached(
 def test_no_fold_is_made_twice_for_the_same_messages(
     scenario: Scenario, policy: Thresholds
 ) -> None:
-    """Between two folds by choice something new was said, so there are fewer than messages."""
+    """Between two folds by choice a new message was added, so there are fewer than messages."""
     drive = Drive(scenario, policy=policy)
     drive.run(lambda d: d.ask())
     arrived = [r.arrived for r in drive.requests for f in r.edits if _is_chosen(f)]

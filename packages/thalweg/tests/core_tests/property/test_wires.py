@@ -46,7 +46,7 @@ def test_what_nobody_touched_is_written_as_the_very_object_that_was_read(story: 
 @steady
 @given(story=stories(images_in_results=False))
 def test_a_message_built_from_its_parts_says_what_the_original_said(story: Story) -> None:
-    """What an edit leaves alone in a message must survive the edit."""
+    """What an edit does not touch in a message must survive the edit."""
     for name, wire in WIRES.items():
         items = TELL[name](story)
         assert wire.write(_stripped(wire.read(items)[0])) == items, name
@@ -55,7 +55,7 @@ def test_a_message_built_from_its_parts_says_what_the_original_said(story: Story
 @steady
 @given(story=stories())
 def test_a_call_goes_out_under_the_id_it_was_given_since(story: Story) -> None:
-    """The engine gives ids of its own where the recorded ones are missing, reused or too long."""
+    """The engine assigns ids of its own where the recorded ones are missing, reused or too long."""
     for name, wire in WIRES.items():
         messages = _stripped(wire.read(TELL[name](story))[0])
         renamed = [_renamed(message, k) for k, message in enumerate(messages)]
@@ -119,7 +119,7 @@ _NOT_SENT = {
 
 
 def _as_sent(name: str, item: Any) -> Any:  # noqa: ANN401 (JSON)
-    """See a message without what no request may hold; what is no message is left as it is."""
+    """See a message without what no request may hold; what is no message is unchanged."""
     gone = _NOT_SENT.get(name, set())
     if not isinstance(item, dict) or gone.isdisjoint(item) or item.get("role") not in _ROLES[name]:
         return item
@@ -136,7 +136,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
 @steady
 @given(data=st.data())
 def test_no_text_of_anything_json_like_is_lost(name: str, data: st.DataObject) -> None:
-    """Whatever a wire does not understand is still found in the log."""
+    """What a wire does not understand is still found in the log."""
     items = data.draw(JUNK | spoiled(name))
     messages, _ = WIRES[name].read(items)
     kept = "\0".join(text for message in messages for text in _kept(message))
@@ -163,7 +163,7 @@ FOREIGN = Opaque("elsewhere", '{"type": "odd"}')
 def test_a_message_of_foreign_parts_alone_is_still_a_message(
     name: str, parts: tuple[Part, ...], role: Role
 ) -> None:
-    """Left out, it would leave a message empty, or two of one role side by side."""
+    """Without it, a message would be empty, or two of one role would be side by side."""
     call = Message("assistant", (ToolCall("c1", "ls", "{}"),))
     (*_, last) = WIRES[name].write([call, Message(role, parts, answers="c1" * (role == "tool"))])
     assert json.dumps(FOREIGN.json)[1:-1] in json.dumps(WIRES[name].read([last])[0][-1].text)
@@ -223,7 +223,7 @@ def _all_texts(value: object) -> Iterator[str]:
 @steady
 @given(story=stories())
 def test_calls_and_results_cross_from_wire_to_wire(story: Story) -> None:
-    """Reasoning does not: it is sent to nobody but its author."""
+    """Reasoning does not: it is sent to no model but its author."""
     for source, target in permutations(WIRES, 2):
         pair = f"{source} to {target}"
         messages, _ = WIRES[source].read(TELL[source](story))
@@ -288,7 +288,7 @@ def test_gemini_takes_what_any_wire_read(story: Story, data: st.DataObject) -> N
 @steady
 @given(story=stories(), data=st.data())
 def test_openai_takes_what_any_wire_read(story: Story, data: st.DataObject) -> None:
-    """Results follow their calls at once, as text; the model never says nothing."""
+    """Results follow their calls at once, as text; the model's text is never empty."""
     for messages in _read_and_touched(story, data):
         waiting: list[str] = []
         for item in WIRES["openai-chat"].write(messages):

@@ -84,7 +84,7 @@ def facts(message: BaseMessage) -> tuple[Any, ...]:
 def model_of(log: Log, moves: Sequence[str]) -> ScriptedModel:
     """Make a model that plays its moves again with each turn of the user.
 
-    Without tools it gives a structured answer at once: if it is a text, a plain agent asks again,
+    Without tools it returns a structured answer at once: if it is a text, a plain agent asks again,
     and one with a node for tools ends (decision 0072).
     """
 
@@ -273,7 +273,7 @@ def test_where_nothing_is_removed_the_agent_is_as_without_the_middleware(case: C
 
 @dataclass(frozen=True)
 class Tight:
-    """A thread that does not fit, and what stands in the way of the tools."""
+    """A thread that does not fit, and what blocks the tools."""
 
     results: tuple[int, ...]
     """Characters of the result that each turn fetches; 0 for a turn without one."""

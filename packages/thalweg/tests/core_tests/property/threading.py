@@ -52,7 +52,7 @@ class Graph:
     """Messages that the state keeps at least."""
     key: ThreadKey = KEY
     sessions: dict[int, ThreadSession] = field(default_factory=dict)
-    """Left open after a call, by the turn they stand at, until somebody goes on from there."""
+    """States suspended after a call, by the turn they are at, until a run continues from there."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
     """The thread's line after the last turn."""
     requests: list[tuple[Message, ...]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Graph:
         self.sessions.clear()
 
     def take(self, state: State, *, joins: bool = True) -> ThreadSession:
-        """Open the thread where the state left it, and bring its log up to date."""
+        """Open the thread at its state, and bring its log up to date."""
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
             session = open_session(self.archive, self.key, state.mark, state.messages, self._engine)
@@ -79,7 +79,7 @@ class Graph:
     def call(
         self, state: State, *, joins: bool = True, cold: bool = False, pin: int | None = None
     ) -> State:
-        """Make one request; give the state as the middleware leaves it."""
+        """Make one request; return the state after the middleware ran."""
         session = self.take(state, joins=joins)
         gone = set(session.release(self.newest))
         engine = session.engine
@@ -133,7 +133,7 @@ class Graph:
 
 
 def numbered(messages: Sequence[Message]) -> list[Message]:
-    """Give every message an id of its own."""
+    """Assign every message an id of its own."""
     return [replace(message, uid=f"m{n}") for n, message in enumerate(messages)]
 
 
@@ -145,7 +145,7 @@ class Writes:
     count: int = 0
 
     def one(self) -> None:
-        """Be told of a write: once before it, and once after it."""
+        """Receive notice of a write: once before it, and once after it."""
         self.count += 1
         if self.happens:
             self.happens()
@@ -202,5 +202,5 @@ class WatchedArchive(SqliteArchive):
 
 
 def text_of(message: Message) -> str:
-    """Write what a message says and calls."""
+    """Write the text and the calls of a message."""
     return message.text + "".join(call.arguments for call in message.calls)

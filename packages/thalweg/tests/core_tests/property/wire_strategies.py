@@ -1,7 +1,7 @@
 """Histories in the dialects of the providers: well-formed ones, and anything JSON-like.
 
-A well-formed history is drawn once as a story and told in each dialect, in the one way the
-dialect has to say it.
+A well-formed history is drawn once as a story and written in each dialect, in the one way the
+dialect has to express it.
 """
 
 import base64
@@ -54,7 +54,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Step:
-    """The user speaks (or the tools do), then the model."""
+    """The user (or the tools) has a turn, then the model."""
 
     said: str
     """Empty after tool calls: then their results are all the model is sent."""
@@ -72,7 +72,7 @@ class Story:
     system: str
     steps: tuple[Step, ...]
     cached: bool
-    """Whether the provider's own fields stand beside text and results."""
+    """Whether the provider's own fields are next to text and results."""
 
 
 @st.composite
@@ -107,7 +107,7 @@ def stories(draw: st.DrawFn, *, images_in_results: bool = True) -> Story:
 
 
 def openai_chat(story: Story) -> list[Any]:
-    """Tell a story as chat messages."""
+    """Write a story as chat messages."""
     items: list[Any] = [{"role": "system", "content": story.system}] if story.system else []
     open_calls: tuple[Call, ...] = ()
     for step in story.steps:
@@ -141,7 +141,7 @@ def openai_chat(story: Story) -> list[Any]:
 
 
 def openai_responses(story: Story) -> list[Any]:
-    """Tell a story as response items."""
+    """Write a story as response items."""
     items: list[Any] = [{"role": "developer", "content": story.system}] if story.system else []
     open_calls: tuple[Call, ...] = ()
     for number, step in enumerate(story.steps):
@@ -200,7 +200,7 @@ def _output(call: Call) -> dict[str, Any]:
 
 
 def anthropic(story: Story) -> list[Any]:
-    """Tell a story as Anthropic's messages."""
+    """Write a story as Anthropic's messages."""
     cache = {"cache_control": {"type": "ephemeral"}} if story.cached else {}
     items: list[Any] = [{"role": "system", "content": story.system}] if story.system else []
     open_calls: tuple[Call, ...] = ()
@@ -246,7 +246,7 @@ def _tool_result(call: Call, cache: dict[str, Any]) -> dict[str, Any]:
 
 
 def gemini(story: Story) -> list[Any]:
-    """Tell a story as contents; calls have ids or not."""
+    """Write a story as contents; calls have ids or not."""
     items: list[Any] = (
         [{"role": "system", "parts": [{"text": story.system}]}] if story.system else []
     )
@@ -286,7 +286,7 @@ def _response(call: Call, *, with_id: bool) -> dict[str, Any]:
 
 
 def langchain(story: Story) -> list[Any]:
-    """Tell a story as LangChain's messages, the model's content as ChatAnthropic gives it."""
+    """Write a story as LangChain's messages, the model's content in ChatAnthropic's form."""
     items: list[Any] = [SystemMessage(story.system, id="s")] if story.system else []
     open_calls: tuple[Call, ...] = ()
     for number, step in enumerate(story.steps):

@@ -28,7 +28,7 @@ def found(question: SearchQuery, rows: Sequence[PassageRow]) -> Hits:
 def row(
     number: int, text: str, *, about: int = 0, speaker: str = "tool", start: int = 0
 ) -> PassageRow:
-    """Make a passage that is a message of its own; ids leave room between messages."""
+    """Make a passage that is a message of its own; ids have gaps between messages."""
     return PassageRow(number * 10, number, start, about, speaker, text)
 
 
@@ -48,14 +48,14 @@ def chosen(query: str, rows: Sequence[PassageRow], max_tokens: int = 2_000) -> l
 
 
 def test_a_rare_word_outweighs_common_ones() -> None:
-    """What is everywhere tells nothing."""
+    """What is everywhere carries no information."""
     noise = [row(n, "the gateway restarts slowly") for n in range(2, 40)]
 
     assert order("gateway restarts quokka", row(1, "a quokka"), *noise)[0] == 1
 
 
 def test_words_that_stand_together_beat_the_same_words_far_apart() -> None:
-    """The answer stands where the words meet."""
+    """The answer is where the words meet."""
     apart = "the proxy\n" + "filler line\n" * 8 + "the timeout"
     together = "the proxy timeout\n" + "filler line\n" * 9
 
@@ -63,7 +63,7 @@ def test_words_that_stand_together_beat_the_same_words_far_apart() -> None:
 
 
 def test_the_call_a_result_answers_counts_for_it() -> None:
-    """A bare number says nothing without its question."""
+    """A bare number has no meaning without its question."""
     call = PassageRow(19, 2, -1, 19, "tool", "wc -l ledger.csv")
 
     assert order("lines of ledger.csv", call, row(1, "lines"), row(2, "4711", about=19))[0] == 2
@@ -77,7 +77,7 @@ def test_a_word_in_the_passage_beside_counts_a_little() -> None:
 
 
 def test_what_was_said_before_a_call_counts_for_its_result() -> None:
-    """Also for a piece far down in it: a table of results does not say what it is of."""
+    """Also for a piece far down in it: a table of results does not state what it is of."""
     call = PassageRow(19, 2, -1, 19, "tool", "sh run.sh")
     plan = PassageRow(18, 1, 0, 0, "assistant", "now the whole audit of invoices")
     result = PassageRow(25, 2, 900, 19, "tool", "ledger 4711")
@@ -90,7 +90,7 @@ def test_what_was_said_before_a_call_counts_for_its_result() -> None:
 
 
 def test_a_quotation_counts_where_it_stands_word_for_word() -> None:
-    """Not where its words stand in another order."""
+    """Not where its words are in another order."""
     assert order("commit 'fix the typo'", row(1, "fix the typo"), row(2, "typo: the fix")) == [1, 2]
 
 
@@ -102,7 +102,7 @@ def test_what_looks_like_an_answer_is_preferred() -> None:
 
 
 def test_a_shape_speaks_where_something_else_does() -> None:
-    """The words beside it may be elsewhere; with none at all it is no answer."""
+    """The words next to it may be elsewhere; with none at all it is no answer."""
     beside = [
         PassageRow(10, 1, 0, 0, "user", "run the tests"),
         PassageRow(11, 2, 0, 0, "tool", "ok  4.2s"),
@@ -145,7 +145,7 @@ def test_who_said_it_counts_if_the_question_says_so() -> None:
 
 
 def test_the_name_of_the_speaker_is_a_word_like_any_other() -> None:
-    """In a conversation of several, the name stands in no text."""
+    """In a conversation of several, the name is in no text."""
     rows = [row(n, "painted a sunrise", speaker=f"user {name}") for n, name in enumerate("abc")]
     rows.append(row(7, "painted a sunrise", speaker="user Melanie"))
 
@@ -153,7 +153,7 @@ def test_the_name_of_the_speaker_is_a_word_like_any_other() -> None:
 
 
 def test_the_end_of_the_thread_that_was_asked_about_comes_first() -> None:
-    """The newest, when the question does not say."""
+    """The newest, when the question does not specify one."""
     rows = [row(n, "deploy failed") for n in (1, 5, 9)]
 
     assert order("the first failed deploy", *rows) == [1, 5, 9]

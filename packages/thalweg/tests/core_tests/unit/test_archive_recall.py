@@ -99,7 +99,7 @@ def test_words_that_are_given_for_a_handle_are_searched_for(archive: Archive) ->
 def test_what_is_wrong_is_told_and_not_raised(
     archive: Archive, asked: dict[str, Any], told: str
 ) -> None:
-    """The model can mend it; the run goes on."""
+    """The model can fix it; the run continues."""
     if asked.get("handle") == "HANDLE":
         asked = {**asked, "handle": archive.handle(KEY, Span(1, 1))}
     answer = recall(archive, KEY, **asked)
@@ -142,7 +142,7 @@ def test_the_tool_is_data_and_names_what_recall_takes() -> None:
 
 
 def test_what_left_the_thread_is_neither_found_nor_read(archive: Archive) -> None:
-    """Handles of it are unknown; of a stretch, the rest is told."""
+    """Handles of it are unknown; of a stretch, the rest is returned."""
     left = [Span(0, 6), Span(8, 20), Span(40, 98)]
     gone, crossing = archive.handle(KEY, Span(21, 30)), archive.handle(KEY, Span(5, 9))
 
@@ -170,7 +170,7 @@ def test_what_left_the_thread_is_neither_found_nor_read(archive: Archive) -> Non
 def test_following_an_answer_tells_all_that_is_left_of_a_span_and_nothing_else(
     archive: Archive, dropped: set[int], first: int, size: int, max_tokens: int
 ) -> None:
-    """Whatever was left behind."""
+    """This holds for any messages that were removed."""
     within = [Span(p, p) for p in range(99) if p not in dropped]
     span = Span(first, min(98, first + size))
     name: str = archive.handle(KEY, span)

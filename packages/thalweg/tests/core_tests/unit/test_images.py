@@ -14,7 +14,7 @@ from thalweg.engine.media.images import LARGEST_TOKENS, LONGEST_EDGE, dimensions
 from thalweg.engine.tokens import measure
 
 EDGES = st.integers(1, 16_383)
-"""What every format can say."""
+"""What every format can express."""
 
 
 def _text(raw: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The sets are whole: what they say of themselves holds."""
+"""The sets are whole: their descriptions of themselves are true."""
 
 import pytest
 

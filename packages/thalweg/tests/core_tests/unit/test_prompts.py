@@ -7,7 +7,7 @@ from thalweg.engine.prompts import Prompt, prompt, prompts
 
 @pytest.mark.parametrize("given", prompts(), ids=lambda p: p.name)
 def test_every_prompt_renders_with_the_variables_it_declares(given: Prompt) -> None:
-    """Each value stands in the text, and no brace is left over."""
+    """Each value is in the text, and no brace remains."""
     values = {name: f"<{name}>" for name in given.variables}
 
     text = given.render(**values)
@@ -17,7 +17,7 @@ def test_every_prompt_renders_with_the_variables_it_declares(given: Prompt) -> N
 
 
 def test_a_wrong_variable_is_named() -> None:
-    """Forgetting a value, or giving one too many, is a bug that shows at once."""
+    """A missing value, or one too many, is a bug that shows at once."""
     with pytest.raises(TypeError, match="prompt pointer takes"):
         prompt("pointer").render(handel="x")
 

@@ -201,7 +201,7 @@ def links(neighbours: Mapping[int, Sequence[int]]) -> Links:
     """Return the weights of neighbouring turns for each other.
 
     Args:
-        neighbours: For each turn the numbers of those within `REACH`, see `MemoryStore.beside`.
+        neighbours: For each turn the numbers of those within `REACH`, see `MemoryStore.neighbours`.
 
     Example:
         >>> links({7: [6, 8]})

@@ -1,4 +1,4 @@
-"""The plug-in point, with distributions as an installer leaves them."""
+"""The plug-in point, with distributions as an installer writes them."""
 
 import json
 import subprocess

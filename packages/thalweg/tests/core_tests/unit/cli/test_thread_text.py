@@ -129,7 +129,7 @@ def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
 
 
 def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
-    """It cannot lose: nothing that was sent is sent anew."""
+    """It cannot lose: nothing that was sent is sent again."""
     lines = {2: a_saving("arrived too large")}
     told = [*render_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
 
@@ -152,7 +152,7 @@ def test_one_turn_is_told_by_section() -> None:
 
 
 def test_a_thread_without_a_journal_is_told_by_its_messages() -> None:
-    """Nobody knows more."""
+    """There is no other source."""
     assert list(render_threads([ThreadOverview("名\x1b", 3, 0, None)]))[1] == (
         "       3      0          -  -                 名\\x1b"
     )

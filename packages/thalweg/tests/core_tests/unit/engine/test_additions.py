@@ -1,4 +1,4 @@
-"""What a run is told of its surroundings: each file and task once, as long as that is sent."""
+"""Notices to a run about its surroundings: each file and task once, as long as that is sent."""
 
 import itertools
 import re
@@ -48,7 +48,7 @@ def test_nothing_is_told_twice(uploads: list[str], tasks: list[str]) -> None:
 
 @given(LINES)
 def test_no_name_ends_the_fence_around_it(uploads: list[str]) -> None:
-    """A file may have any name; what stands around the list stays ours."""
+    """A file may have any name; what surrounds the list remains ours."""
     (planned,) = runs((uploads, []))
     for one in planned:
         assert re.findall(r"</?run-context", one.text) == ["<run-context", "</run-context"]

@@ -1,4 +1,4 @@
-"""Signed reasoning is shown only behind what it was produced on."""
+"""Signed reasoning is shown only after what it was produced on."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from thalweg.engine.window.binding import BINDING_MODELS, ReasoningBinding, bind
 
 
 def thinks(number: int, text: str = "") -> Message:
-    """Think, signed, and call a tool; or say a text instead."""
+    """Think, signed, and call a tool; or answer with a text instead."""
     thought = Thinking(f"thought {number} " + "so it seems " * 20, signature=f"s{number}")
     said = Text(text) if text else ToolCall(f"c{number}", "Read", f'{{"file_path": "{number}.py"}}')
     return Message("assistant", (thought, said))
@@ -67,7 +67,7 @@ def test_the_strict_provider_binds_for_the_same_models() -> None:
     ],
 )
 def test_models_that_bind_reasoning_are_known_by_name(name: str, *, binds: bool) -> None:
-    """With whatever a gateway puts around the name."""
+    """With any prefix or suffix that a gateway adds to the name."""
     assert binds_thinking(name) is binds
 
 
@@ -81,7 +81,7 @@ def test_without_an_edit_all_reasoning_stays() -> None:
 
 
 def test_a_compaction_strips_what_was_produced_before_it_and_nothing_later() -> None:
-    """The edit says why and what it took; reasoning produced on the record stays."""
+    """The edit states why and what it took; reasoning produced on the record is kept."""
     engine = binding_engine(window=4_000)
     engine.receive(user("go"))
     work(engine, 0, 40)
@@ -95,7 +95,7 @@ def test_a_compaction_strips_what_was_produced_before_it_and_nothing_later() -> 
 
 
 def test_a_changed_system_prompt_strips_all_reasoning() -> None:
-    """Tools and system prompt stand before everything."""
+    """Tools and system prompt come before everything."""
     engine = binding_engine()
     engine.receive(user("go"))
     work(engine, 0, 3)
@@ -105,7 +105,7 @@ def test_a_changed_system_prompt_strips_all_reasoning() -> None:
 
 
 def test_reasoning_before_a_cleared_result_stays() -> None:
-    """Only what stands behind the first change is invalid."""
+    """Only what comes after the first change is invalid."""
     engine = binding_engine()
     engine.receive(user("go"))
     work(engine, 0, 6)
@@ -119,7 +119,7 @@ def test_reasoning_before_a_cleared_result_stays() -> None:
 
 
 def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
-    """Bonds come from the messages, strips from the standing."""
+    """Bonds come from the messages, strips from the saved state."""
     bonds: dict[str, ReasoningBinding] = {}
 
     def bond_in(_: int, message: Message) -> ReasoningBinding | None:
@@ -141,7 +141,7 @@ def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
 
 
 def test_a_message_of_reasoning_alone_keeps_its_place_when_it_is_stripped() -> None:
-    """What was produced behind it is still bound to a request that had it."""
+    """What was produced after it is still bound to a request that had it."""
     engine = binding_engine()
     engine.receive(user("go"))
     engine.prepare()
@@ -156,7 +156,7 @@ def test_a_message_of_reasoning_alone_keeps_its_place_when_it_is_stripped() -> N
 
 
 def test_what_came_from_elsewhere_is_shown_until_something_before_it_changes() -> None:
-    """Nothing is known of its prefix, but nothing changed it here."""
+    """Its prefix was not recorded, but nothing changed it here."""
     engine = binding_engine()
     engine.receive(user("go"))
     engine.receive(thinks(0))
@@ -170,7 +170,7 @@ def test_what_came_from_elsewhere_is_shown_until_something_before_it_changes() -
 
 
 def test_a_refusal_strips_what_is_not_where_it_was_produced_or_else_all() -> None:
-    """The model was not known to bind, or something else changed the request on its way."""
+    """The model was not on record as binding, or something else changed the request on its way."""
     engine = binding_engine()
     engine.receive(user("go"))
     work(engine, 0, 3)
@@ -215,7 +215,7 @@ def test_reasoning_that_would_be_lost_makes_an_edit_come_later() -> None:
 
 
 def test_reasoning_of_a_finished_exchange_costs_nothing() -> None:
-    """So the edit comes rather when a person has spoken."""
+    """So the edit preferably comes after a person's message."""
     engine = binding_engine()
     engine.receive(user("go"))
     work(engine, 0, 4)
@@ -232,7 +232,7 @@ def test_reasoning_of_a_finished_exchange_costs_nothing() -> None:
 
 
 def test_a_lone_surrogate_in_prompt_or_words_is_hashed_like_any_text() -> None:
-    """What no provider takes may stand in a thread; the request's last check repairs it."""
+    """A thread may contain what no provider takes; the request's last check repairs it."""
     engine = binding_engine()
     engine.prefixes.rebase("You are \ud800.")
     engine.receive(user("go \udfff"))

@@ -85,7 +85,7 @@ def test_what_goes_beside_the_messages_counts_in_every_request_and_outlives_fold
 
 
 def test_a_request_asked_for_again_shrinks_when_more_goes_beside_it() -> None:
-    """Nothing new was said, and yet the old request would not fit."""
+    """There is no new message, and yet the old request would not fit."""
     engine = engine_of([user("Go"), *steps(20)])
     engine.window.set_overhead("memory", 3_000)
     engine.prepare()
@@ -161,7 +161,7 @@ def test_words_pinned_after_they_were_folded_are_in_the_next_request() -> None:
 
 
 def test_words_pinned_in_a_request_that_is_shown_shortened_are_in_the_next_one() -> None:
-    """What was left out of the excerpt comes back into it."""
+    """What was omitted from the excerpt comes back into it."""
     reeds = "\n".join(f"reed {n} of the river" for n in range(3_000))
     quote = "the kingfisher counts double"
     engine = engine_of([user(f"Count.\n{reeds}\n{quote}\n{reeds}"), user("Go")], window=8_000)
@@ -176,13 +176,13 @@ def test_words_pinned_in_a_request_that_is_shown_shortened_are_in_the_next_one()
 
 
 def test_words_that_nobody_said_cannot_be_pinned() -> None:
-    """The error says where they were looked for."""
+    """The error states where they were looked for."""
     with pytest.raises(PinError, match="no request at position 0 says 'yes'"):
         engine_of([user("Go")]).pin(0, "yes")
 
 
 def test_a_message_large_in_words_and_in_arguments_shrinks_in_both() -> None:
-    """One rung does not undo the other."""
+    """One step does not undo the other."""
     arguments = json.dumps({"path": "a.py", "content": "line of code\n" * 3_000})
     both = Message("assistant", (Text("word " * 9_000), ToolCall("c", "write_file", arguments)))
     engine = engine_of([user("Go"), both, result("c")])
@@ -192,7 +192,7 @@ def test_a_message_large_in_words_and_in_arguments_shrinks_in_both() -> None:
 
 
 def test_a_page_of_a_document_does_not_make_another_page_stale() -> None:
-    """Whatever the argument is called that tells them apart."""
+    """For any name of the argument that distinguishes them."""
     pages = [
         m
         for n in range(12)

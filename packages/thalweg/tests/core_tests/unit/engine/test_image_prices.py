@@ -65,7 +65,7 @@ def test_with_another_model_the_images_that_are_there_count_anew(model: str, oth
 
 
 def test_without_images_nothing_is_laid_out_again() -> None:
-    """The prefix is the same, and nobody has to check it anew."""
+    """The prefix is the same, and does not have to be checked again."""
     one = engine("openai:gpt-4o")
     one.receive(Message("user", (Text("hello"),)))
     one.prepare()

@@ -1,4 +1,4 @@
-"""What stands before messages of the user: counted, folded with them, and the first to give way."""
+"""Inserts before messages of the user: counted, folded with them, and the first to be dropped."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ from thalweg.engine.window.validity import check
 
 
 def memory(text: str) -> Message:
-    """Make what stands before a message."""
+    """Make an insert before a message."""
     return Message("user", (Text(f"<memory>{text}</memory>"),), kind="injected")
 
 
@@ -29,7 +29,7 @@ def asked(text: str, uid: str) -> Message:
 
 
 def told(engine: Engine) -> list[str]:
-    """List what stands before messages, as it is sent."""
+    """List the inserts before messages, as they are sent."""
     return [item.message.text for item in engine.window.items if item.section == "memory"]
 
 
@@ -47,7 +47,7 @@ def test_it_stands_right_before_its_message_and_counts() -> None:
 
 
 def test_saying_the_same_again_rewrites_nothing() -> None:
-    """Nor does saying what belongs to a message that is not here."""
+    """Nor does an insert for a message that is not here."""
     engine = engine_of([asked("Go", "u1"), says("Gone"), asked("Come", "u2")])
     engine.window.set_inserts({"u1": memory("likes tea")})
     engine.prepare()
@@ -61,7 +61,7 @@ def test_saying_the_same_again_rewrites_nothing() -> None:
 
 
 def test_a_fold_takes_it_along_with_its_message() -> None:
-    """And keeps it where it keeps the message: the latest request stays as it is."""
+    """It is kept where the message is: the latest request is unchanged."""
     archive = archive_in_memory()
     thread = [asked("Begin", "u1"), *steps(20), asked("Go on", "u2"), *steps(1)]
     engine = engine_of(thread, archive=archive)
@@ -92,7 +92,7 @@ def test_it_gives_way_before_any_word_of_the_conversation_is_shortened() -> None
 
 @given(st.lists(st.sampled_from(("u1", "u2", "u3")), unique=True), st.integers(0, 30))
 def test_the_rest_of_a_request_is_what_it_is_without(uids: list[str], count: int) -> None:
-    """As long as nothing is compacted, whatever precedes whichever messages."""
+    """As long as nothing is compacted, for any inserts before any messages."""
     thread = [
         asked("One", "u1"),
         *steps(count % 3),
@@ -117,7 +117,7 @@ def _uid(behind: dict[str, WindowItem], uid: str) -> str:
 
 @pytest.mark.parametrize("uid", ["", "a1"])
 def test_nothing_stands_before_what_is_no_request(uid: str) -> None:
-    """Answers, results and messages without an id are left alone."""
+    """Answers, results and messages without an id are unchanged."""
     engine = engine_of([user("Go"), replace(says("Gone"), uid="a1"), user("Come")])
     engine.window.set_inserts({uid: memory("likes tea")})
     engine.prepare()

@@ -1,4 +1,4 @@
-"""Skills that were loaded stay, or are named with the way to read them again (I16)."""
+"""Loaded skills are kept, or named with the way to read them again (I16)."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_a_loaded_skill_stays_word_for_word_through_several_folds() -> None:
 
 
 def test_a_pinned_skill_stays_as_well() -> None:
-    """Though nobody read it with a tool."""
+    """Though no tool call read it."""
     driven = run([user("Go"), pinned(), *steps(90)], window=8_000)
 
     assert folds(driven) > 2
@@ -101,7 +101,7 @@ def test_a_pinned_skill_stays_as_well() -> None:
 
 
 def test_what_is_more_than_a_tenth_is_named_with_the_way_to_read_it_again() -> None:
-    """The skill that was read last stays; of the others the record says what to do."""
+    """The skill that was read last is kept; for the others the record states what to do."""
     large = "x" * 1_500
     csv = "/skills/csv/SKILL.md"
     driven = run(
@@ -165,7 +165,7 @@ def test_all_pages_of_a_skill_stay_or_none() -> None:
 
 
 def test_a_fold_without_room_for_skills_names_them() -> None:
-    """The hard ceiling goes before them."""
+    """The hard ceiling takes precedence over them."""
     s = scene(user("Go"), reads("a"), result("a", BODY), *steps(4), user("And now?"), says("Yes"))
 
     fold = plan_fold(s, tail=50, record=900, reason="the request would not fit", skills=0)
@@ -187,7 +187,7 @@ def test_clearing_old_results_leaves_loaded_skills_alone() -> None:
 
 
 def test_skills_are_named_though_requests_fill_the_record() -> None:
-    """They are an obligation; what a person said long ago is quoted shorter."""
+    """They are an obligation; old messages of a person are quoted shorter."""
     record = absorb(
         Record(),
         entries(*(user("Please. " * 400) for _ in range(9)), reads("a"), result("a", BODY)),
@@ -200,7 +200,7 @@ def test_skills_are_named_though_requests_fill_the_record() -> None:
 
 
 def test_loaded_skills_survive_a_restart() -> None:
-    """The standing of a fold has them, and one that was saved before they were kept reads, too."""
+    """The saved state of a fold has them, and one that was saved before they were kept reads, too."""
     record = absorb(Record(), entries(user("Go"), reads("a"), result("a", BODY)))
     standing = EngineSnapshot(record=record)
 

@@ -80,7 +80,7 @@ def test_the_most_specific_name_holds(provider: str, model: str, row: str) -> No
 def test_another_version_or_a_sister_is_priced_so_that_least_is_changed(
     provider: str, model: str
 ) -> None:
-    """And that is said, with the name of the model and of what was assumed."""
+    """And that is reported, with the name of the model and of what was assumed."""
     found = tariff_for(provider, model)
     assert found.by == "provider"
     assert found.tariff.rewriting == max(row.rewriting for row in MODELS[provider])

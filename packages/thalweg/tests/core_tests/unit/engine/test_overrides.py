@@ -1,4 +1,4 @@
-"""What users say of prices, laid over what the table says."""
+"""The users' own prices, laid over what the table has."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_or_over_one_that_is_named() -> None:
 
 
 def test_tiers_follow_the_figures_they_are_times_of() -> None:
-    """Unless tiers are given, too."""
+    """Unless tiers are passed, too."""
     tariff = of({"read": 0.05, "output": 10}, "claude-haiku-5-5")
     (tier,) = tariff.tiers
 
@@ -49,7 +49,7 @@ def test_null_says_that_there_is_none_where_a_tariff_may_have_none() -> None:
 
 
 def test_some_models_have_prices_of_their_own() -> None:
-    """By the longest pattern that fits; what it leaves out is as for all."""
+    """By the longest pattern that fits; what it omits is as for all."""
     section: dict[str, object] = {
         "output": 7,
         "models": {"my-*": {"tariff": "openai"}, "my-big-*": {"read": 0.5}, "*": {"block": 3}},
@@ -133,7 +133,7 @@ def test_what_cannot_be_used_is_refused_with_its_path_and_a_remedy(
 
 
 def test_pricing_written_as_json_reads_back() -> None:
-    """And says no more than was said."""
+    """The result has no more than the original."""
     pricing = Pricing(read=0.2, lifetime_s=None, models={"my*": ModelPricing(tariff="openai")})
     again = Pricing.model_validate_json(pricing.model_dump_json(exclude_unset=True))
 

@@ -13,13 +13,13 @@ from thalweg.engine.window.validity import check
 
 
 def test_a_window_without_room_is_refused_with_the_figures() -> None:
-    """An output limit as large as the window can never be mended by compacting."""
+    """An output limit as large as the window can never be fixed by compacting."""
     with pytest.raises(ValueError, match=f"leaves -?[0-9]+ tokens, and {MIN_LIMIT} are needed"):
         Budget(window=8_000, max_output=8_000)
 
 
 def test_a_provider_that_counts_more_gets_a_smaller_window() -> None:
-    """In our tokens; one that never reported gets what it said."""
+    """In our tokens; one that never reported gets what it declared."""
     budget = Budget(window=100_000)
     seen = Calibration().observe(estimated=10_000, reported=20_000)
 

@@ -15,7 +15,7 @@ def test_lines_that_set_a_constraint_are_found_in_several_languages() -> None:
 
 
 def test_neighbouring_constraints_stand_together_without_a_marker_between_them() -> None:
-    """A line end is nothing that was left out."""
+    """A line end is no omission."""
     text = f"{PASTE}\nNever push.\nAlways test.\n\nOnly then stop.\n{PASTE}"
 
     shown = excerpt(text, 160, 0, (), POINTER)
@@ -33,7 +33,7 @@ def test_a_pin_is_whole_where_it_overlaps_the_head_a_constraint_or_the_tail() ->
 
 
 def test_constraints_can_be_bounded() -> None:
-    """A log in which every line says `cannot` is a paste, not a list of constraints."""
+    """A log with `cannot` in every line is a paste, not a list of constraints."""
     text = "\n".join(f"{n} cannot connect" for n in range(2_000))
 
     assert excerpt(text, 160, 0, (), POINTER) == text

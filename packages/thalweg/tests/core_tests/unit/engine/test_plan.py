@@ -31,7 +31,7 @@ def test_a_read_is_stale_when_the_same_was_read_or_written_whole_again() -> None
 
 
 def test_only_results_that_are_too_large_are_bounded_at_arrival() -> None:
-    """A quarter of the limit; what a person says stays."""
+    """A quarter of the limit; a person's messages are kept."""
     s = scene(user(LONG * 20), call("a"), result("a", LONG), result("z", LONG * 20))
 
     assert [e.position for e in plan_arrivals(s)] == [3]
@@ -52,7 +52,7 @@ def test_a_log_arrives_as_a_preview_and_what_was_asked_for_by_name_whole(
 
 
 def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
-    """Only the loop that still runs keeps it; messages never shown are left alone."""
+    """Only the loop that still runs keeps it; messages never shown are unchanged."""
     thought = Thinking("hm " * 50, "sig", '{"anthropic":{}}')
     s = scene(
         user("Go"),
@@ -66,7 +66,7 @@ def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
 
 
 def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:
-    """Small ones stay as they are, and so does the id."""
+    """Small ones are unchanged, and so is the id."""
     calls = (
         ToolCall("a", "Write", WRITE),
         ToolCall("b", "Write", WRITE.replace("new", "new " * 900)),
@@ -83,7 +83,7 @@ def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:
 
 
 def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
-    """As the message it is; one that is a quarter of the limit goes into the record."""
+    """As the message it is; one that is a quarter of the limit is moved into the record."""
     work = [says("Step. " * 60) for _ in range(6)]
     small = plan_fold(scene(user("Go"), *work), tail=200, record=600, reason="asked for")
     large = plan_fold(scene(user("Go " * 2_000), *work), tail=200, record=600, reason="asked for")
@@ -95,7 +95,7 @@ def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
 
 
 def test_the_latest_request_that_a_fold_keeps_is_one_that_says_something() -> None:
-    """An empty one has no place in a request; kept, it would come out of nowhere behind a fold."""
+    """An empty one has no place in a request; kept, it would come out of nowhere after a fold."""
     work = [says("Step. " * 60) for _ in range(6)]
     fold = plan_fold(scene(user("Go"), user(" "), *work), tail=200, record=600, reason="asked for")
 

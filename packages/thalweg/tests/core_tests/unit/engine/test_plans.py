@@ -1,4 +1,4 @@
-"""What is still to be done has its place in a record, whatever else is in it."""
+"""What is still to be done has its place in a record, regardless of what else is in it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ def written(given_one: Record, budget: int) -> str:
 def test_what_is_open_stands_in_the_record_beside_requests_that_would_fill_it(
     requests: int, left: int, done: int
 ) -> None:
-    """What is done makes room first, and is counted."""
+    """What is done frees space first, and is counted."""
     text = written(record(done, left, requests), 900)
 
     assert all(f"- pending: open point {n}" in text for n in range(left))
@@ -43,7 +43,7 @@ def test_what_is_open_stands_in_the_record_beside_requests_that_would_fill_it(
 
 
 def test_of_a_plan_that_is_too_long_the_first_items_stay() -> None:
-    """In order; how many are left out is said."""
+    """In order; the number of omitted items is stated."""
     text = written(record(3, 200, 4), 900)
 
     shown = text.count("- pending: open point")

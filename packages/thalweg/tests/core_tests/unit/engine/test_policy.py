@@ -111,7 +111,7 @@ def _recall(k: int, words: str) -> list[Message]:
 
 
 def test_what_was_fetched_back_stays_through_one_more_fold() -> None:
-    """It was needed once; fetched no more, it goes with the fold after."""
+    """It was needed once; fetched no more, it is dropped with the fold after."""
     fetched = "the port is 8311 " * 20
     messages = [user("Go"), *steps(60, 30), *_recall(1, fetched), *steps(240, 30)]
     driven = Drive(Scenario(tuple(messages), Budget(window=8_000), "anthropic")).run()
@@ -147,7 +147,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
 
 
 def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
-    """Showing less of large results can be the cheaper rung; reading would be a loop (I27)."""
+    """Showing less of large results can be the cheaper step; reading would be a loop (I27)."""
     some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
     messages = (user("Go"), *some)
     policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
@@ -162,7 +162,7 @@ def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
 
 
 def test_without_a_policy_the_thread_is_sent_as_it_is() -> None:
-    """Replaying a log with no policy gives the original messages (I24)."""
+    """Replaying a log with no policy returns the original messages (I24)."""
     messages = (user("Go"), *steps(20))
     driven = Drive(Scenario(messages, Budget(window=2_000), "anthropic"), policy=Never()).run()
 
@@ -176,7 +176,7 @@ def test_reading_is_cheaper_than_writing_in_every_tariff(name: str) -> None:
 
 
 class Forgetful(RentOrBuy):
-    """Plans each compaction that is due, whatever came of the last one."""
+    """Plans each compaction that is due, regardless of the last one's outcome."""
 
     def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""

@@ -1,4 +1,4 @@
-"""Previews tell the kind of a text and never more than they may."""
+"""Previews state the kind of a text and never more than they may."""
 
 import json
 import tracemalloc
@@ -54,7 +54,7 @@ def test_a_line_of_ten_megabytes_is_previewed_in_little_memory() -> None:
 
 @pytest.mark.parametrize("lines", [1, 2, 4, 10, 31])
 def test_a_preview_of_plain_text_has_so_many_lines_from_both_ends(lines: int) -> None:
-    """The odd one comes from the head; one more says what was left out."""
+    """The odd one comes from the head; one more states what was omitted."""
     text = "\n".join(f"row {n}" for n in range(500))
     shown = preview(text, 600, quick_count, POINTER, lines).split("\n")[1:]
     head, tail = (lines + 1) // 2, lines // 2

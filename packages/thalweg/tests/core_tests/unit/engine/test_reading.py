@@ -1,4 +1,4 @@
-"""What a call does is told from its name and arguments, as real agents write them."""
+"""What a call does is derived from its name and arguments, as real agents write them."""
 
 import json
 
@@ -104,7 +104,7 @@ def test_a_result_without_an_id_answers_the_oldest_call_of_its_tool() -> None:
 
 
 def test_unanswered_calls_are_forgotten_in_the_end() -> None:
-    """Memory is bounded however many calls stay open."""
+    """Memory is bounded for any number of open calls."""
     reader = Reader(quick_count)
     for n in range(OPEN_CALLS + 5):
         reader.read(call(f"c{n}"))

@@ -83,7 +83,7 @@ def test_f3_the_other_results_of_a_batch_are_never_parted_from_it(*, late: bool)
 
 
 def test_f3_a_pending_call_is_not_lost_when_its_turn_is_folded() -> None:
-    """The answer that comes a hundred messages later is still told, as what it is."""
+    """The answer that comes a hundred messages later is still reported, as what it is."""
     task = '{"description": "audit the locks", "prompt": "p"}'
     thread = [user("Go"), call("slow", "Task", task), says("It runs."), *steps(30)]
     driven = run([*thread, user("Any news?"), result("slow", "The audit found 3 leaks.")])
@@ -123,7 +123,7 @@ def test_f4_signed_reasoning_is_sent_to_the_byte_or_not_at_all() -> None:
 
 
 def test_f5_goal_rules_and_latest_question_survive_fifty_folds() -> None:
-    """Word for word, each once, however long the work goes on."""
+    """Word for word, each once, for work of any length."""
     rule = "Never deploy without my approval."
     turns: list[Message] = []
     for n in range(60):
@@ -202,7 +202,7 @@ def test_f7_records_do_not_nest_and_do_not_grow() -> None:
 
 
 def test_f9_a_pasted_picture_is_counted_as_a_picture() -> None:
-    """Neither as its base64 nor as nothing; the first message stays."""
+    """Neither as its base64 nor as nothing; the first message is kept."""
     picture = Media("image/png", "A" * 400_000)
     driven = run([Message("user", (Text("What is this?"), picture)), *steps(3)], window=8_000)
 
@@ -239,7 +239,7 @@ def test_f10_chinese_and_japanese_are_not_undercounted() -> None:
 
 
 def test_f10_a_long_tool_loop_is_checked_at_every_call() -> None:
-    """Not only where a person speaks."""
+    """Not only at a person's message."""
     driven = run([user("Go"), *steps(200, 80)], window=5_000)
 
     assert all(r.tokens <= driven.engine.budget.limit for r in driven.requests)
@@ -308,7 +308,7 @@ def test_f12_a_preview_is_never_made_of_a_preview() -> None:
 
 
 def test_f13_one_run_cannot_read_the_handles_of_another() -> None:
-    """The same thread name of two owners gives different handles."""
+    """The same thread name of two owners produces different handles."""
     driven = run([user("Go"), *steps(30)])
     handle = next(iter(driven.archive.handles(KEY)))
     other = type(KEY)("bob", KEY.thread)

@@ -41,13 +41,13 @@ def test_a_forecast_says_when_it_breaks_even_and_what_is_left_over() -> None:
 
 @pytest.mark.parametrize("saving", [0.0, -5.0])
 def test_what_saves_nothing_never_breaks_even(saving: float) -> None:
-    """A record may be larger than what it stands for."""
+    """A record may be larger than what it replaces."""
     assert Forecast(price=10.0, saving=saving, calls=5).break_even == math.inf
 
 
 @pytest.mark.parametrize("forecast", [FORECAST, None])
 def test_a_fold_keeps_its_forecast_when_it_is_saved(forecast: Forecast | None) -> None:
-    """In the journal's page and in an engine's standing alike."""
+    """In the journal's page and in an engine's saved state alike."""
     made = fold(forecast)
 
     assert edit_from_plain(edit_to_plain(made)) == made
@@ -63,7 +63,7 @@ def test_a_fold_saved_before_there_were_forecasts_has_none() -> None:
 
 
 def test_edits_made_together_have_one_forecast() -> None:
-    """Where two folds were needed, nobody foresaw that."""
+    """Where two folds were needed, the second was not foreseen."""
     evict = Evict(
         reason="re-reading it has cost as much as dropping it",
         turn=50,
@@ -140,7 +140,7 @@ def test_a_cliff_of_the_prices_is_credited_to_the_change_that_avoids_it() -> Non
 
 
 def test_what_was_fetched_back_is_charged_to_who_took_it_first() -> None:
-    """A fold of what was evicted before did not take its words; where nobody did, the newest."""
+    """A fold of what was evicted before did not take its words; if no edit did, the newest."""
     savings = Savings()
     savings.fetch(3, 10.0)
     savings.call(sent(10_000, 0, 0))
@@ -154,7 +154,7 @@ def test_what_was_fetched_back_is_charged_to_who_took_it_first() -> None:
 
 
 def test_what_was_fetched_back_is_saved_no_more() -> None:
-    """From then on; what was saved until then stays."""
+    """From then on; what was saved until then is kept."""
     savings = Savings(window=9_500)
     savings.call(sent(10_000, 0, 0))
     savings.call(sent(9_000, 9_000, 9_000), changed(2, 1_000, 3))
@@ -167,7 +167,7 @@ def test_what_was_fetched_back_is_saved_no_more() -> None:
 
 
 def test_a_prefix_too_short_for_the_cache_makes_every_call_dear() -> None:
-    """What is left pays the full price with each call; what was there had been cached."""
+    """The rest pays the full price with each call; what was there had been cached."""
     tariff = FLAT.model_copy(update={"minimum": 1_024})
     savings = Savings()
     savings.call(sent(2_000, 0, 0, tariff=tariff))

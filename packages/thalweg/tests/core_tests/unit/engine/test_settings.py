@@ -207,7 +207,7 @@ def test_a_policy_written_as_json_reads_back(section: dict[str, object]) -> None
 
 
 def test_prices_decide_unless_sizes_do_or_nothing_does() -> None:
-    """Only then is it worth telling that they had to be assumed."""
+    """Only then is it worth a message that they had to be assumed."""
     assert ContextPolicy().weighs_prices
     assert not ContextPolicy(trigger=("tokens", 50_000)).weighs_prices
     assert not ContextPolicy(enabled=False).weighs_prices

@@ -1,4 +1,4 @@
-"""The ladder ends: in a request that fits, or in words."""
+"""Shortening ends: in a request that fits, or in an error message."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_nothing_is_done_where_nothing_is_wrong() -> None:
 
 
 def test_reasoning_stays_in_front_of_a_preview() -> None:
-    """A message of the model begins with what it began with, its calls stay last."""
+    """A message of the model keeps its beginning, its calls remain last."""
     thought, asked = Thinking("t", "s", '{"anthropic":{}}'), ToolCall("c", "Bash", "{}")
     spoken = Message("assistant", (thought, Text("word " * 3_000), asked))
     s = scene(user("Go"), spoken, result("c"))
@@ -67,7 +67,7 @@ def test_a_shortened_request_keeps_its_pins() -> None:
 
 
 def test_a_picture_left_out_of_a_request_has_a_handle() -> None:
-    """However short the words beside it are."""
+    """However short the words next to it are."""
     s = scene(Message("user", (Text("Look"), Media("image/png", "AAAA"))))
 
     edit = evict(s, s.window.entries[0], 100, "the request would not fit")
@@ -120,7 +120,7 @@ def test_bytes_and_media_are_ceilings_of_their_own() -> None:
 
 
 def test_one_oversized_result_in_the_last_batch_is_shortened_where_it_stands() -> None:
-    """Folding cannot help there; the exchange stays whole."""
+    """Folding cannot help there; the exchange remains whole."""
     driven = run([user("Go"), *steps(3), call("c"), result("c", "ü" * 60_000)])
 
     assert driven.stopped is None
@@ -128,7 +128,7 @@ def test_one_oversized_result_in_the_last_batch_is_shortened_where_it_stands() -
 
 
 def test_a_goal_that_is_a_paste_of_constraints_does_not_end_the_thread() -> None:
-    """Every line of the pasted log says `cannot`; records stay bounded all the same."""
+    """Every line of the pasted log has `cannot`; records remain bounded all the same."""
     paste = "Fix this:\n" + "\n".join(f"{n}: cannot open file, do not retry" for n in range(2_000))
     driven = run([user(paste), *steps(40, 40), user("And now?"), *steps(10, 40)])
 

@@ -54,7 +54,7 @@ def test_where_the_cache_is_cold_a_summary_waits_longer_and_costs_nothing_meanwh
 
 
 def test_a_bound_on_what_is_read_holds_there_too() -> None:
-    """What one request for a summary may hold is the user's to say."""
+    """The user decides what one request for a summary may hold."""
 
     def pays(most: int) -> bool:
         return pays_in_place(
@@ -77,7 +77,7 @@ def test_dearer_prices_of_large_requests_count() -> None:
 
 
 def test_what_no_summary_is_of_is_caught_up_on() -> None:
-    """From behind the last summary, but not from long ago."""
+    """From after the last summary, but not from long ago."""
     said = Summary(goal=("Count.",))
 
     assert first_unread(Record(last=40)) == 0

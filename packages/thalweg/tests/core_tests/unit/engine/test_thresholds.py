@@ -101,7 +101,7 @@ def test_tokens_to_keep_are_counted_from_the_newest_message(
 
 
 def test_messages_to_keep_never_part_a_call_from_its_result() -> None:
-    """One more stays instead."""
+    """One more is kept instead."""
     drive = run([user("Go"), *steps(40, 5)], ("messages", 30), ("messages", 5))
     for fold in folds(drive):
         items = drive.requests[fold.turn - 1].items
@@ -126,7 +126,7 @@ def test_a_trigger_below_what_is_kept_does_not_fold_on_every_call() -> None:
 
 
 def test_a_trigger_that_nothing_can_clear_is_not_tried_on_every_call() -> None:
-    """One large request that stays: a fold is looked for only after the thread has grown."""
+    """One large request that is kept: a fold is looked for only after the thread has grown."""
     drive = run([user("Do it. " * 2_000), *steps(30, 5)], ("tokens", 2_000), ("messages", 20))
     turns = [fold.turn for fold in folds(drive)]
 
@@ -226,7 +226,7 @@ def test_what_a_compaction_leaves_is_what_keep_says_and_a_small_record(
 
 
 def test_a_record_of_work_has_room_to_name_it_however_near_the_trigger_is() -> None:
-    """The user's requests do not say which files were written, nor how each stands."""
+    """The user's requests do not state which files were written, nor the status of each."""
     work = [user("Write the chapters, one by one.")]
     for n in range(60):
         written = {"file_path": f"/book/chapter{n}.md", "content": "so " * 60}
@@ -248,7 +248,7 @@ def test_triggers_in_messages_leave_a_record_its_size() -> None:
 
 
 def test_the_models_own_input_has_a_threshold_of_its_own() -> None:
-    """Arguments above it leave a handle, results of the same size stay."""
+    """Arguments above it are replaced by a handle, results of the same size are kept."""
     policy = ContextPolicy(offload=Offload(input_tokens=500))
     thread = (user("Go"), call("c", "write_file", LONG), result("c", "row " * 900), says("Done."))
     scenario = Scenario(thread, policy.budget(40_000), "anthropic")

@@ -45,7 +45,7 @@ ours = exact_counter()
 @pytest.mark.parametrize("kind", COUNTS)
 @pytest.mark.parametrize("vocabulary", MODELS_OF)
 def test_the_first_count_bounds_that_of_the_models_vocabulary(kind: str, vocabulary: str) -> None:
-    """Of a model whose name is known, and of one that is served under another name."""
+    """Of a model with a recognized name, and of one that is served under another name."""
     text, real = COUNTS[kind]["text"], COUNTS[kind]["tokens"][vocabulary]
     names = ["mine", MODELS_OF[vocabulary]] if vocabulary != "pieces" else [MODELS_OF[vocabulary]]
     for name in names:
@@ -143,7 +143,7 @@ def test_every_row_has_its_source_and_date() -> None:
 def test_a_report_too_small_to_be_true_changes_nothing(
     share: float, tokens: int, times: int
 ) -> None:
-    """Whatever a proxy leaves out, requests stay inside the window."""
+    """Requests remain inside the window, regardless of what a proxy omits."""
     seen = Calibration()
     for _ in range(times):
         seen = seen.observe(estimated=tokens, reported=int(tokens * share))

@@ -1,4 +1,4 @@
-"""Short ways to say a thread."""
+"""Short ways to write a thread."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,17 +13,17 @@ from thalweg.engine.window.window import Window
 
 
 def user(text: str) -> Message:
-    """Say something as a person."""
+    """Make a person's message."""
     return Message("user", (Text(text),))
 
 
 def says(text: str) -> Message:
-    """Say something as the model."""
+    """Make a model's message."""
     return Message("assistant", (Text(text),))
 
 
 def system(text: str) -> Message:
-    """Say something as the system prompt."""
+    """Make a system prompt."""
     return Message("system", (Text(text),))
 
 
@@ -72,5 +72,5 @@ def scene(*messages: Message, window: int = 4_000, **budget: Any) -> PlanningCon
 
 
 def shown(driven: Drive) -> str:
-    """Give all plain text of the last request."""
+    """Return all plain text of the last request."""
     return "\n".join(m.text for m in driven.requests[-1].messages)

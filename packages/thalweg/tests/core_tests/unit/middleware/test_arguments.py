@@ -1,4 +1,4 @@
-"""What a caller gives the middleware is looked at before any run."""
+"""The arguments of the middleware are checked before any run."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ T: Any = {"configurable": {"thread_id": "t"}}
     ids=str,
 )
 def test_what_cannot_be_used_is_refused_at_once(given: dict[str, Any], told: str) -> None:
-    """With the argument, what is wrong with it, and how to mend it."""
+    """With the argument, what is wrong with it, and how to fix it."""
     with pytest.raises(ConfigError) as caught:
         ContextMiddleware(**given)
     assert told in str(caught.value)
@@ -47,7 +47,7 @@ def test_what_cannot_be_used_is_refused_at_once(given: dict[str, Any], told: str
 
 @pytest.mark.parametrize("named", [None, "", 7])
 def test_a_function_that_names_no_owner_is_told_so(named: Any) -> None:  # noqa: ANN401
-    """Before anything is logged under a name of nobody."""
+    """Before anything is logged without an owner's name."""
     middleware = ContextMiddleware(archive=":memory:", owner=lambda _: named)
     agent = agent_with(RuledModel(rule=says("hi")), middleware)
     with pytest.raises(ConfigError, match="owner: the function's value for this run is"):
@@ -62,7 +62,7 @@ def test_a_policy_may_be_a_mapping() -> None:
 
 
 def test_an_archive_that_was_opened_here_is_closed_here(tmp_path: Path) -> None:
-    """And one that was given is not."""
+    """And one that was passed is not."""
     path = tmp_path / "thalweg.db"
     with ContextMiddleware(archive=path) as middleware:
         assert not path.exists()

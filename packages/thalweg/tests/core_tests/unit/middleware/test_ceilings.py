@@ -36,7 +36,7 @@ def test_the_next_request_is_smaller_whatever_was_said(
 
 
 def test_a_limit_that_is_named_is_taken_as_it_is() -> None:
-    """No guess where the provider says it."""
+    """No guess is made where the provider states it."""
     learned = Ceilings().lowered(
         Overflow("tokens", 30_000, 16_000),
         ledger(30_000),
@@ -49,7 +49,7 @@ def test_a_limit_that_is_named_is_taken_as_it_is() -> None:
 
 
 def test_bytes_and_pictures_have_ceilings_of_their_own() -> None:
-    """They leave the window as it is."""
+    """They do not change the window."""
     budget, sent = Budget(window=50_000), ledger(9_000, 1_000_000, 9)
     bytes_ = Ceilings().lowered(Overflow("bytes"), sent, budget, Calibration(), 0)
     media = bytes_.lowered(Overflow("media"), sent, budget, Calibration(), 0)
@@ -73,7 +73,7 @@ def test_a_request_that_was_taken_raises_a_guess() -> None:
 
 
 def test_what_was_refused_is_learned_and_not_what_was_taken() -> None:
-    """A turn that had to shrink to next to nothing says little of the next one."""
+    """A turn that had to shrink to next to nothing has little information about the next one."""
     learned = Ceilings().learned(
         [
             refusal("bytes", RequestSize(90_000, 1_000_000)),

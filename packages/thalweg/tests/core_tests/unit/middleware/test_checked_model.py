@@ -94,7 +94,7 @@ def test_a_model_with_a_destructor_answers_in_every_run(kind: Callable[..., Any]
 def test_a_model_that_is_made_for_one_call_lives_as_long_as_its_double(
     kind: Callable[..., Any],
 ) -> None:
-    """Another middleware chooses a model that nobody else holds."""
+    """Another middleware chooses a model that has no other reference."""
 
     @wrap_model_call
     def choose(request: ModelRequest[Any], handler: Callable[..., Any]) -> ModelResponse[Any]:
@@ -134,7 +134,7 @@ def test_a_model_that_is_made_for_one_call_lives_as_long_as_its_double(
 def test_copies_of_a_double_close_nothing(
     kind: Callable[..., Any], copied: Callable[[Any], Any]
 ) -> None:
-    """In whatever way other middleware and LangChain make them."""
+    """In any way that other middleware and LangChain make them."""
     model = kind(script=answer)
     double = with_last_check(model, unchanged)
     made = copied(double)

@@ -47,7 +47,7 @@ class Blocking:
 
 
 def test_a_cancelled_caller_waits_until_the_thread_has_ended() -> None:
-    """A thread cannot be stopped: what the flow does last must not be done beside it."""
+    """A thread cannot be stopped: the last action of the flow must not run in parallel with it."""
     block = Blocking()
 
     def flow() -> Flow[None]:

@@ -1,4 +1,4 @@
-"""What another model said is made plain for the one that is asked next."""
+"""Another model's messages are made plain for the one that is asked next."""
 
 from dataclasses import replace
 from typing import Any
@@ -73,7 +73,7 @@ def test_ones_own_answer_goes_out_as_the_very_object() -> None:
 
 
 def test_another_models_reasoning_goes_by_the_whole_loop() -> None:
-    """Also what the listener itself thought in a loop that another began; older loops stay."""
+    """Also what the listener itself thought in a loop that another began; older loops are kept."""
     older, own, result = claude(), claude(), ToolMessage("a.py", tool_call_id="t1")
     other = claude("anthropic:claude-b")
     said = [HumanMessage("one"), older, result, HumanMessage("two"), other, result, own, result]
@@ -113,7 +113,7 @@ def test_items_whose_reasoning_is_gone_go_without_their_ids() -> None:
 
 @pytest.mark.parametrize("to", [CLAUDE, CHAT, replace(RESPONSES, model="openai:gpt-b")])
 def test_of_a_foreign_answer_words_and_calls_are_left(to: TargetModel) -> None:
-    """Whoever is asked next takes plain text and calls."""
+    """Any model that is asked next takes plain text and calls."""
     sent, _ = written(to, HumanMessage("look"), gpt(), HumanMessage("more"), claude("x:y"))
 
     assert sent[1].content == "Done."
@@ -157,7 +157,7 @@ def test_a_system_message_in_between_is_a_note_to_anthropic() -> None:
     ],
 )
 def test_an_answer_is_known_by_who_was_asked(meta: dict[str, Any], *, own: bool) -> None:
-    """Else by the name that the provider gives, the date left out."""
+    """Else by the name that the provider returns, without the date."""
     (message,) = read_state([AIMessage("hi", response_metadata=meta)])
 
     assert is_own(message, CHAT) is own

@@ -1,4 +1,4 @@
-"""The last check of a thread's requests: what it leaves alone, and what it remembers."""
+"""The last check of a thread's requests: what it does not change, and what it remembers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_a_request_of_other_middleware_is_repaired_and_changes_nothing() -> None
 
 
 def test_another_model_is_checked_as_well() -> None:
-    """As `ModelFallbackMiddleware` takes one, behind us."""
+    """As `ModelFallbackMiddleware` takes one, after us."""
     seen: list[Sequence[BaseMessage]] = []
 
     def script(messages: Sequence[BaseMessage]) -> str:
@@ -162,7 +162,7 @@ def test_a_string_in_a_list_of_blocks_is_sent_as_a_text_block(
 
 
 def test_answers_in_a_row_are_separated_for_a_model_that_refuses_them() -> None:
-    """For all others they are sent as they are; a request that grows gives the same."""
+    """For all others they are sent as they are; a request that grows produces the same."""
     messages: list[AnyMessage] = [
         HumanMessage("go", id="h"),
         AIMessage("one", id="a"),

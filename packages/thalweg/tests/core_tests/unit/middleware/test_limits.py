@@ -34,7 +34,7 @@ from thalweg.testing import ScriptedModel
 
 
 class Stub(BaseChatModel):
-    """A chat model of another package, with the fields a test gives it."""
+    """A chat model of another package, with the fields that a test passes to it."""
 
     model: str = "stub-1"
     max_tokens: object = None
@@ -87,7 +87,7 @@ def test_a_profile_that_counts_the_input_alone_leaves_all_of_it_to_the_input() -
 
 
 def test_a_profile_that_counts_the_longest_answer_in_leaves_the_rest_to_the_input() -> None:
-    """The profiles are given: older clients have none of these models."""
+    """The profiles are passed: older clients have none of these models."""
     large: Any = {"max_input_tokens": 1_050_000, "max_output_tokens": 128_000}
     small: Any = {"max_input_tokens": 400_000, "max_output_tokens": 128_000}
     for answer in (None, 1_000, 100_000):
@@ -321,7 +321,7 @@ def test_behind_another_address_the_model_tells_the_provider() -> None:
 
 
 def test_a_script_in_the_place_of_a_model_is_known() -> None:
-    """Nobody has to be told that its prices are not."""
+    """No warning is needed that its prices are unknown."""
     fake = FakeListChatModel(responses=["hi"])
     scripted = ScriptedModel(script=lambda _: "hi")
     assert is_stand_in(fake)
@@ -338,7 +338,7 @@ def test_the_policy_decides_for_the_model_whose_policy_it_is() -> None:
 
 
 def test_limits_have_one_source() -> None:
-    """Whoever asks a model takes its limits from `limits_for`, which knows the policy."""
+    """Any code that asks for a model's limits uses `limits_for`, which has the policy."""
     home = find_spec("thalweg.context.request.model_limits")
     assert home is not None
     assert home.origin is not None

@@ -1,4 +1,4 @@
-"""What an open thread keeps of the prompts and tools beside its messages."""
+"""What an open thread keeps of the prompts and tools in addition to its messages."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def opened(archive: SqliteArchive) -> OpenThread:
 
 
 def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
-    """The newest is known, by its digest; one that stays is written once."""
+    """The newest is identified by its digest; one that does not change is written once."""
     archive = CountingArchive(":memory:")
     archive.close_when_collected()
     thread = opened(archive)

@@ -1,4 +1,4 @@
-"""What providers say when a request is too large, and what only sounds like it."""
+"""What providers answer when a request is too large, and what only looks like it."""
 
 from typing import Any
 
@@ -456,7 +456,7 @@ def test_what_only_sounds_like_it_is_not_an_overflow(said: str) -> None:
 
 
 class RefusedError(Exception):
-    """An error of some client, with the fields its tests give it."""
+    """An error of some client, with the fields that its tests pass to it."""
 
     def __init__(self, said: str = "", **fields: object) -> None:
         super().__init__(said)

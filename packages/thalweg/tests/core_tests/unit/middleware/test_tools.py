@@ -39,7 +39,7 @@ def _archive() -> Archive:
 
 
 def answers(archive: Archive, *made_up: Call) -> list[ToolMessage]:
-    """Let a model make these calls at once; give the answers."""
+    """Let a model make these calls at once; return the answers."""
     asked = [
         {"name": name, "args": arguments, "id": f"c{k}", "type": "tool_call"}
         for k, (name, arguments) in enumerate(made_up)
@@ -84,7 +84,7 @@ def test_arguments_that_the_tool_does_not_take_are_passed_over(archive: Archive)
 def test_a_value_of_the_wrong_kind_is_told_to_the_model(
     archive: Archive, asked: dict[str, Any], what: str
 ) -> None:
-    """It can mend it in its next call."""
+    """It can fix it in its next call."""
     (told,) = answers(archive, (RECALL, {"handle": "a" * 16, **asked}))
     assert told.text.startswith(f"{what} takes ")
 
@@ -98,7 +98,7 @@ WORDS = "the gate opens with hunter2zebra"
 
 
 def asks_recall(messages: Sequence[BaseMessage]) -> str | AIMessage:
-    """Look for the secret, when told to."""
+    """Look for the secret, when instructed to."""
     if messages[-1].text == "look":
         call = {"name": RECALL, "args": {"query": "hunter2zebra gate"}, "id": "c"}
         return AIMessage("", tool_calls=[call])
@@ -110,7 +110,7 @@ def thread(name: str) -> RunnableConfig:
 
 
 def test_recall_does_not_find_what_was_removed_from_the_state() -> None:
-    """Whoever takes a secret out of a thread wants it out."""
+    """Anyone who takes a secret out of a thread wants it out."""
     agent = create_agent(
         ScriptedModel(script=asks_recall),
         middleware=[ContextMiddleware(archive=":memory:")],

@@ -242,7 +242,7 @@ class LogContract:
     def test_who_saw_a_thread_that_was_deleted_adds_nothing_to_the_next_one(
         self, archive: Archive
     ) -> None:
-        """The next one has another generation, whatever its length."""
+        """The next thread has another generation, regardless of its length."""
         assert archive.extent(KEY) == (0, 0)
         archive.append(KEY, [said("one")])
         before, length = archive.extent(KEY)

@@ -23,7 +23,7 @@ SYSTEM = Message("system", (Text("Count birds."),))
 
 @dataclass
 class Driver:
-    """The agent's side of a thread: what its state holds, and the turn it was left in."""
+    """The agent's side of a thread: what its state holds, and the turn it stopped in."""
 
     window: int = 2_000
     archive: Archive = field(default_factory=archive_in_memory)
@@ -32,15 +32,15 @@ class Driver:
     sent: dict[int, list[Message]] = field(default_factory=dict)
     """What each call sent, by turn."""
     line: dict[int, list[str]] = field(default_factory=dict)
-    """What was said in the thread, by turn."""
+    """The messages of the thread, by turn."""
     states: dict[int, list[Message]] = field(default_factory=dict)
-    """The state that each call left, by turn."""
+    """The state after each call, by turn."""
     number: int = 0
     """Of the next message."""
     said: list[str] = field(default_factory=list)
-    """What is said in the thread as it stands, as far as it was logged."""
+    """The current messages of the thread, as far as they were logged."""
     waiting: list[str] = field(default_factory=list)
-    """What the state has and no turn knows yet."""
+    """What the state has and no turn has yet."""
     is_rewound: bool = False
 
     def say(self, message: Message) -> None:
@@ -49,7 +49,7 @@ class Driver:
         self.waiting.append(message.text)
 
     def message(self, role: Role, words: str, calls: Sequence[ToolCall] = ()) -> Message:
-        """Make a message of words that are said only once."""
+        """Make a message of words that appear only once."""
         self.number += 1
         parts: tuple[Part, ...] = (Text(f"{words} {self.number}"), *calls)
         usage = Usage(input=1_000 + self.number) if role == "assistant" else None
@@ -103,7 +103,7 @@ class Driver:
         self.states[self.mark] = list(self.state)
 
     def fail(self, words: str) -> None:
-        """Ask in vain: the model cannot be reached, and the state stays as the input left it."""
+        """Fail a call: the model cannot be reached, and the state remains as the input made it."""
         self.say(self.message("user", words))
         state, mark, said, waiting = list(self.state), self.mark, self.said, self.waiting
         self.call()
@@ -142,6 +142,6 @@ class Driver:
         self.waiting = []
 
     def fork(self, turn: int) -> None:
-        """Go back to the state that an older call left, as LangGraph does."""
+        """Go back to the state after an older call, as LangGraph does."""
         self.state, self.mark, self.is_rewound = list(self.states[turn]), turn, True
         self.said, self.waiting = self.line[turn], []

@@ -13,12 +13,12 @@ from thalweg.engine.entries import Message
 
 @dataclass
 class Whole(Driver):
-    """Puts all that was ever said into the state, as LangGraph appends it."""
+    """Puts every message so far into the state, as LangGraph appends it."""
 
     log: list[Message] = field(default_factory=list)
 
     def say(self, message: Message) -> None:
-        """Send everything where a user speaks."""
+        """Send everything where a user has a turn."""
         there = {m.uid for m in self.state}
         if message.role == "user":
             self.state += [m for m in self.log if m.uid not in there]

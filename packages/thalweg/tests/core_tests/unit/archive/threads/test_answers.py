@@ -1,4 +1,4 @@
-"""Who gave the answers of a thread, as the journal has it."""
+"""The models that answered in a thread, as the journal has it."""
 
 from collections.abc import Iterator
 

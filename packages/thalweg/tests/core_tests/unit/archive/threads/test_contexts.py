@@ -1,4 +1,4 @@
-"""What the journal says of a turn's budget, and acts that others come before."""
+"""What the journal states about a turn's budget, and acts that others come before."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_the_budget_of_a_turn_is_what_its_page_says(
 def test_what_a_person_does_is_tried_again_where_a_run_was_faster(
     monkeypatch: pytest.MonkeyPatch, conflicts: int, *, is_done: bool
 ) -> None:
-    """And given up when a run always is."""
+    """It is abandoned when a run always is."""
     driver = Driver()
     driver.ask("Count the herons.")
     left = [conflicts]

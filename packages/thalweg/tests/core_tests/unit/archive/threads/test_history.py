@@ -23,7 +23,7 @@ def test_the_turns_are_counted_whatever_their_number() -> None:
 
 
 def test_a_log_without_a_journal_is_the_thread() -> None:
-    """All of it; but no request of it is known."""
+    """All of it; but none of its requests is recorded."""
     said = Message("user", (Text("hi"),))
     with open_archive(":memory:") as archive:
         archive.append(KEY, [Logged(said), Logged(said)])
@@ -67,7 +67,7 @@ def test_what_a_provider_reported_stands_with_the_turn_that_it_answered() -> Non
 
 
 def test_an_older_compaction_is_undone_with_all_later_ones() -> None:
-    """The thread stands as before it, with all that was said since."""
+    """The thread is as it was before it, with all messages since."""
     driver = Driver()
     for bank in range(12):
         driver.ask(f"Count bank {bank}.")
@@ -90,7 +90,7 @@ def test_an_older_compaction_is_undone_with_all_later_ones() -> None:
 
 
 def test_words_are_pinned_once_and_unpinned_once() -> None:
-    """And only words that a user said."""
+    """Only words of a user can be pinned."""
     driver = Driver()
     driver.ask("Never skip the herons.")
     for _ in range(2):
@@ -104,7 +104,7 @@ def test_words_are_pinned_once_and_unpinned_once() -> None:
 
 
 def test_a_thread_is_found_by_its_name_and_owner() -> None:
-    """A name that is near is told; another owner's is not."""
+    """A name that is near is reported; another owner's is not."""
     driver = Driver()
     driver.ask("Count.")
     ours, theirs = known_threads(driver.archive, "local"), known_threads(driver.archive, "bob")

@@ -1,4 +1,4 @@
-"""A thread goes on whatever its engine snapshots and turn records contain (I55)."""
+"""A thread continues regardless of the contents of its engine snapshots and turn records (I55)."""
 
 import json
 import zlib
@@ -104,7 +104,7 @@ LOST = {
 
 @pytest.mark.parametrize("damage", LOST.values(), ids=LOST)
 def test_a_damaged_snapshot_is_rebuilt_from_the_log(damage: Callable[[bytes], bytes]) -> None:
-    """The turn that follows says so, and pinned words remain pinned."""
+    """The turn that follows reports it, and pinned words remain pinned."""
     driver, archive = compacted()
     archive.damage = damage
 

@@ -51,7 +51,7 @@ def evict(before: int, after: int, position: int) -> Evict:
 
 
 class Journal:
-    """Turns made by hand, one behind the other."""
+    """Turns made by hand, one after the other."""
 
     def __init__(self, archive: Archive | None = None) -> None:
         self.archive = archive or archive_in_memory()
@@ -99,7 +99,7 @@ class Journal:
 
 
 def folded(*, calls: int = 5) -> Journal:
-    """Fold 8,000 of 10,000 tokens in the second turn; 500 stand before, 1,000 are rewritten."""
+    """Fold 8,000 of 10,000 tokens in the second turn; 500 come before, 1,000 are rewritten."""
     journal = Journal()
     journal.call(9_500, 0)
     journal.call(2_000, 500, fold(8_500, 500))
@@ -128,7 +128,7 @@ def test_what_nobody_forecast_is_foreseen_from_the_facts() -> None:
 
 
 def test_a_forecast_that_was_made_stands() -> None:
-    """Whoever decided the fold knew more."""
+    """The code that decided the fold had more information."""
     journal, expected = folded(), Forecast(price=5.0, saving=7.0, calls=9)
     page = replace(journal.turns[1].page, edits=(fold(8_500, 500, forecast=expected),))
     journal.turns[1] = replace(journal.turns[1], page=page)
@@ -158,7 +158,7 @@ def test_what_the_provider_reports_counts_more_than_what_was_thought() -> None:
 
 
 def test_a_fold_that_was_thought_to_be_free_is_charged_where_the_cache_had_lived_on() -> None:
-    """The provider found what stands before the first change, so it had the rest as well."""
+    """The provider found what comes before the first change, so it had the rest as well."""
     journal = Journal()
     journal.call(9_500, 0)
     usage = Usage(input=2_000, cached=500, written=1_500)
@@ -177,7 +177,7 @@ def test_a_cache_that_was_lost_unseen_is_told_by_the_provider() -> None:
 
 
 def test_a_provider_that_reports_no_cache_is_not_taken_for_one_without() -> None:
-    """Most local servers say nothing of it; the lifetime of the cache tells."""
+    """Most local servers report nothing of it; the lifetime of the cache decides."""
     journal = folded(calls=2)
     journal.call(2_000, 2_000, usage=Usage(input=2_000))
 
@@ -220,7 +220,7 @@ def test_what_is_bounded_on_arrival_was_never_written() -> None:
 
 
 def test_a_call_that_was_not_answered_is_not_charged() -> None:
-    """The request was refused; what was decided for it stands, and the next one is charged."""
+    """The request was refused; what was decided for it is kept, and the next one is charged."""
     journal = Journal()
     journal.call(9_500, 0)
     journal.call(2_000, 500, fold(8_500, 500), answer=None)
@@ -234,7 +234,7 @@ def test_a_call_that_was_not_answered_is_not_charged() -> None:
 
 
 def test_a_turn_from_before_prices_were_kept_is_passed_over() -> None:
-    """Nobody knows what it cost."""
+    """Its cost is not recorded."""
     journal = Journal()
     journal.call(9_500, 0, tariff="")
     journal.call(2_000, 0, fold(8_500, 500), tariff="")
@@ -243,7 +243,7 @@ def test_a_turn_from_before_prices_were_kept_is_passed_over() -> None:
 
 
 def test_a_rewound_fold_is_in_no_line() -> None:
-    """It is not on the way to the thread as it stands."""
+    """It is not on the way to the current thread."""
     journal = folded(calls=3)
     journal.call(9_900, 9_500)
     page = replace(journal.turns[3].page, parent=0)
@@ -301,6 +301,6 @@ def test_what_was_fetched_back_is_read_again_with_every_call() -> None:
 
 
 def test_every_known_tariff_is_read_back_as_it_was() -> None:
-    """The ledger prices a turn as it was decided, whatever became of the tables since."""
+    """The ledger prices a turn as it was decided, regardless of later changes to the tables."""
     for tariff in TARIFFS.values():
         assert Tariff.model_validate_json(tariff.model_dump_json()) == tariff

@@ -1,4 +1,4 @@
-"""Media are sent unless a limit forbids it; a notice says which limit, and how to read them."""
+"""Media are sent unless a limit forbids it; a notice states which limit, and how to read them."""
 
 import base64
 from dataclasses import replace
@@ -49,7 +49,7 @@ def shows(call_id: str, *parts: Part, text: str = "done") -> Message:
 
 
 def test_a_document_of_any_price_is_sent_with_the_newest_request() -> None:
-    """Only its lower bound has to fit: the provider knows how many tokens it has."""
+    """Only its lower bound has to fit: only the provider can count its tokens."""
     document = pdf("qpdf-230-pages.pdf")
     limits = limits_for("google_genai:gemini-3", 1_000_000)
     driven = run([asks(document)], window=110_000, limits=limits)

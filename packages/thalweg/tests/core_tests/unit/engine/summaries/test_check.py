@@ -1,4 +1,4 @@
-"""What a summary says is borne out by its source, or left out."""
+"""A summary's statements are supported by its source, or dropped."""
 
 import pytest
 
@@ -30,7 +30,7 @@ REST = "The importer drops rows."
 
 
 def faults(section: str, line: str) -> tuple[str, ...]:
-    """Check one line beside one that stands."""
+    """Check one line next to one that is accepted."""
     _, dropped = SummarySource.of(THREAD).checked(
         Summary(**{"state": (REST,), section: (line, REST)})
     )
@@ -86,7 +86,7 @@ def test_a_true_line_stays(section: str, line: str) -> None:
     ],
 )
 def test_a_false_line_goes(section: str, line: str) -> None:
-    """Another number, unit, path, hash or speaker; the opposite of what was said."""
+    """Another number, unit, path, hash or speaker; the opposite of the source."""
     (fault,) = faults(section, line)
 
     assert repr(line) in fault
@@ -115,7 +115,7 @@ def test_a_false_line_goes(section: str, line: str) -> None:
     ],
 )
 def test_invented_consent_results_and_authority_do_not_survive(line: str) -> None:
-    """What was never said, measured or allowed is in no summary, wherever it stands."""
+    """What was never stated, measured or allowed is in no summary, in any section."""
     for section in ("state", "next_steps", "decisions"):
         assert faults(section, line) != ()
 
@@ -126,7 +126,7 @@ def test_what_the_harness_injected_is_not_what_the_user_said() -> None:
 
 
 def test_what_is_said_in_an_argument_is_read_without_its_escapes() -> None:
-    """A name behind an escaped tab is the name."""
+    """A name after an escaped tab is the name."""
     source = [Message("assistant", (ToolCall("c", "Edit", '{"new":"\\tload_rows_fast()"}'),))]
     summary = Summary(state=("Added load_rows_fast to it.",))
 
@@ -134,6 +134,6 @@ def test_what_is_said_in_an_argument_is_read_without_its_escapes() -> None:
 
 
 def test_a_summary_of_which_nothing_stands_is_refused() -> None:
-    """With the reason for the first line, so that a log says what happened."""
+    """With the reason for the first line, so that a log shows what happened."""
     with pytest.raises(SummaryError, match="9417"):
         SummarySource.of(THREAD).checked(Summary(state=("Deleted 9417 rows.",)))

@@ -54,7 +54,7 @@ def test_headings_are_known_in_any_dress(answer: str) -> None:
 
 
 def test_the_form_that_is_asked_for_is_read_to_the_letter() -> None:
-    """Bullets go, words stay."""
+    """Bullets are removed, words are kept."""
     assert read_summary(ASKED) == READ
 
 
@@ -78,7 +78,7 @@ def test_other_forms_say_the_same(answer: str) -> None:
 
 
 def test_text_under_no_known_heading_is_the_state_of_work() -> None:
-    """A heading of the model's own stays with the first line under it; rows of tables are lines."""
+    """A heading of the model's own is kept with the first line under it; rows of tables are lines."""
     answer = "Tried twice.\n\n## Goal\n- ship\n## Timings\n| run | s |\n|---|---|\n| a | 12 |\n"
 
     summary = read_summary(answer)
@@ -88,7 +88,7 @@ def test_text_under_no_known_heading_is_the_state_of_work() -> None:
 
 
 def test_a_wrapped_line_is_one_line() -> None:
-    """A line that goes on below its bullet is joined; code and lists are not."""
+    """A line that continues below its bullet is joined; code and lists are not."""
     answer = "## Decisions\n- keep the old\n  endpoint\n- drop\n```\nDROP TABLE x;\nCOMMIT;\n```"
 
     assert read_summary(answer).decisions == (
@@ -130,7 +130,7 @@ def test_a_wrapped_line_is_one_line() -> None:
     ],
 )
 def test_what_says_nothing_is_refused(answer: str, why: str) -> None:
-    """The record that stands without it is better than this."""
+    """The record alone, without it, is better than this."""
     with pytest.raises(SummaryError, match=why):
         read_summary(answer)
 
@@ -153,14 +153,14 @@ def test_a_summary_about_such_an_error_is_read() -> None:
     ],
 )
 def test_an_answer_that_did_not_end_is_refused(finish: str, why: str) -> None:
-    """Half a summary is not told from a whole one by its looks."""
+    """Half a summary cannot be distinguished from a whole one by its looks."""
     with pytest.raises(SummaryError, match=why):
         read_summary(ASKED, finish=finish)
 
 
 @pytest.mark.parametrize("finish", ["", "stop", "end_turn", "STOP", "completed"])
 def test_an_answer_that_ended_is_read(finish: str) -> None:
-    """Whatever its provider calls that."""
+    """For any name that its provider has for that."""
     assert read_summary(ASKED, finish=finish) == READ
 
 

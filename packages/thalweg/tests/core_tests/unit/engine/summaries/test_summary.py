@@ -14,7 +14,7 @@ count = exact_counter()
 
 
 def test_a_transcript_says_who_speaks_and_what_a_result_answers() -> None:
-    """Thinking is left out, media are named, bytes of unknown parts are not inlined."""
+    """Thinking is dropped, media are named, bytes of unknown parts are not inlined."""
     call = ToolCall("c1", "Read", '{"path": "src/app.py"}')
     unknown = Opaque("anthropic", f'{{"type":"server","data":"{"QUJD" * 400}"}}')
     thread = [
@@ -47,7 +47,7 @@ def test_no_text_can_forge_the_heading_of_a_message() -> None:
 
 
 def test_a_long_message_goes_on_in_the_next_transcript() -> None:
-    """Each piece says which of how many it is, and ends where a line does."""
+    """Each piece states which of how many it is, and ends where a line does."""
     text = "".join(f"line {n} of the log\n" for n in range(400))
 
     found = chunks([(3, Message("tool", (Text(text),), name="Bash"))], 300, count)
@@ -92,7 +92,7 @@ def test_a_window_that_holds_nothing_is_refused() -> None:
     ],
 )
 def test_a_prompt_of_the_users_own_keeps_its_braces(custom: str, asked: str) -> None:
-    """The transcript stands where it is asked for, once; nothing in it is a template."""
+    """The transcript is where it is asked for, once; nothing in it is a template."""
     fence = ask_for("{names} said", custom="x").removeprefix("x\n\n")
 
     assert fence.endswith("<transcript>\n{names} said\n</transcript>")
@@ -111,7 +111,7 @@ def test_what_is_asked_in_place_calls_no_tools_and_names_the_sections() -> None:
 
 
 def test_lines_that_say_the_same_are_shown_once() -> None:
-    """The longer one stands; what denies a line is not the same, nor is a longer number."""
+    """The longer one is kept; what denies a line is not the same, nor is a longer number."""
     both = merged(
         [
             Summary(constraints=("Run the tests", "use port 80", "Touch vendor/.")),
@@ -161,7 +161,7 @@ SPANS = [
 
 
 def test_spans_are_shown_in_order_and_say_what_is_past() -> None:
-    """What two spans say stands with the newer one."""
+    """What two spans share is kept with the newer one."""
     shown = render_summaries(SPANS, budget=1_000, count=count)
 
     assert shown.partition("\n\n")[2] == (
@@ -207,12 +207,12 @@ def test_older_spans_give_way_first_and_constraints_last() -> None:
     ],
 )
 def test_a_line_opens_no_section_and_no_fence(line: str, shown: str) -> None:
-    """Whatever a model was talked into writing."""
+    """This holds for any text a model was talked into writing."""
     assert shown_line(line) == shown
 
 
 @pytest.mark.parametrize("data", [None, [], {"goals": []}, {"goal": "x"}, {"goal": [1]}])
 def test_data_of_another_form_is_refused(data: object) -> None:
-    """A store that holds something else is told so."""
+    """A store that holds something else gets an error."""
     with pytest.raises(ValueError, match="summary"):
         summary_from_data(data)

@@ -51,7 +51,7 @@ def test_each_result_is_a_message_and_the_rest_is_one() -> None:
 
 
 def test_built_results_of_a_batch_are_one_message_again() -> None:
-    """With the user's words behind them."""
+    """With the user's words after them."""
     assert WIRE.write(_stripped(ASKED, ANSWERED)) == [ASKED, ANSWERED]
 
 
@@ -137,7 +137,7 @@ def test_the_system_prompt_stands_at_the_head_and_later_ones_are_the_users() -> 
 
 
 def test_several_system_items_become_blocks_of_one_prompt() -> None:
-    """A cache mark on one of them stays there."""
+    """A cache mark on one of them is kept there."""
     cached = {"type": "text", "text": "B", "cache_control": {"type": "ephemeral"}}
     items = [{"role": "system", "content": "A"}, {"role": "system", "content": [cached]}]
     assert split_system(items) == ([{"type": "text", "text": "A"}, cached], [])
@@ -227,7 +227,7 @@ def test_a_response_keeps_in_the_log_what_a_request_may_not_hold() -> None:
 
 
 def test_a_system_message_among_the_others_keeps_its_role_and_a_place_where_it_is_taken() -> None:
-    """Behind the user's turn and before the model's; without a user's turn it becomes one."""
+    """After the user's turn and before the model's; without a user's turn it becomes one."""
 
     def roles(*given: str) -> list[str]:
         items = [{"role": role, "content": f"{role} {k}"} for k, role in enumerate(given)]

@@ -40,7 +40,7 @@ def test_a_batch_is_read_as_messages_and_written_as_one_content() -> None:
 
 
 def test_a_result_that_was_shortened_is_an_output() -> None:
-    """What is left of its object is no object any more."""
+    """The rest of its object is no object any more."""
     seen = _stripped(ANSWERED)[1]
     [written] = WIRE.write([replace(seen, parts=(Text("a dog …"),))])
     assert written["parts"][0]["functionResponse"]["response"] == {"output": "a dog …"}
@@ -74,7 +74,7 @@ def test_a_response_is_named_after_its_call() -> None:
 
 
 def test_files_are_media_by_value_and_by_address() -> None:
-    """Fields beside them stay."""
+    """Fields next to them are kept."""
     item = {
         "role": "user",
         "parts": [

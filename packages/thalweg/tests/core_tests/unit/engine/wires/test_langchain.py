@@ -109,7 +109,7 @@ def test_invalid_calls_are_calls_with_the_text_the_model_wrote() -> None:
 
 
 def test_broken_arguments_of_another_dialect_are_sent_as_raw() -> None:
-    """Every call must stay one, for its result is there."""
+    """Every call must remain one, for its result is there."""
     [written] = WIRE.write([Message("assistant", (ToolCall("a", "ls", '{"p'),))])
     assert written.tool_calls[0]["args"] == {"_raw": '{"p'}
 

@@ -1,4 +1,4 @@
-"""Every native form of media is media, and goes back as it came."""
+"""Every native form of media is media, and is sent back as it came."""
 
 import base64
 import json
@@ -172,7 +172,7 @@ UNKNOWN = [
     {"hologram": {"source": {"bytes": PNG}}},
     {"type": "scan", "lines": base64.encodebytes(DATA.encode()).decode()},
 ]
-"""Blocks that no wire knows."""
+"""Blocks that no wire recognizes."""
 
 
 def read_in(wire: Wire, block: dict[str, Any], role: str) -> tuple[Message, Part]:

@@ -56,7 +56,7 @@ def test_a_legacy_function_call_goes_back_as_one() -> None:
 
 
 def test_a_legacy_call_that_was_given_an_id_becomes_a_call_with_one() -> None:
-    """The engine gives ids in its view."""
+    """The engine assigns ids in its view."""
     [message] = _read({"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}})
     named = replace(message, parts=(replace(message.calls[0], id="c1"),), origin=None)
     assert WIRE.write([named])[0]["tool_calls"] == [_call("c1", "{}")]
@@ -126,7 +126,7 @@ def test_reasoning_goes_back_to_those_who_gave_it() -> None:
 
 
 def test_pictures_of_a_batch_follow_its_last_result() -> None:
-    """A result holds text only, and nothing may stand between the results of a batch."""
+    """A result holds text only, and nothing may come between the results of a batch."""
     calls = Message("assistant", (ToolCall("a", "see", "{}"), ToolCall("b", "see", "{}")))
     seen = Message("tool", (Text("a dog"), Media("image/png", "QUJD")), answers="a")
     also = Message("tool", (Text("a cat"),), answers="b")
@@ -146,7 +146,7 @@ def test_what_is_no_message_is_carried_and_noted() -> None:
 
 
 def test_a_response_and_a_record_go_out_as_messages_a_request_may_hold() -> None:
-    """Annotations are of responses, `x` is of who recorded them; the rest stays as it is."""
+    """Annotations are of responses, `x` is of who recorded them; the rest is unchanged."""
     calls = [{"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]
     said = {"role": "assistant", "content": None, "refusal": None, "tool_calls": calls}
     besides: list[dict[str, Any]] = [
@@ -164,7 +164,7 @@ def test_a_response_and_a_record_go_out_as_messages_a_request_may_hold() -> None
 
 
 class _OfSdk:
-    """A response as an SDK gives it."""
+    """A response as an SDK returns it."""
 
     role = "assistant"
     annotations = ("a",)
@@ -173,7 +173,7 @@ class _OfSdk:
         self.content = ["the very part"]
 
     def model_dump(self, **_: object) -> dict[str, object]:
-        """Give the fields."""
+        """Return the fields."""
         return {"role": self.role, "content": list(self.content), "annotations": []}
 
 

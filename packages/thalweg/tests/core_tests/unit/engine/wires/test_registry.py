@@ -28,7 +28,7 @@ def test_no_wire_is_imported_before_it_is_asked_for() -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_are_known() -> None:
-    """And a mapping stays a mapping."""
+    """And a mapping remains a mapping."""
     with pytest.raises(ConfigError, match=r"'openai'.*openai-chat, openai-responses, anthropic"):
         WIRES["openai"]
     with pytest.raises(ConfigError, match="known are"):

@@ -1,4 +1,4 @@
-"""Every form of a secret is redacted; what only looks like one is left alone."""
+"""Every form of a secret is redacted; what only looks like one is unchanged."""
 
 import pytest
 
