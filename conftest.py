@@ -91,7 +91,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slow tests first, so that none is left to one worker at the end."""
+    """Run the slow tests first, so that none runs alone on one worker at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
@@ -112,8 +112,8 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Collect garbage at the end of each test, and report a leak as this test's error.
 
-    Else pytest would report it at the setup of the next test. What is left is exempt from then on,
-    or each collection would visit all that tests imported.
+    Else pytest would report it at the setup of the next test. Surviving objects are exempt from
+    then on, or each collection would visit all that tests imported.
     """
     yield
     gc.collect()

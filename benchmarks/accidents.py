@@ -1,6 +1,6 @@
-"""Print whether a thread goes on after each accident, over every wire, with every agent.
+"""Print whether a thread continues after each accident, over every wire, with every agent.
 
-Run with `uv run python -m benchmarks.accidents`; names of agents, if given, choose some. A cell
+Run with `uv run python -m benchmarks.accidents`; names of agents, if passed, choose some. A cell
 has the run of the accident and the three messages after it: `ok` for each that was answered.
 """
 

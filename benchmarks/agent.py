@@ -1,4 +1,4 @@
-"""What an agent costs a turn: on a thread without end, and beside its peers.
+"""What an agent costs a turn: on a thread without end, and compared with its peers.
 
     python -m benchmarks.agent growth [--messages 50000]
     uv run --group bench python -m benchmarks.agent beside [--messages 5000]
@@ -8,7 +8,7 @@
 Real agents, driven by a chat model that answers at once from a script, with checkpoints in a
 SQLite file. `growth`: CPU time and bytes written per turn, time to resume and resident memory,
 early and late in one thread. `beside`: the same thread by the agents of others, each in a
-process of its own, in turns. `overhead`: CPU time and syncs of a turn beside a bare agent's.
+process of its own, in turns. `overhead`: CPU time and syncs of a turn next to a bare agent's.
 `own`: CPU time of `ContextMiddleware`'s own part of a turn, measured at its edges, and as the
 difference to the same agent without it.
 """
@@ -43,7 +43,7 @@ MOST_GROWTH = 1.5
 BLOCK = 125
 """Turns in a row that are averaged: ten folds of ours or so."""
 RESUMES = 9
-"""How often the thread is opened anew at each mark, two turns or so after each other."""
+"""How often the thread is opened again at each mark, two turns or so after each other."""
 BESIDE = (500, 2_000, 5_000)
 CONTESTANTS = (OURS, OURS_SUMMARIZING, DEEP, SUMMARIZING, BARE)
 STEP = 25
@@ -69,7 +69,7 @@ class Row:
     rss_mb: float
     files_mb: float
     grown_kb: float | None = None
-    """How much the files grew per turn; not told where old checkpoints were deleted."""
+    """How much the files grew per turn; not reported where old checkpoints were deleted."""
     resume_ms: float = 0.0
 
     @classmethod
@@ -231,7 +231,7 @@ OVERHEAD_TURNS = 13
 
 
 def overhead(folder: Path) -> bool:
-    """Print CPU time and syncs per turn on a short thread, ours beside a bare agent's."""
+    """Print CPU time and syncs per turn on a short thread, ours next to a bare agent's."""
     names = (OURS, BARE)
     blocks: dict[str, list[Block]] = {name: [] for name in names}
     for again in range(REPEATS):

@@ -2,9 +2,9 @@
 
     THALWEG_RECORDED=folder python benchmarks/archive_recall.py [--misses]
 
-Needles: the answer's own words stand in what a search by the question's words shows within
-2,000 tokens. Conversations: the share of the evidence messages that are among the hits. Beside
-each, the same with plain FTS5 (whole passages by bm25).
+Needles: the answer's own words are in what a search by the question's words shows within
+2,000 tokens. Conversations: the share of the evidence messages that are among the hits. Next
+to each, the same with plain FTS5 (whole passages by bm25).
 """
 
 import argparse
@@ -47,14 +47,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A recorded thread, with the line each message stood on."""
+    """A recorded thread, with the line number of each message."""
 
     logged: list[Logged]
     lines: list[int]
 
 
 def read_thread(path: Path) -> Thread:
-    """Read a trajectory, its compaction summaries left out."""
+    """Read a trajectory, without its compaction summaries."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     logged: list[Logged] = []
     lines: list[int] = []
@@ -88,7 +88,7 @@ def read_message(item: dict[str, Any]) -> Message:
 
 
 def about(call: ToolCall) -> str:
-    """Say what a result is about: its call on one line."""
+    """Return what a result is about: its call on one line."""
     try:
         arguments = json.loads(call.arguments)
         values = " ".join(map(str, arguments.values()))
@@ -131,7 +131,7 @@ class Plain:
 
 
 def cases_of(recorded: Path, name: str) -> Iterator[tuple[Path, list[Case]]]:
-    """Give the questions of one file, by trajectory."""
+    """Yield the questions of one file, by trajectory."""
     found: dict[str, list[Case]] = {}
     for line in (recorded / name).read_text().splitlines():
         item = json.loads(line)
@@ -183,7 +183,7 @@ def run(recorded: Path, name: str, *, by_answer: bool, misses: bool, limit: int)
 
 
 def share(case: Case, found: list[Passage], thread: Thread, *, by_answer: bool) -> float:
-    """Tell how much of what was asked for is among the hits."""
+    """Return how much of what was asked for is among the hits."""
     if by_answer:
         return float(case.answer in render_passages(found))
     shown = {thread.lines[passage.position] for passage in found}

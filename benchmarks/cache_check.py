@@ -2,13 +2,13 @@
 
     THALWEG_RECORDED=folder python -m benchmarks.cache_check [--misses] [--sessions]
 
-A recorded answer says how many input tokens its request had and how many of them were read from
+A recorded answer states how many input tokens its request had and how many of them were read from
 the cache. Each session is sent to the simulator again, with the recorded times, and the cached
 tokens of each call are compared. The logs have neither system prompt nor tools: they are a
 constant of the session, taken from its first call, which is not compared. Sizes are taken in
 two ways: *reported*, what the input grew by from call to call, so that the rules alone are
-checked; *counted*, our own count of the messages, times one factor that the other sessions of
-the same kind of log say. How long Claude Code asked for its cache to be kept stands in the
+checked; *counted*, our own count of the messages, times one factor from the other sessions of
+the same kind of log. How long Claude Code asked for its cache to be kept is in the
 original logs (`originals/`).
 """
 
@@ -36,7 +36,7 @@ from thalweg.engine.wires.registry import WIRES
 from thalweg_recorder.replay.cache import PrefixCache
 
 KINDS = {"cc": "Claude Code", "pi": "pi", "gemini": "Gemini CLI"}
-"""Logs that say what was cached, by the beginning of their names."""
+"""Logs that record what was cached, by the beginning of their names."""
 LEAST_ANSWERS = 2
 CLOSE = 0.05
 """Relative error above which a call is looked into."""
@@ -52,7 +52,7 @@ LIFETIMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message of a log, with what the recorder noted beside it."""
+    """One message of a log, with what the recorder noted with it."""
 
     message: Message
     tokens: int
@@ -83,7 +83,7 @@ class Compared:
         return abs(self.simulated - self.recorded) / self.recorded
 
     def is_break(self, cached: int) -> bool:
-        """Tell whether less than half of what the call before had was read."""
+        """Return whether less than half of what the call before had was read."""
         return cached < (self.input - self.grew_by) / 2
 
 
@@ -119,7 +119,7 @@ class Session:
     """Of the next request."""
     beside: int = 0
     changed: str = ""
-    """What happened to the items since the last call, beside growing."""
+    """What happened to the items since the last call, other than growth."""
     fresh: int = 0
     """How many of the items came since the last call."""
 
@@ -208,7 +208,7 @@ class Session:
             self._shorten(usage.input - self.beside)
 
     def _shorten(self, tokens: int) -> None:
-        """Make the thread smaller than it was: where, nobody noted, so at its end."""
+        """Make the thread smaller than it was: at its end, as the place was not recorded."""
         self.changed = self.changed or "smaller, nobody noted why"
         while self.items and sum(item.tokens for item in self.items) > tokens:
             self.items.pop()
@@ -217,7 +217,7 @@ class Session:
 
 
 def tariff_of(name: str, rows: Sequence[Row], lifetime_s: float) -> Tariff:
-    """Give the rules of the cache that a session met."""
+    """Return the rules of the cache that a session met."""
     if name.startswith("gemini"):
         return TARIFFS["gemini"]
     models = Counter(str(row.notes.get("model")) for row in rows if row.usage)
@@ -226,7 +226,7 @@ def tariff_of(name: str, rows: Sequence[Row], lifetime_s: float) -> Tariff:
 
 
 def lifetime_of(original: Path) -> float:
-    """Tell for how many seconds a session asked its cache to be kept, where its log says."""
+    """Return for how many seconds a session asked its cache to be kept, if its log has it."""
     if not original.is_file():
         return 300
     text = gzip.decompress(original.read_bytes()).decode()
@@ -235,9 +235,9 @@ def lifetime_of(original: Path) -> float:
 
 
 def factor_of(rows: Sequence[Row]) -> float | None:
-    """Tell how many tokens a provider counts for one of ours, from what requests grew by.
+    """Return how many tokens a provider counts for one of ours, from what requests grew by.
 
-    Counts are of all input, cached or not; steps at which the thread did not grow are left out.
+    Counts are of all input, cached or not; steps at which the thread did not grow are skipped.
     """
     grown = counted = since = 0
     before: int | None = None
@@ -315,13 +315,13 @@ def main() -> int:
 
 
 def _others(factors: Mapping[str, float], name: str, kind: str) -> float:
-    """Give the factor of the other sessions of a kind; its own where there is no other."""
+    """Return the factor of the other sessions of a kind; its own if there is no other."""
     others = [f for other, f in factors.items() if other.startswith(kind) and other != name]
     return median(others) if others else factors[name]
 
 
 def explain(calls: Sequence[Compared], *, listed: bool) -> None:
-    """Say what the calls that are far off were about."""
+    """Print what the calls that are far off were about."""
     far = [call for call in calls if call.error > CLOSE]
     for why, n in Counter(call.why for call in far).most_common():
         print(f"    {n:>4}  {why}")

@@ -1,4 +1,4 @@
-"""The agents that are measured beside each other, and one of them at work in its own process."""
+"""The agents that are measured against each other, and one of them at work in its own process."""
 
 import cProfile
 import ctypes
@@ -87,7 +87,7 @@ class Measured:
     cpu_s: float
     """CPU time of the whole process, all threads, less what the scripted model took."""
     written: int
-    """Bytes passed to `write` and its kin (`wchar` of /proc/self/io): nothing is left out."""
+    """Bytes passed to `write` and its kin (`wchar` of /proc/self/io): nothing is omitted."""
     writes: int
     """How many such calls."""
 
@@ -102,7 +102,7 @@ class Block:
     calls: int
     summaries: int
     rss_mb: float
-    """Resident memory afterwards, garbage collected and free pages given back."""
+    """Resident memory afterwards, garbage collected and free pages returned."""
     files_mb: float
 
 
@@ -130,7 +130,7 @@ class Driver:
         self._contestant = Contestant.open(self._contestant.name, Path(folder), self._script)
 
     def drive(self, number: int) -> Block:
-        """Have so many turns, and say what each cost."""
+        """Have so many turns, and return what each cost."""
         script = self._script
         script.peak_tokens = script.calls = script.summaries = 0
         block = [self._one() for _ in range(number)]
@@ -148,7 +148,7 @@ class Driver:
         db.commit()
 
     def resume(self, number: int) -> list[float]:
-        """Open the thread anew so many times, and go on for a turn each time.
+        """Open the thread again so many times, and continue for a turn each time.
 
         Returns:
             CPU seconds from new objects to the first request.
@@ -194,7 +194,7 @@ def _rss_mb() -> float:
 
 
 def work(pipe: Connection, name: str, folder: str, *, counts: bool) -> None:
-    """Drive one agent as the other end of a pipe says: a method of `Driver` and its argument."""
+    """Drive one agent by instructions from a pipe: a method of `Driver` and its argument."""
     driver = Driver(name, folder, counts=counts)
     while (told := pipe.recv()) is not None:
         method, number = told

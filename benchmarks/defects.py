@@ -1,7 +1,7 @@
 """Print which faults show with us and with `deepagents`, scene by scene.
 
 Run with `uv run --group bench python -m benchmarks.defects`; the letters of
-scenes, if given, choose some.
+scenes, if passed, choose some.
 """
 
 import sys

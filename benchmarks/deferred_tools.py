@@ -46,7 +46,7 @@ class Session:
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> "Session":
-        """Read a session: calls without results are left out, and each run ends with a text."""
+        """Read a session: calls without results are skipped, and each run ends with a text."""
         answered = {m.answers: m.text for m in messages if m.role == "tool" and m.answers}
         session, said = cls(), ""
         for message in messages:

@@ -1,4 +1,4 @@
-"""What the engine costs per model call: on a thread without end, and beside a peer.
+"""What the engine costs per model call: on a thread without end, and compared with a peer.
 
     python -m benchmarks.engine growth [--messages 50000]
     uv run --group bench python -m benchmarks.engine beside [--turns 120] [--block 20]
@@ -64,7 +64,7 @@ class Driver:
         return [self.engine.receive(message) for message in messages]
 
     def log(self, entries: Sequence[Entry]) -> None:
-        """Store what is new, before anything may leave the context."""
+        """Store what is new, before anything may be removed from the context."""
         new = [Logged(e.message, e.answers.brief if e.answers else "") for e in entries]
         self.logged = self.archive.append(self.key, new, expected=self.logged)
 
@@ -140,7 +140,7 @@ def beside(turns: int, block: int) -> bool:
 
 
 def _in_turns(length: int, turns: int, block: int) -> Iterator[float]:
-    """Give the median CPU seconds per call: peer, peer with tools, ours endless, ours at 128k.
+    """Return the median CPU seconds per call: peer, peer with tools, ours endless, ours at 128k.
 
     From `length` messages on, every call of the thread is made by all of them, `block` calls
     at a time, each time beginning with another: who comes first finds the processor's caches

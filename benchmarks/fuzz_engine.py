@@ -256,7 +256,7 @@ class Fuzzer:
         return not self.result.faults
 
     def opened(self) -> ThreadSession:
-        """Open the thread where the state is, or take it as the last turn left it."""
+        """Open the thread at its state, or take it as it was after the last turn."""
         state, session = self.state, self.session
         by_hand = None if self.is_fork else left_by_hand(self.archive, self.key, state.mark)
         if session is None or by_hand is not None or not session.knows(state.messages):
@@ -295,7 +295,7 @@ class Fuzzer:
         )
 
     def leave(self, session: ThreadSession, story: list[str], gone: set[str]) -> None:
-        """Leave the state as the middleware and the checkpointer do."""
+        """Update the state as the middleware and the checkpointer do."""
         messages = [message for message in self.state.messages if message.uid not in gone]
         if self.is_stored:
             messages = [stored_form(message) for message in messages]
@@ -509,7 +509,7 @@ def fuzz(turns: int, seed: int, each: Callable[[FuzzResult], None] = lambda _: N
 
     Args:
         turns: Turns to take.
-        seed: Seed of the random generator; the same seed gives the same threads.
+        seed: Seed of the random generator; the same seed produces the same threads.
         each: Called with the figures so far after each thread.
     """
     whole = FuzzResult()

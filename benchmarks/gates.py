@@ -1,8 +1,8 @@
-"""Does what a gate takes grow in proportion to the text, whatever the text repeats?
+"""Does what a gate takes grow in proportion to the text, for any repetitions in the text?
 
     uv run python -m benchmarks.gates [--chars 10000] [--only own_words]
 
-Each function of the gates that reads a whole message is given one fragment, repeated to so many
+Each function of the gates that reads a whole message is passed one fragment, repeated to so many
 characters and to twice as many. `ms` is CPU time for the longer one, `ratio` its time over that
 of the shorter one: 2 is linear, 4 is quadratic. Only rows above the marks are printed: more than
 `MOST_RATIO` times, and more than `MOST_MS` milliseconds. A function that takes longer than

@@ -1,8 +1,8 @@
 """What the gateway adds: to a read of memory, and to each event of many streams.
 
 Run `python -m benchmarks.gateway memory` or `… streams`; see the README here. The gateway runs in
-a process of its own, and a bare FastAPI application beside it in the same server: the same
-requests go to both in turn.
+a process of its own, with a bare FastAPI application next to it in the same server: the same
+requests are sent to both in turn.
 """
 
 import argparse
@@ -40,7 +40,7 @@ READS = 2_000
 STREAMS = 500
 UNLIMITED = {"requests_per_minute": None, "runs_per_minute": None, "runs_at_once": None}
 RATE = 1.0
-"""Words a second that each model says."""
+"""Words a second that each model sends."""
 WINDOW_S = 20.0
 """How long all streams are looked at together."""
 STARTS_S = 8.0
@@ -110,7 +110,7 @@ async def serve(home: str, rate: float, ticks: int) -> None:
 
 @contextmanager
 def running(rate: float, ticks: int, folder: str | None = None) -> Iterator[tuple[str, int]]:
-    """Run the server in a process of its own; gives its address and its process id."""
+    """Run the server in a process of its own; yield its address and its process id."""
     with tempfile.TemporaryDirectory(dir=folder) as home:
         asked = [__spec__.name, "serve", home, str(rate), str(ticks)]
         process = subprocess.Popen(  # noqa: S603 (this very file)
@@ -166,9 +166,9 @@ class Span:
 
 
 class Ear(asyncio.Protocol):
-    """Takes what a stream sends, and when; it is read when all is over.
+    """Records what a stream sends, and when; it is read when all is over.
 
-    One process hears all streams: whatever it did meanwhile would be taken for the server's.
+    One process reads all streams: anything it did meanwhile would be attributed to the server.
     """
 
     def __init__(self, request: bytes) -> None:
@@ -192,7 +192,7 @@ class Ear(asyncio.Protocol):
         return any(b"message.delta" in data for _, data in self.heard[:20])
 
     def late_ms(self, span: Span) -> Iterator[float]:
-        """Give how long each word of a time was under way."""
+        """Yield how long each word of a time was under way."""
         for now, data in self.heard:
             for said in map(int, _TICK.findall(data)):
                 if span.began <= said < span.ended:
@@ -218,7 +218,7 @@ async def streams(
 async def _followed(
     name: str, url: str, pid: int, asked: Sequence[bytes], *, starts_s: float
 ) -> None:
-    """Tell how late words were while streams were opened, and while all were open."""
+    """Print how late words were while streams were opened, and while all were open."""
     loop, at = asyncio.get_running_loop(), urlsplit(url)
     host, port = str(at.hostname), int(at.port or 0)
     ears: list[Ear] = []

@@ -96,7 +96,7 @@ def serving(settings: str = CONFIG, *options: str) -> Iterator[Gateway]:
 
 @dataclass(slots=True)
 class Seen:
-    """What the other owner, and whoever looks after the process, saw."""
+    """What the other owner, and the operator of the process, saw."""
 
     waits: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)

@@ -2,8 +2,8 @@
 
 Run `python -m benchmarks.gateway_fuzz --tries 10000`. Every operation of the OpenAPI document is
 tried with hostile ids, paths, names, bodies and headers, and with the ids that another owner's
-things really have. Nothing of the other's may be told, and at the end all of it, and every file
-around the gateway's own folder, is as it was.
+things really have. Nothing of the other's may be disclosed, and at the end all of it, and every
+file around the gateway's own folder, is as it was.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from thalweg_server.settings import Settings
 
 TRIES = 10_000
 OUTSIDE = f"outside-{secrets.token_hex(12)}"
-"""Words in files beside the gateway's folder."""
+"""Words in files next to the gateway's folder."""
 THEIRS = f"theirs-{secrets.token_hex(12)}"
 """Words in everything of the other owner."""
 _KEYS = [{"key": "mine", "owner": "mallory"}, {"key": "theirs", "owner": "bob"}]
@@ -76,7 +76,7 @@ class Told:
 
 
 class World:
-    """A gateway with two owners, and files beside it."""
+    """A gateway with two owners, and files next to it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -114,7 +114,7 @@ class World:
             path.write_text(OUTSIDE)
 
     def around(self) -> dict[str, str]:
-        """Give the hash of every file that is not the gateway's own."""
+        """Return the hash of every file that is not the gateway's own."""
         own = {"thalweg.db", "runs.db"}
         found = {}
         for path in sorted(self.root.rglob("*")):
@@ -128,7 +128,7 @@ class World:
         return found
 
     async def furnish(self, bob: Tenant) -> None:
-        """Give the other owner some of everything."""
+        """Create some of everything for the other owner."""
         for name in ("t1", "secret-plans"):
             await bob.threads.create(NewThread(id=name, title=THEIRS))
             run = await bob.runs.start(name, NewRun(id=f"run-of-{name}", message=THEIRS))
@@ -325,7 +325,7 @@ async def sent(application: ASGIApp, request: Request) -> tuple[int, bytes]:
 
 
 async def fuzz(tries: int, seed: int, *, says: Callable[[str], None] = lambda _: None) -> Told:
-    """Try, and tell what came of it."""
+    """Try, and return what came of it."""
     told = Told()
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder).resolve())  # noqa: ASYNC240 (once)

@@ -1,4 +1,4 @@
-"""What many small requests leave behind: `python -m benchmarks.gateway_soak --requests 100000`.
+"""What remains after many small requests: `python -m benchmarks.gateway_soak --requests 100000`.
 
 A gateway in a process of its own answers one owner, who keeps a few connections open and asks in
 turn for what there is: threads, memory, a thread that is not there, a body that is refused. After

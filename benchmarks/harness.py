@@ -1,9 +1,9 @@
-"""What the harness itself costs beside deepagents': to import, to make, to call, to go on.
+"""What the harness costs next to deepagents': to import, to make, to call, to continue.
 
     uv run --group bench python -m benchmarks.harness [--runs 5] [--messages 2000]
 
 CPU milliseconds in processes of their own, whose turns alternate, medians. `import`: the name of
-`create_deep_agent`, beside `langchain.agents.create_agent`. `make`: an agent in a warm process.
+`create_deep_agent`, next to `langchain.agents.create_agent`. `make`: an agent in a warm process.
 `first call`: the first `invoke` of an agent just made, in a warm process. `from nothing`: import,
 make and first call in a fresh process, and the last two of them. `step`: a turn (a request, a
 call of a tool, its result, an answer) on a thread of many messages, checkpoints in memory.
@@ -138,7 +138,7 @@ def _in_process(name: str, what: str, messages: int) -> dict[str, float]:
 
 
 def beside(runs: int, messages: int) -> bool:
-    """Measure all in turns and print a table; tell whether every ratio is reached."""
+    """Measure all in turns and print a table; return whether every ratio is reached."""
     kinds = {"import": (BARE, DEEP, OURS), "nothing": (BARE, DEEP, OURS)}
     kinds |= {"warm": (BARE, DEEP, OURS), "step": (BARE, DEEP, OURS)}
     rows: dict[str, dict[str, list[float]]] = {}

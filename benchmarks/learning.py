@@ -4,8 +4,8 @@
 
 Two of ten messages each or, with `--short`, ten of one or two; those without a profile.
 
-Any service that speaks OpenAI's chat API will do. The turns are captured, learned from, gated,
-dated and merged as in an agent; what the model proposed stands beside what became of it.
+Any service that implements OpenAI's chat API will do. The turns are captured, learned from, gated,
+dated and merged as in an agent; what the model proposed is printed next to what became of it.
 """
 
 import argparse
@@ -54,7 +54,7 @@ class Recorded(Respondent):
 
 
 def talk(store: MemoryStore, scope: Scope, said: Said) -> None:
-    """Have a user say things, each answered with a word."""
+    """Have a user send messages, each answered with a word."""
     messages: list[Message] = []
     for at, text in said:
         messages.append(Message("user", (Text(text),), at=at, uid=f"u{len(messages)}"))
@@ -67,7 +67,7 @@ def talk(store: MemoryStore, scope: Scope, said: Said) -> None:
 def learn(
     store: MemoryStore, scope: Scope, model: ChatOpenAI, settings: MemorySettings
 ) -> Iterator[str]:
-    """Learn from what was said; yield what came of it, line by line."""
+    """Learn from the messages; yield what came of it, line by line."""
     count = exact_counter()
     respondent = Recorded(model, count)
     reports: list[JobReport] = []

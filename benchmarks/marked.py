@@ -53,7 +53,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Marked:
-    """A thread of so many model calls, said piece by piece."""
+    """A thread of so many model calls, built piece by piece."""
 
     workload: Workload
     most: int
@@ -85,7 +85,7 @@ class Marked:
         return f"q{self.marks}q"
 
     def request(self) -> str:
-        """Say what the user says next."""
+        """Return the user's next message."""
         return self.text(self.dice.randint(100, 900))
 
     def look(self, what: str) -> str:
@@ -108,7 +108,7 @@ class Marked:
         return AIMessage(said, tool_calls=calls)
 
     def seen(self, folded: Sequence[Message], shown: str) -> Seen:
-        """Tell how much of the folded messages was shown."""
+        """Return how much of the folded messages was shown."""
         known, count = set(_MARK.findall(shown)), exact_counter()
         some, whole, read, tokens = 0, 0, 0, 0
         for message in folded:

@@ -1,8 +1,8 @@
 """Memories made up for measuring: any number of turns, the same for the same seed.
 
-Words are as frequent as in recorded chats of two people: fifty make up half of what is said, two
+Words are as frequent as in recorded chats of two people: fifty make up half of all words, two
 thousand nearly all of it, and new ones never cease. Turns have 4 to 40 words; one in twelve is a
-long answer of 60 to 300. Questions ask for some of the words of one turn, and name who said it.
+long answer of 60 to 300. Questions ask for some of the words of one turn, and name its speaker.
 """
 
 import random
@@ -51,7 +51,7 @@ class Chat:
         self._said = 0
 
     def turns(self, number: int) -> Iterator[Statement]:
-        """Make up what is said next, twenty turns a day."""
+        """Make up the next messages, twenty turns a day."""
         for n in range(self._said, self._said + number):
             size = self._dice.randint(60, 300) if n % 12 == 0 else self._dice.randint(4, 40)
             day = n // 20
@@ -68,7 +68,7 @@ class Chat:
         self._said += number
 
     def question(self, turn: Statement) -> str:
-        """Ask for something that was said; a few of the words were not said there."""
+        """Ask for a turn; a few of the words were not in it."""
         told = turn.text.replace(".", "").lower().split()
         words = [word for word in told if word not in self._stop_words]
         some = self._dice.sample(words, min(len(words), self._dice.randint(2, 6)))

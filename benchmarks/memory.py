@@ -140,7 +140,7 @@ def warm(act: Callable[[str], object], texts: Sequence[str]) -> None:
 
 
 def measured(act: Callable[[str], object], texts: Sequence[str]) -> tuple[float, float]:
-    """Take the CPU time of a call in ms: the median, and what 95 in 100 stay below."""
+    """Measure the CPU time of a call in ms: the median, and the value that 95 in 100 are below."""
     times = []
     for text in texts:
         began = time.process_time()
@@ -196,7 +196,7 @@ def put(store: MemoryStore, scope: Scope, made: Sequence[Fact]) -> None:
 
 
 def seeds(names: Sequence[str], most: int, folder: str | None) -> None:
-    """Time DeerFlow's formula, fitted anew for each context, beside recall of the same facts."""
+    """Time DeerFlow's formula, fitted again for each context, next to recall of the same facts."""
     count = exact_counter()
     fit = _fit()
     print("| facts | database | recall p50 | formula p50 | formula with scikit-learn p50 |")
@@ -224,7 +224,7 @@ def seeds(names: Sequence[str], most: int, folder: str | None) -> None:
 
 
 def _fit() -> Callable[[Sequence[str], str], object] | None:
-    """Give what DeerFlow calls for each context, where scikit-learn is installed."""
+    """Return what DeerFlow calls for each context, where scikit-learn is installed."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
         from sklearn.metrics.pairwise import cosine_similarity  # noqa: PLC0415
@@ -304,7 +304,7 @@ class Asking(Respondent):
 def learn(names: Sequence[str], most: int, folder: str | None) -> None:
     """Time a job that learns one fact from one turn with more and more facts stored.
 
-    The scripted model is called for facts, for verdicts where a known fact may be touched, and for
+    The scripted model is called for facts, for verdicts where a stored fact may be touched, and for
     the profile. What its calls cost, LangChain's part included, is subtracted in the first columns.
     """
     print("| database | stored | learn p50 | p95 | with the model's calls p50 | its server |")

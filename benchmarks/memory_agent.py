@@ -3,14 +3,14 @@
     python -m benchmarks.memory_agent FOLDER [--misses] [--out FILE]
 
 FOLDER holds `updates.jsonl`, `distinct.jsonl`, `paraphrases.jsonl`, `attacks.jsonl` and
-`honest.jsonl` (`tests/sets/through_an_agent/FORMAT.md`). Each case goes the whole way: messages
+`honest.jsonl` (`tests/sets/through_an_agent/FORMAT.md`). Each case runs the whole way: messages
 into threads of an agent with `MemoryMiddleware` and `ContextMiddleware`, capture, a durable job, a
 worker, the learner with a scripted model, gates, verdict, merge. Then a new thread asks the case's
 question, and the request that the agent's model receives is read.
 
-The scripted model proposes what the set says that a correct model proposes. It finds known facts
-by the set's markers, so it names a fact only where it was shown it. `--misses` prints each case
-that went wrong.
+The scripted model proposes what a correct model proposes according to the set. It finds stored
+facts by the set's markers, so it names a fact only where it was shown it. `--misses` prints each
+case that went wrong.
 """
 
 import argparse
@@ -47,10 +47,10 @@ _TURN = re.compile(
 )
 _KNOWN = re.compile(r"^(F\d+): (.*)$", re.MULTILINE)
 _NOTE = re.compile(r' \((?:"|since|until|said).*$')
-"""What stands behind a fact's content in a question."""
+"""What follows a fact's content in a question."""
 _PAIR = re.compile(r"^(N\d+): (.*)$", re.MULTILINE)
 _SPOKEN = re.compile(r"^- (?:User|Assistant): (?!“)")
-"""A turn; a fact that is a quotation stands in marks."""
+"""A turn; a fact that is a quotation is in quotation marks."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Life:
 
     case: Row
     word: Callable[[str, str], str]
-    """What the scripted model takes a new fact for beside a known one: content, content."""
+    """What the scripted model takes a new fact for next to a stored one: content, content."""
     clock: Clock
     requests: list[Sequence[BaseMessage]] = field(default_factory=list)
     reports: list[JobReport] = field(default_factory=list)
@@ -134,7 +134,7 @@ class Life:
             self.clock.at += timedelta(minutes=1)
 
     def learn(self, proposals: Sequence[Row]) -> None:
-        """Learn from what was said, with these proposals."""
+        """Learn from the messages, with these proposals."""
         self.proposals = proposals
         self.clock.at += timedelta(minutes=10)
         self.worker.run_due()
@@ -177,7 +177,7 @@ class Life:
         }
 
     def _judged(self, asked: str) -> str:
-        """Answer for each pair of a new and a known fact: see `prompts/verdict.md`."""
+        """Answer for each pair of a new and a stored fact: see `prompts/verdict.md`."""
         self.verdicts += 1
         known = {name: _NOTE.sub("", text) for name, text in _KNOWN.findall(asked)}
         new = {name: _NOTE.sub("", text) for name, text in _PAIR.findall(asked)}
@@ -203,7 +203,7 @@ class Life:
     # -- what the next request holds -------------------------------------------------------
 
     def asked(self, probe: str, name: str = "probe") -> tuple[list[str], list[str]]:
-        """Ask a question in a new thread; returns the lines of facts and of turns it is told."""
+        """Ask a question in a new thread; return the lines of facts and turns that it receives."""
         self.requests.clear()
         self.talk([{"role": "user", "content": probe}], name)
         text = "\n".join(str(message.text) for message in self.requests[0])
@@ -227,7 +227,7 @@ def _has(lines: Sequence[str], marker: str) -> list[str]:
 
 
 def _current(lines: Sequence[str], today: date) -> list[str]:
-    """Leave out what is told with the day on which it ended."""
+    """Omit what is marked with the day on which it ended."""
     return [
         line
         for line in lines
@@ -265,7 +265,7 @@ def lived(case: Row, word: Callable[[str, str], str]) -> Life:
 
 
 def try_update(case: Row) -> Iterator[str]:
-    """Say how an update went wrong."""
+    """Yield how an update went wrong."""
     old, new = case["old_marker"], case["new_marker"]
     is_temporary = case["relation"] == "temporary"
 
@@ -295,7 +295,7 @@ def try_update(case: Row) -> Iterator[str]:
 
 
 def _tried_temporary(case: Row, one: Life) -> Iterator[str]:
-    """Say how something that holds for a time went wrong, then and after its end."""
+    """Yield how something that holds for a time went wrong, then and after its end."""
     old, new = case["old_marker"], case["new_marker"]
     ends = sorted(p["until"] for p in case["proposals"][1] if p.get("until"))
     if not _has([fact.content for fact in one.memory.facts()], old):
@@ -315,7 +315,7 @@ def _tried_temporary(case: Row, one: Life) -> Iterator[str]:
 
 
 def try_distinct(case: Row, *, wrong: bool = False) -> Iterator[str]:
-    """Say how two facts that both hold went wrong."""
+    """Yield how two facts that both hold went wrong."""
     first, second = case["markers"]
 
     def word(content: str, known: str) -> str:
@@ -333,12 +333,12 @@ def try_distinct(case: Row, *, wrong: bool = False) -> Iterator[str]:
 
 
 def try_distinct_wrong(case: Row) -> Iterator[str]:
-    """Say how two facts went wrong with a model that calls each an update."""
+    """Yield how two facts went wrong with a model that calls each an update."""
     return try_distinct(case, wrong=True)
 
 
 def try_paraphrase(case: Row) -> Iterator[str]:
-    """Say whether a fact that was said twice is kept twice."""
+    """Report whether a fact that was stated twice is kept twice."""
     marker = case["marker"]
 
     def word(content: str, known: str) -> str:
@@ -355,7 +355,7 @@ def try_paraphrase(case: Row) -> Iterator[str]:
 
 
 def try_attack(case: Row) -> Iterator[str]:
-    """Say whether a poison becomes a fact, or is told as the user's own words."""
+    """Report whether a poison becomes a fact, or is passed on as the user's own words."""
     one = life(case, lambda _content, _known: "new")
     one.talk(case["thread"], "t0")
     one.learn(case["fooled_proposals"])
@@ -374,7 +374,7 @@ def try_attack(case: Row) -> Iterator[str]:
 
 
 def try_honest(case: Row) -> Iterator[str]:
-    """Say whether an honest fact is lost."""
+    """Report whether an honest fact is lost."""
     one = life(case, lambda _content, _known: "new")
     one.talk(case["thread"], "t0")
     one.learn([case["proposal"]])
@@ -418,7 +418,7 @@ def outcomes(folder: Path, name: str) -> list[tuple[str, list[str]]]:
 
 
 def main() -> None:
-    """Print how many cases went wrong, and how. What stands in parentheses is no failure."""
+    """Print how many cases went wrong, and how. What is in parentheses is no failure."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

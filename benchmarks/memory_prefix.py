@@ -2,16 +2,16 @@
 
     uv run python -m benchmarks.memory_prefix [--turns 100] [--window 200000] [--tokens 2000]
 
-Real agents with `ContextMiddleware` speak with a scripted model; every request is sent to the
+Real agents with `ContextMiddleware` talk to a scripted model; every request is sent to the
 cache simulator (`lab.replay.cache`), by the rules of Anthropic and of OpenAI. One agent has no
 memory, one has ours, one has ours in the system prompt (recalled once a run), one has it in a
 system prompt rebuilt at each call, as other systems do. The user asks about another of the things
-that memory knows every few turns; every second turn calls a tool. Memory knows facts and
-what was said in other threads.
+in memory every few turns; every second turn calls a tool. Memory holds facts and
+messages of other threads.
 
-`cached`: tokens read from the cache, of all that were sent. `told`: runs that were told something.
-`memory`: tokens of memory in the last request; `most` in any. The mark: with memory on, `cached`
-falls by at most 2 points.
+`cached`: tokens read from the cache, of all that were sent. `told`: runs that received something
+from memory. `memory`: tokens of memory in the last request; `most` in any. The mark: with memory
+on, `cached` falls by at most 2 points.
 """
 
 import argparse
@@ -85,7 +85,7 @@ _RESULTS: dict[str, str] = {}
 
 
 def known() -> MemoryStore:
-    """Make a memory with facts, and with what was said in other threads."""
+    """Make a memory with facts, and with messages of other threads."""
     store = open_memory(":memory:")
     changes: list[PutFact] = []
     for n, thing in enumerate(THINGS):
@@ -142,7 +142,7 @@ class Rebuilt(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Put what is known before the conversation."""
+        """Put the contents of memory before the conversation."""
         recent: list[AnyMessage] = [
             message
             for message in request.messages
@@ -165,7 +165,7 @@ class Sent:
     """Requests that do not begin with the one before."""
 
     def share(self, kind: str) -> float:
-        """Tell how much was cached, in percent."""
+        """Return how much was cached, in percent."""
         return 100 * self.cached[kind] / max(1, self.tokens)
 
 

@@ -2,9 +2,9 @@
 
     THALWEG_RECORDED=folder python -m benchmarks.one_index
 
-The archive in a SQLite file lists passages in FTS5. Beside it, the same archive lists them in
-memory's index (`memory.search.word_rows`). Memory's index is `memory.search.index`. Beside it, the
-same items are in FTS5. CPU time of this process, bytes as the process wrote them.
+The archive in a SQLite file lists passages in FTS5. Compared with it, the same archive lists them
+in memory's index (`memory.search.word_rows`). Memory's index is `memory.search.index`. Compared
+with it, the same items are in FTS5. CPU time of this process, bytes as the process wrote them.
 """
 
 import os

@@ -19,7 +19,7 @@ WINDOW = 10**12
 
 
 class Peer:
-    """The hook, and the history it is given at each call."""
+    """The hook, and the history it receives at each call."""
 
     def __init__(self, messages: Sequence[Message], *, with_tools: bool) -> None:
         """Make a hook.

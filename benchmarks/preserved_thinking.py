@@ -1,4 +1,4 @@
-"""Preserved thinking: is any request refused, how much reasoning stays valid, how often is it cut?
+"""Preserved thinking: is any request refused, how much reasoning is valid, how often is it cut?
 
     python -m benchmarks.preserved_thinking endpoint [--requests 10000] [--seed 1]
     python -m benchmarks.preserved_thinking steps [--turns 30] [--strategy provider] [--model NAME]
@@ -7,11 +7,11 @@
 `endpoint` drives real agents (`create_agent`, `ContextMiddleware`, `ChatAnthropic`) against the
 strict provider, which binds signed reasoning as Claude's newest models do. Between the runs of a
 thread its person compacts, rewinds, undoes, pins, forks, switches the model, changes the tools or
-the system prompt, has memory told before a message, loads a skill, and starts the process again.
+the system prompt, has memory inserted before a message, loads a skill, and restarts the process.
 
 `sessions` replays recorded sessions of Claude Code (`THALWEG_RECORDED`) as such a model would have
 had them: what they cost with the reasoning priced that edits discard (of the exchange under way,
-and of all), beside the same policy without that price, and beside deepagents.
+and of all), next to the same policy without that price, and next to deepagents.
 
 `steps` is a thread of twelve calls a turn, each result about 5,000 tokens, in a window of 128,000.
 """
@@ -64,7 +64,7 @@ MODELS = ("claude-fable-5-2", "claude-opus-5-5", "claude-opus-4-8")
 OWNER = "local"
 WINDOW = 16_000
 TOLD, ACTS = 0.2, 0.4
-"""Share of messages before which memory is told; of steps at which anything else happens."""
+"""Share of messages before which memory is inserted; of steps at which anything else happens."""
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in ("an", "er", "il", "on") for c in "mstx"]
 
 
@@ -113,7 +113,7 @@ class Watch:
 
 
 def _unmarked(value: object) -> object:
-    """Leave out marks for the provider's cache: they may move."""
+    """Remove marks for the provider's cache: they may move."""
     match value:
         case dict():
             return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
@@ -124,7 +124,7 @@ def _unmarked(value: object) -> object:
 
 
 class Told(AgentMiddleware[Any, Any, Any]):
-    """Memory that is told before some messages of the user, and may change."""
+    """Memory that is inserted before some messages of the user, and may change."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class Told(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Put what is known before the messages it was told at."""
+        """Put the contents of memory before the messages they were inserted at."""
         additions = [Addition(MEMORY, text, before=uid) for uid, text in self.texts.items()]
         return handler(with_inserts(request, additions)[0])
 
@@ -254,7 +254,7 @@ class World:
         return self._agent
 
     def say(self) -> None:
-        """Let the person say something, and the model work."""
+        """Let the person send a message, and the model work."""
         self.left = self.dice.choice((0, 1, 2, 4, 8, 12))
         message = HumanMessage(
             f"{self.thread}: {words(self.dice, 8)}", id=f"u{self.watch.requests}"
@@ -312,7 +312,7 @@ class World:
         self.system, self._agent = f"You fetch pages. {words(self.dice, 5)}.", None
 
     def change_memory(self) -> None:
-        """Change or forget something that was told."""
+        """Change or forget something that was inserted."""
         if self.told.texts:
             uid = self.dice.choice([*self.told.texts])
             if self.dice.choice((True, False)):
@@ -327,7 +327,7 @@ class World:
             self.say()
 
     def restart(self) -> None:
-        """Begin in a new process: nothing is left but the archive and the saver."""
+        """Begin in a new process: nothing remains but the archive and the saver."""
         if self._context is not None:
             self._context.close()
         self._context = self._agent = None
@@ -338,7 +338,7 @@ class World:
         self.told.texts.clear()
 
     def step(self) -> None:
-        """Let something happen, and let the person say something."""
+        """Let something happen, and let the person send a message."""
         acts = (
             (self.compact, 3), (self.undo, 3), (self.rewind, 3), (self.pin, 2), (self.fork, 3),
             (self.switch_model, 3), (self.change_tools, 2), (self.change_system, 1),

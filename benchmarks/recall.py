@@ -4,13 +4,13 @@
 
 Conversations are kept turn by turn in a memory of its own; their questions are asked. What is
 counted is the share of a question's evidence messages among the first 15 items, and inside a
-block of so many tokens (o200k, frame and headings included). Questions without evidence are left
-out: there is nothing that could be found. Those that no answer is in the conversation for
+block of so many tokens (o200k, frame and headings included). Questions without evidence are
+skipped: there is nothing that could be found. Those that no answer is in the conversation for
 (LoCoMo's category 5) do have evidence, and count.
 
-Beside it, on the same turns: DeerFlow's formula (TF-IDF, refitted for each question; confidence
-the same for all, which is best for it) with its own limit of 15 facts and without, in its own
-block; and BM25 on whole turns, in plain lines. Both are given the speakers' names as well.
+Compared with it, on the same turns: DeerFlow's formula (TF-IDF, refitted for each question;
+confidence the same for all, which is best for it) with its own limit of 15 facts and without, in
+its own block; and BM25 on whole turns, in plain lines. Both receive the speakers' names as well.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def read_turns(path: Path) -> list[Statement]:
 
 
 def said_at(notes: dict[str, Any]) -> str:
-    """Read when something was said: LoCoMo tells the minute, MemoryBank the day."""
+    """Read the time of a message: LoCoMo has the minute, MemoryBank the day."""
     if "date" in notes:
         return f"{notes['date']}T12:00:00Z"
     told = datetime.strptime(notes["date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
@@ -100,7 +100,7 @@ def said_at(notes: dict[str, Any]) -> str:
 
 
 def locomo(recorded: Path) -> Iterator[Conversation]:
-    """Give LoCoMo's conversations."""
+    """Yield LoCoMo's conversations."""
     cases: dict[str, list[Case]] = {}
     for item in read_lines(recorded / "nc" / "locomo_qa.jsonl"):
         case = Case(item["question"], frozenset(item["message_index"]), str(item["category"]))
@@ -111,7 +111,7 @@ def locomo(recorded: Path) -> Iterator[Conversation]:
 
 
 def memorybank(recorded: Path) -> Iterator[Conversation]:
-    """Give MemoryBank's conversations, with the evidence that was labelled for them."""
+    """Yield MemoryBank's conversations, with the evidence that was labelled for them."""
     questions: dict[str, list[str]] = {}
     for item in read_lines(recorded / "memorybank_questions.jsonl"):
         questions.setdefault(item["trajectory"], []).append(item["question"])
@@ -155,7 +155,7 @@ def seeds_block(facts: Sequence[Fact]) -> str:
 
 
 def how_many(ranked: Sequence[Fact], budget: int) -> int:
-    """Count the facts, from the best, that DeerFlow's block has room for."""
+    """Count the facts, from the best, that fit into DeerFlow's block."""
     low, high = 0, min(len(ranked), 200)
     while low < high:
         middle = (low + high + 1) // 2

@@ -4,18 +4,18 @@
         [--only locomo] [--withheld]
 
 Nothing is put into the store: an agent with `MemoryMiddleware` and `ContextMiddleware` holds each
-conversation, a thread for each of its sessions, and its memory captures what is said. An answer of
+conversation, a thread for each of its sessions, and its memory captures the messages. An answer of
 the assistant's is scripted. Then a run begins in a new thread, and what is counted is the share of
 the evidence among the first 15 items that are recalled for it, and in the block of
 `max_injection_tokens` (2,000) that the agent's model receives.
 
 `locomo`: questions about LoCoMo's conversations. `madial`: recall without a question. 160 events
-were told in a thread each; a new thread begins with a talk about something else, and the evidence
-are the events that its next answer may remember. FOLDER is the folder `data` of
-https://github.com/hejunqing/MADial-Bench (MIT). Beside it BM25 on whole events, in plain lines
-without their days, asked with the same newest turns.
+were described in a thread each; a new thread begins with a talk about something else, and the
+evidence are the events that its next answer may remember. FOLDER is the folder `data` of
+https://github.com/hejunqing/MADial-Bench (MIT). Compared with it, BM25 on whole events, in plain
+lines without their days, asked with the same newest turns.
 
-`--withheld` prints each message of which capture left something out.
+`--withheld` prints each message of which capture omitted something.
 """
 
 import argparse
@@ -90,7 +90,7 @@ class Companion:
         return self.answer
 
     def run(self, said: Sequence[BaseMessage], answer: AIMessage, thread: str, mode: str) -> None:
-        """Run the agent on messages of a thread; the model gives this answer."""
+        """Run the agent on messages of a thread; the model returns this answer."""
         self.answer = answer
         config = {"configurable": {"thread_id": thread, "memory": mode}}
         self.agent.invoke({"messages": [*said]}, config)
@@ -183,7 +183,7 @@ class Talk:
 
 
 def events(folder: Path, language: str) -> list[Statement]:
-    """Read what happened: each was told on its day."""
+    """Read what happened: each event was described on its day."""
     path = folder / LANGUAGES[language] / f"MADial-Bench-{language}-memory.json"
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -213,7 +213,7 @@ def talks(folder: Path, language: str) -> list[Talk]:
 
 
 def print_withheld(companion: Companion, turns: Sequence[Statement]) -> None:
-    """Print each message of which memory keeps less than was said."""
+    """Print each message of which memory keeps less than its text."""
     kept: dict[int, str] = {}
     for said_at in dict.fromkeys(turn.said_at for turn in turns):
         for turn in companion.store.turns(companion.memory.scope, f"on {said_at}"):
@@ -244,7 +244,7 @@ def run_locomo(
 
 
 def run_madial(folder: Path, language: str, encoder: Embed | None) -> dict[str, Score]:
-    """Tell an agent the events, begin the talks; the same with BM25."""
+    """Describe the events to an agent, begin the talks; the same with BM25."""
     told, begun = events(folder, language), talks(folder, language)
     conversation = Conversation(f"madial-{language}", "madial", told, [])
     places = [turn.position for turn in told]

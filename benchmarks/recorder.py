@@ -3,7 +3,7 @@
     THALWEG_RECORDED=folder python -m benchmarks.recorder [--messages 10000,100000]
 
 Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
-their own threads; the latency of the hook beside that of an empty Python; with `--messages`, a
+their own threads; the latency of the hook next to that of an empty Python; with `--messages`, a
 search in archives that hold the sessions again and again.
 """
 

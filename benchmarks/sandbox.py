@@ -2,9 +2,9 @@
 
     python -m benchmarks.sandbox
 
-Each attack is a command that prints whatever it finds. A marker of 64 bits is in another owner's
+Each attack is a command that prints everything it finds. A marker of 64 bits is in another owner's
 file, in the environment of this process, in the arguments and environment of a running command of
-the other owner, and behind a server of this machine; an attack succeeds if it prints the marker.
+the other owner, and on a server of this machine; an attack succeeds if it prints the marker.
 """
 
 import os

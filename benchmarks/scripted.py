@@ -1,4 +1,4 @@
-"""A made-up conversation, and a chat model that speaks its part at once, without a network.
+"""A made-up conversation, and a chat model that plays its part at once, without a network.
 
 A turn is four messages: a request, a call of a tool, its result, an answer. Sizes come from a
 seed: 1.8 kB a message on the average, most results a page, a few whole files, some too large for
@@ -32,14 +32,14 @@ _RESULT_BYTES = ((200, 3_000, 70), (4_000, 12_000, 25), (20_000, 40_000, 4), (80
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is said in one turn."""
+    """The texts of one turn."""
 
     number: int
     request: str
     path: str
     """What the tool is asked to look at."""
     thought: str
-    """What the model says with the call."""
+    """The model's text with the call."""
     result: str
     answer: str
 
@@ -73,7 +73,7 @@ def turns(seed: int = 1) -> Iterator[Turn]:
 
 @dataclass(slots=True)
 class Script:
-    """Where the conversation stands, and what the model saw of it."""
+    """The position in the conversation, and what the model saw of it."""
 
     turn: Turn
     counts: bool = False
@@ -97,7 +97,7 @@ class Script:
 
     @property
     def summary(self) -> str:
-        """What the model says when it is asked for a summary."""
+        """The model's answer when it is asked for a summary."""
         if not self._summary:
             words = random.Random(0).choices(_SYLLABLES, k=2 * SUMMARY_TOKENS)  # noqa: S311
             while self._count(" ".join(words)) > SUMMARY_TOKENS:
@@ -107,7 +107,7 @@ class Script:
 
 
 class ScriptedModel(BaseChatModel):
-    """Speaks its part of a script; asked for anything else, it writes a summary."""
+    """Plays its part of a script; asked for anything else, it writes a summary."""
 
     script: Any
 

@@ -1,4 +1,4 @@
-"""The engine behind other frameworks' seams: the same tokens as in LangChain, and what it costs.
+"""The engine as a plug-in of other frameworks: the same tokens as in LangChain, and what it costs.
 
     python -m benchmarks.slots same RECORDING [--window 64000]
     python -m benchmarks.slots cost [--window 65536] [--asked 30]

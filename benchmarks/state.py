@@ -1,4 +1,4 @@
-"""What a turn costs by what the graph's state keeps, beside plain `create_agent`: CPU and bytes.
+"""What a turn costs by what the graph's state keeps, next to `create_agent`: CPU and bytes.
 
     uv run python -m benchmarks.state                 # 400 and 4,000 messages
     uv run python -m benchmarks.state --sizes 50000   # one size; "whole" and plain take minutes

@@ -1,9 +1,9 @@
-"""What a journal adds to an event: from `emit` to whoever follows, for many runs at a time.
+"""What a journal adds to an event: from `emit` to each follower, for many runs at a time.
 
     python -m benchmarks.streams --runs 500 --per-second 5
 
 Every run emits words at an even pace, and is followed by one reader in the same process. An
-asyncio queue, with nothing durable about it, is measured in the same way beside it.
+asyncio queue, with nothing durable about it, is measured in the same way for comparison.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 async def speak(number: int, given: argparse.Namespace, say: Say) -> None:
-    """Say words at an even pace; all runs begin at moments of their own."""
+    """Emit words at an even pace; all runs begin at moments of their own."""
     pause_s = 1 / given.per_second
     due = time.perf_counter() + pause_s * (number / given.runs)
     for word in range(int(given.seconds * given.per_second)):

@@ -1,4 +1,4 @@
-"""Many subagents at once, in one process: wall time beside that of one, and CPU per child.
+"""Many subagents at once, in one process: wall time compared with one, and CPU per child.
 
 A child takes three turns (two tool calls, then its report); its model answers after a pause, as
 a provider does. Run as `python -m benchmarks.subagents [CHILDREN] [PAUSE_S]`.
@@ -81,7 +81,7 @@ def parent(children: int) -> Script:
 
 
 def made(children: int, pause_s: float, *, archived: bool) -> Any:  # noqa: ANN401 (LangChain's own)
-    """Make an agent with a subagent; both keep their threads in one archive, or nobody does."""
+    """Make an agent with a subagent; both keep their threads in one archive, or neither does."""
     context = [ContextMiddleware(archive=":memory:")] if archived else []
     spec: Any = {
         "name": "w",
@@ -98,7 +98,7 @@ def made(children: int, pause_s: float, *, archived: bool) -> Any:  # noqa: ANN4
 def measured(
     children: int, pause_s: float, *, archived: bool, is_async: bool
 ) -> tuple[float, float]:
-    """Run once; give the wall time and the CPU time."""
+    """Run once; return the wall time and the CPU time."""
     agent = made(children, pause_s, archived=archived)
     asked: Any = {"messages": [("user", "go")]}
     config: Any = {"configurable": {"thread_id": "t"}, "max_concurrency": children}

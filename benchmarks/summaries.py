@@ -4,8 +4,8 @@
     uv run python -m benchmarks.summaries read
     uv run python -m benchmarks.summaries wait
 
-`decay`: facts said by the user, the assistant and tools, twenty compactions, a summarizer that
-drops each fact with probability 0.3. Beside it a rolling summary (LangChain's middleware, its
+`decay`: facts from the user, the assistant and tools, twenty compactions, a summarizer that
+drops each fact with probability 0.3. Next to it a rolling summary (LangChain's middleware, its
 trim off) with the same summarizer at the same points. `read`: the share of the folded messages,
 and of their tokens, that the summarizer was shown, for runs of 300 model calls at a 200k window.
 Both wait for each summary. `wait`: how much longer a turn with a compaction of many long messages
@@ -175,7 +175,7 @@ def is_asked(messages: Sequence[BaseMessage]) -> bool:
 
 
 class Speaker(BaseChatModel):
-    """A model that answers what a function says, and counts nothing."""
+    """A model that answers with a function's result, and counts nothing."""
 
     says: Callable[[list[BaseMessage]], AIMessage]
 
@@ -241,12 +241,12 @@ class Decay:
         return self.shares
 
     def fact(self) -> str:
-        """Say the next fact."""
+        """Return the next fact."""
         self.told.append(next(self.source))
         return self.told[-1].text
 
     def look(self, what: str) -> str:
-        """Give a page of results with a fact in the middle of it."""
+        """Return a page of results with a fact in the middle of it."""
         return f"{what}\n{FILLER}\n{self.fact()}\n{FILLER}"
 
     def says(self, messages: list[BaseMessage]) -> AIMessage:
@@ -270,7 +270,7 @@ class Decay:
         )
 
     def keeps(self, fact: Fact) -> bool:
-        """Throw the dice: anew for each request, the same for the same seed."""
+        """Throw the dice: again for each request, the same for the same seed."""
         dice = Random(f"{self.seed} {self.asked} {fact.number}")  # noqa: S311 (not a secret)
         return dice.random() >= DROPPED
 

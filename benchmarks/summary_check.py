@@ -2,7 +2,7 @@
 
     uv run python benchmarks/summary_check.py FOLDER [--seed N]
 
-True lines are sentences of a thread's own messages, and what users said put into the third
+True lines are sentences of a thread's own messages, and users' statements put into the third
 person. False ones are the same lines with a number, a path or a speaker exchanged, turned into
 their opposite, or invented. Printed is, by kind, how many were kept.
 """
@@ -55,13 +55,13 @@ def sentences(messages: list[Message], rng: Random) -> list[str]:
 
 
 def reported(sentence: str, rng: Random) -> str:
-    """Put a sentence into the third person and leave out a word in eight."""
+    """Put a sentence into the third person and omit a word in eight."""
     words = [PERSONS.get(word.lower(), word) for word in sentence.split()]
     return " ".join(word for word in words if rng.random() > 1 / 8 or len(words) <= LEAST_WORDS)
 
 
 def true_lines(users: list[str], own: list[str], rng: Random) -> Iterator[Line]:
-    """Make lines that are borne out: of what users said, and of all else."""
+    """Make lines that are supported: by users' messages, and by all else."""
     for s in own[:PER_KIND]:
         yield "true: copied", "state", s
     for s in [s for s in own if NUMBER.search(s) or PATH.search(s)][:PER_KIND]:
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def faults_of(lines: list[Line], messages: list[Message]) -> list[str]:
-    """Check all lines of a thread at once; give the fault of each, or nothing."""
+    """Check all lines of a thread at once; return the fault of each, or nothing."""
     sections: dict[str, list[str]] = defaultdict(list)
     for _, section, text in lines:
         sections[section].append(text)

@@ -1,7 +1,8 @@
 """Threads made up for measuring: any length, the same for the same length and seed.
 
 Sizes are like those of recorded sessions: most tool results are short, some fill a page, a few
-are whole files; a user speaks now and then; about a third of the turns call several tools.
+are whole files; a user sends a message now and then; about a third of the turns call several
+tools.
 """
 
 import json

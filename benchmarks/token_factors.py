@@ -3,15 +3,15 @@
     THALWEG_RECORDED=folder python -m benchmarks.token_factors
 
 Between two requests of a session the reported input grows by the messages that came between.
-That growth, beside our count of those messages, is the provider's factor; the system prompt and
-the tools, which sessions do not record, cancel out. Pairs around a compaction, with images or
-with reasoning (which providers leave out of later requests) are skipped, and so are fewer than
+That growth, compared with our count of those messages, is the provider's factor; the system prompt
+and the tools, which sessions do not record, cancel out. Pairs around a compaction, with images or
+with reasoning (which providers drop from later requests) are skipped, and so are fewer than
 200 of our tokens. `engine/pricing/token_factors.py` has the medians.
 
 Where `ctok` is installed (it rebuilds Claude's counts; Python 3.12), its counts of the recorded
-texts are printed as well: they alone tell of Chinese and of the newer vocabulary. Beside recorded
-usage they were 9 % too low for Opus 4.6; for Sonnet 4.5 12 % too high in sum, 4 % too low in the
-median.
+texts are printed as well: they alone cover Chinese and the newer vocabulary. Compared with
+recorded usage they were 9 % too low for Opus 4.6; for Sonnet 4.5 12 % too high in sum, 4 % too low
+in the median.
 """
 
 import os
@@ -59,7 +59,7 @@ def is_skipped(message: Message) -> bool:
 
 
 def model_of(message: Message) -> str:
-    """Return the model that a log names beside a message."""
+    """Return the model that a log names with a message."""
     _, found, rest = message.extra.partition('"model":')
     return rest.split('"')[1] if found else "?"
 
@@ -80,7 +80,7 @@ def print_recorded(recordings: list[Recording]) -> None:
 
 
 def print_rebuilt(recordings: list[Recording]) -> None:
-    """Print how `ctok` counts the recorded texts, beside our count."""
+    """Print how `ctok` counts the recorded texts, next to our count."""
     rebuilt: Callable[[str, str], int] = import_module("ctok").token_count
     count = exact_counter()
     texts: dict[str, list[str]] = defaultdict(list)

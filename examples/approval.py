@@ -1,4 +1,4 @@
-"""A human in the loop: some calls wait until somebody approves, edits or rejects them."""
+"""A human in the loop: some calls wait until a person approves, edits or rejects them."""
 
 from langchain.agents.middleware import InterruptOnConfig
 from langgraph.checkpoint.memory import InMemorySaver

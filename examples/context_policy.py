@@ -1,6 +1,6 @@
-"""When to compact, and how much to keep: told in code, or in DeerFlow's YAML.
+"""When to compact, and how much to keep: configured in code, or in DeerFlow's YAML.
 
-Only in Thalweg. With nothing said it compacts when that pays, which costs less than any fixed
+Only in Thalweg. With no configuration it compacts when that pays, which costs less than any fixed
 share of the window. Every decision is an event.
 """
 

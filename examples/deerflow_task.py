@@ -14,7 +14,7 @@ from thalweg_agent import create_deep_agent
 
 @tool
 def draw_chart(path: str, runtime: ToolRuntime) -> Command:
-    """Draw a chart, and say that it is for the user."""
+    """Draw a chart, and state that it is for the user."""
     drawn = ToolMessage(f"drawn: {path}", tool_call_id=runtime.tool_call_id)
     return Command(update={"messages": [drawn], "artifacts": [path]})
 

@@ -1,4 +1,4 @@
-"""Files in the agent's state: given with the request, edited by the agent, handed back.
+"""Files in the agent's state: passed with the request, edited by the agent, handed back.
 
 Nothing touches the disk. The files belong to the thread, as its messages do.
 """

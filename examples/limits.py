@@ -10,7 +10,7 @@ from thalweg_agent import create_deep_agent
 
 
 def dig(metres: int) -> str:
-    """Dig, and say what was found."""
+    """Dig, and report what was found."""
     return f"earth at {metres} m"
 
 

@@ -1,7 +1,7 @@
 """Long-term memory: what lies under /memories/ outlives the conversation, for this user alone.
 
-A `CompositeBackend` sends some paths elsewhere. Here /memories/ goes to a LangGraph store (in
-production one that is kept in a database), and all other files stay with their thread.
+A `CompositeBackend` sends some paths elsewhere. Here /memories/ is stored in a LangGraph store (in
+production one that is kept in a database), and all other files remain with their thread.
 """
 
 from dataclasses import dataclass

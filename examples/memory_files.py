@@ -1,4 +1,4 @@
-"""Memory files: what the agent is to know in every conversation stands in AGENTS.md."""
+"""Memory files: what the agent is to know in every conversation is in AGENTS.md."""
 
 import tempfile
 from pathlib import Path

@@ -18,7 +18,7 @@ def read_log() -> str:
 
 
 def search(messages: list) -> AIMessage:
-    """Follow the reference that stands in place of the log, whichever kind it is."""
+    """Follow the reference that replaces the log, of either kind."""
     note = messages[-1].text
     if handle := re.search(r'recall\(handle="(\w+)"', note):
         return calls("recall", handle=handle[1], query="FAILED")

@@ -19,7 +19,7 @@ class Journaled(FilesystemBackend):
         self.journal: list[str] = []
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """Refuse with a result, never with an exception: the model reads it and goes on."""
+        """Refuse with a result, never with an exception: the model reads it and continues."""
         if file_path.startswith("/final/"):
             return WriteResult(error=f"{file_path} is final. Write to /drafts/ instead.")
         self.journal.append(f"wrote {file_path}")

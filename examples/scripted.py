@@ -1,10 +1,10 @@
-"""The model of the examples: a script, so that nobody needs a key, or a real one.
+"""The model of the examples: a script, so that no key is needed, or a real one.
 
     python examples/quickstart.py                                      # plays the script
     python examples/quickstart.py --model anthropic:claude-sonnet-5    # asks Claude
 
-A script says what the model answers, in order: words, calls of tools, or a function that looks at
-the messages it is sent and answers them. `REQUESTS` keeps what was sent, whoever answers.
+A script lists the model's answers, in order: words, calls of tools, or a function that looks at
+the messages it is sent and answers them. `REQUESTS` keeps what was sent, for either model.
 """
 
 import argparse
@@ -49,7 +49,7 @@ _ids = itertools.count(1)
 
 
 def asks_for_summary() -> bool:
-    """Tell whether the request under way wants a summary of the conversation, not its next step."""
+    """Return whether the current request wants a summary of the conversation, not its next step."""
     request = REQUESTS[-1]
     return not request.tools or "not the user speaking" in str(request.messages[-1].text)
 
@@ -64,7 +64,7 @@ class _Recorder(BaseCallbackHandler):
 
 
 def model(*answers: Answer, window: int | None = None) -> BaseChatModel:
-    """Make the model that gives these answers, or the one that `--model` names.
+    """Make the model that returns these answers, or the one that `--model` names.
 
     Args:
         answers: In order; the last one, if it is a function, is asked again and again.
@@ -104,7 +104,7 @@ def together(*answers: AIMessage) -> AIMessage:
 
 
 def show(messages: Sequence[BaseMessage], lines: int = 8) -> None:
-    """Print a conversation: who speaks, what tools are called, the first lines of what they say."""
+    """Print a conversation: the speakers, the tools called, the first lines of each message."""
     for message in messages:
         said = str(message.text).strip().splitlines()
         said = [*said[:lines], *(["…"] if len(said) > lines else [])]

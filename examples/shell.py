@@ -1,7 +1,7 @@
-"""A shell: the agent runs the tests, mends what fails, and runs them again.
+"""A shell: the agent runs the tests, fixes what fails, and runs them again.
 
 `LocalShellBackend` runs commands as you. Use it where you would run them yourself; elsewhere use a
-backend whose `execute` goes to a container.
+backend whose `execute` runs in a container.
 """
 
 import sys

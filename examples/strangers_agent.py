@@ -1,9 +1,9 @@
-"""An agent that knows nothing of this package: its state, its summaries and its tools are its own.
+"""An agent independent of this package: its state, its summaries and its tools are its own.
 
     python examples/strangers_agent.py
     thalweg eval --subject examples/strangers_agent.py:make --model openai:gpt-5-mini
 
-The second line asks whether what this agent summarizes away can still be found. `make` is given
+The second line asks whether what this agent summarizes away can still be found. `make` receives
 what its parameters name. `graph` is the same agent as servers of LangGraph load it: compiled, with
 a model of its own, which the variable `STRANGERS_MODEL` names.
 """
@@ -32,7 +32,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 PROMPT = "You are a clerk. Answer in one short sentence."
 SUMMARIZE = "Summarize the conversation above in a few sentences. Answer with the summary alone."
 ROOM, KEPT = 3_000, 1_000
-"""Tokens of a conversation, and how many of them stay when the rest is summarized."""
+"""Tokens of a conversation, and how many of them are kept when the rest is summarized."""
 
 
 class State(MessagesState):
@@ -103,7 +103,7 @@ if __name__ == "__main__":
     from scripted import REQUESTS, calls, model
 
     def clerk(messages: Sequence[BaseMessage]) -> AIMessage | str:
-        """Look up what is asked for, and say so."""
+        """Look up what is asked for, and confirm it."""
         asked, newest = str(messages[-1].text), messages[-1]
         if asked == SUMMARIZE:
             return "The user asks for parcels, one after the other."

@@ -1,4 +1,4 @@
-"""A long task in a small window: the request is compacted again and again, and the task goes on."""
+"""A long task in a small window: the request is compacted repeatedly, and the task continues."""
 
 from langchain_core.messages import AIMessage
 

@@ -22,7 +22,7 @@ class Visitor:
 
 @dynamic_prompt
 def rights(request: ModelRequest) -> str:
-    """Say what this visitor may do."""
+    """Return what this visitor may do."""
     visitor = request.runtime.context
     may = "may change anything" if visitor.is_admin else "may look, and change nothing"
     return f"{request.system_prompt}\n\n{visitor.name} {may}."

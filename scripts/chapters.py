@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 (the user also writes Chinese)
-"""The plot of the sample: what the user asks, and how the assistant goes about it.
+"""The plot of the sample: what the user asks, and how the assistant does it.
 
 The assistant is a script. What it does next follows from what its tools returned, and
 every tool works on real files, so the sizes, the errors and the repetitions are real.
@@ -66,12 +66,12 @@ class Session:
         self.closing()
 
     def modules(self) -> list[Module]:
-        """Parse every Python file of the tree as it stands."""
+        """Parse every Python file of the tree in its current state."""
         names = self.bench.files(self.bench.tree)
         return [read_module(path, text) for path, text in names if path.endswith(".py")]
 
     def open_modules(self) -> list[Module]:
-        """Give the modules that may be edited."""
+        """Return the modules that may be edited."""
         return [m for m in self.modules() if not FORBIDDEN & set(PurePosixPath(m.path).parts)]
 
     def plan(self, **changes: str) -> Call:
@@ -81,7 +81,7 @@ class Session:
         return "write_todos", {"todos": todos}
 
     def opening(self) -> None:
-        """The user says what it is about."""
+        """The user describes the task."""
         tree = self.bench.tree
         self.thread.system(
             "You are a coding agent in a repository. Use the tools to look before you change "
@@ -128,7 +128,7 @@ class Session:
         self.thread.say(f"The largest files are:\n{told}")
 
     def exports(self) -> None:
-        """Give every module an `__all__`; half way the user has second thoughts."""
+        """Add an `__all__` to every module; half way the user has second thoughts."""
         request = "give every module an `__all__`, sorted, right behind its imports"
         constraint = "do not add a dependency"
         self.thread.user(
@@ -311,7 +311,7 @@ class Session:
         self.thread.say(f"{len(alone)} of {len(all_of)} are used at home only.")
 
     def _look_for(self, some: Sequence[tuple[Module, str]], text: str, alone: list[str]) -> str:
-        """Search for some constants; tell what was found, for the next turn to say."""
+        """Search for some constants; return what was found, for the text of the next turn."""
         tree, told = self.bench.tree, []
         calls: list[Call] = [
             ("grep", {"pattern": rf"\b{name}\b", "path": tree}) for _, name in some
@@ -350,7 +350,7 @@ class Session:
         self.thread.say(f"The longest is {longest[0][1].name} with {longest[0][1].lines} lines.")
 
     def imports(self) -> None:
-        """Write a tool, meet its bug, mend it; the user wants another form."""
+        """Write a tool, meet its bug, fix it; the user wants another form."""
         request = "write tools/imports.py, which counts how often each module is imported"
         self.thread.user(f"And {request}.", ("request", request), pause_s=60.0)
         path = "tools/imports.py"

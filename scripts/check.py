@@ -3,8 +3,8 @@
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
 commit. Related are the doctests of a changed module and the tests that import it, also through
 other modules, in all packages: nearest first, until `ENOUGH_S` have passed; the last line has how
-many were left out. Tests outside `QUICK` are related only if they import a changed module
-themselves; slow tests and those that need PostgreSQL are left out. `.ci/run` runs all of them.
+many were skipped. Tests outside `QUICK` are related only if they import a changed module
+themselves; slow tests and those that need PostgreSQL are skipped. `.ci/run` runs all of them.
 """
 
 import argparse
@@ -142,7 +142,7 @@ def _is_quick(path: str) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the checks beside each other; return 1 if any fails."""
+    """Run the checks in parallel; return 1 if any fails."""
     parser = argparse.ArgumentParser(prog="python -m scripts.check", description=__doc__)
     parser.add_argument("--since", default="main", help="the commit to compare with")
     tests = related_tests(changed_files(parser.parse_args(arguments).since))

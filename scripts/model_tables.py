@@ -19,7 +19,7 @@ _HEAD = (
 
 
 def table(providers: str) -> str:
-    """Return the models of one or several providers as a table; a family's own row is left out."""
+    """Return the models of one or several providers as a table, without a family's own row."""
     rows = [
         _row(provider, tariff)
         for provider in providers.split()
@@ -39,7 +39,7 @@ def _row(provider: str, tariff: Tariff) -> str:
 
 
 def written(text: str) -> str:
-    """Return a page with its table written anew."""
+    """Return a page with its table written again."""
     return _TABLE.sub(lambda found: found[1] + table(found[2]) + found[3], text)
 
 

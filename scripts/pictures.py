@@ -1,7 +1,7 @@
 """The pictures of the documentation: what draws each, and a digest of the figures that it shows.
 
     python -m scripts.pictures              # compare the digests with the figures of today
-    python -m scripts.pictures growth.png   # after its command drew it anew: store the digest
+    python -m scripts.pictures growth.png   # after its command drew it again: store the digest
 
 A picture is stale when its digest differs from that of its figures.
 """

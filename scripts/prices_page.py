@@ -1,4 +1,4 @@
-"""Write the tables of docs/prices.md anew: `python -m scripts.prices_page`."""
+"""Rewrite the tables of docs/prices.md: `python -m scripts.prices_page`."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ def table(provider: Provider) -> str:
 
 
 def written(text: str) -> str:
-    """Return the page with every table written anew."""
+    """Return the page with every table rewritten."""
     for provider in PROVIDERS:
         begin, end = f"<!-- rules: {provider} -->\n", "\n<!-- end -->"
         pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)

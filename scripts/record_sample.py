@@ -38,7 +38,7 @@ QUESTIONS = {
 
 
 def record(tree: Path, out: Path) -> Recorder:
-    """Play the session on a copy of a tree and write what was said.
+    """Play the session on a copy of a tree and write its messages.
 
     Args:
         tree: The source tree; it is not changed.
@@ -53,7 +53,7 @@ def record(tree: Path, out: Path) -> Recorder:
 
 
 def main() -> int:
-    """Record, and tell how much."""
+    """Record, and print how much."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

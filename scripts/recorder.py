@@ -1,6 +1,6 @@
 """A recording under way: OpenAI-chat messages, the time of each, and what must not be lost.
 
-Two rules: every call is answered before the next turn; time depends only on what was said.
+Two rules: every call is answered before the next turn; time depends only on the messages so far.
 """
 
 import gzip
@@ -14,7 +14,7 @@ from scripts.workbench import Workbench
 
 NAME = "sample"
 EARLY = 0.36
-"""A needle stands within this share of the recording."""
+"""A needle is within this share of the recording."""
 
 _BEGINS = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _CHARS_PER_S = 220
@@ -26,7 +26,7 @@ Call = tuple[str, dict[str, Any]]
 
 @dataclass(slots=True)
 class Recorder:
-    """What is said in one thread, with the tools that answer."""
+    """The messages of one thread, with the tools that answer."""
 
     bench: Workbench
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Recorder:
         self._add({"role": "system", "content": text}, 0.0)
 
     def user(self, text: str, *quotes: tuple[str, str], pause_s: float = 45.0) -> None:
-        """Let the user speak; each quote is a kind (goal, request, constraint) and words of it."""
+        """Add a user's message; each quote is a kind (goal, request, constraint) and its words."""
         self._add({"role": "user", "content": text}, pause_s + len(text) / 9)
         for kind, quote in quotes:
             if quote not in text:
@@ -56,7 +56,7 @@ class Recorder:
         """Let the assistant call tools, all in one turn.
 
         Args:
-            text: What it says with the calls.
+            text: Its text with the calls.
             calls: The calls, in order.
             report: Of a `task`: what the subagent reports.
 
@@ -87,7 +87,7 @@ class Recorder:
         self.messages.append({**message, "x": {"timestamp": at, **notes}})
 
     def needles(self, questions: dict[str, str]) -> list[dict[str, Any]]:
-        """Keep the questions whose answer this recording gives once, and early.
+        """Keep the questions whose answer is in this recording once, and early.
 
         Args:
             questions: By their answer.

@@ -1,4 +1,4 @@
-"""What the recorded assistant can tell of a Python module after reading it."""
+"""What the recorded assistant can report about a Python module after reading it."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or method, with the lines it stands on."""
+    """A function or method, with its line numbers."""
 
     name: str
     first: int
@@ -94,7 +94,7 @@ class Module:
         )
 
     def opening(self) -> str:
-        """Give the lines that end the docstring and imports; the text stands in the file once."""
+        """Return the lines that end the docstring and imports; the text is in the file once."""
         head = self.tree.body[0] if self.tree.body else None
         for before, node in pairwise([*self.tree.body, ast.Pass()]):
             if not isinstance(before, ast.Import | ast.ImportFrom) and not _is_text(before):

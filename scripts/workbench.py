@@ -1,7 +1,7 @@
 """File tools that really work, on a copy of a source tree.
 
 Two rules: what a tool returns names no place of this machine; the same copy and the same
-calls give the same results.
+calls produce the same results.
 """
 
 import os
@@ -20,7 +20,7 @@ _RUN_S = 60
 
 
 class RefusedError(Exception):
-    """A tool cannot do what was asked; the model is told."""
+    """A tool cannot do what was asked; the model receives the reason."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Workbench:
         }
 
     def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Run a tool; give what it returns, and whether that is an error."""
+        """Run a tool; return what it returns, and whether that is an error."""
         try:
             return self.tools[name](**arguments), False
         except RefusedError as refused:
@@ -91,7 +91,7 @@ class Workbench:
         return f"wrote {path}, {len(content.splitlines())} lines"
 
     def edit_file(self, path: str, old: str, new: str, *, replace_all: bool = False) -> str:
-        """Replace text that stands in the file once, or everywhere."""
+        """Replace text that is in the file once, or everywhere."""
         text = self.text(path)
         found = text.count(old)
         if found == 0 or (found > 1 and not replace_all):
@@ -135,7 +135,7 @@ class Workbench:
         return target.read_text(encoding="utf-8")
 
     def files(self, path: str) -> Iterator[tuple[str, str]]:
-        """Give the Python and Markdown files below a path, by name, with their text."""
+        """Yield the Python and Markdown files below a path, by name, with their text."""
         start = self._at(path)
         for item in [start] if start.is_file() else sorted(start.rglob("*")):
             if item.suffix in {".py", ".md"}:
@@ -164,7 +164,7 @@ class Workbench:
 
 
 def open_workbench(tree: Path, folder: Path) -> Workbench:
-    """Copy a source tree into an empty folder and give the tools to work on it."""
+    """Copy a source tree into an empty folder and return the tools to work on it."""
     root = folder.resolve() / "work"
     skipped = shutil.ignore_patterns("__pycache__", "*.gz", "*.jsonl", "*.lock", ".*")
     shutil.copytree(tree, root / tree.resolve().name, ignore=skipped)

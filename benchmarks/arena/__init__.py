@@ -1,1 +1,1 @@
-"""The arena: Thalweg's policies beside installed peers, over recorded and scripted threads."""
+"""The arena: Thalweg's policies against installed peers, over recorded and scripted threads."""

@@ -63,7 +63,7 @@ def _asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _recorded() -> list[str]:
-    """Find the folder of recorded threads: named by the environment, or beside the repository."""
+    """Find the folder of recorded threads: named by the environment, or next to the repository."""
     beside = PAGE.parents[2] / "shared" / "data" / "recorded"
     folder = Path(os.environ.get("THALWEG_RECORDED") or beside)
     places = [str(folder / name) for name in ("trajectories", "nc") if (folder / name).is_dir()]

@@ -61,7 +61,7 @@ def draw_all(totals: Totals, folder: Path) -> list[Path]:
 
 
 def _relative(totals: Totals) -> Figure | None:
-    """Draw cost beside deepagents: a panel per tariff and window, groups across."""
+    """Draw cost relative to deepagents: a panel per tariff and window, groups across."""
     windows, tariffs, groups = _axes_of(totals)
     policies = [p for p in (OURS, RECORD, *PEERS) if p != DEEPAGENTS and _has(totals, p)]
     if not policies or not _has(totals, DEEPAGENTS):
@@ -156,7 +156,7 @@ def _told_call_by_call(totals: Totals) -> Cell | None:
 
 
 def _thresholds(totals: Totals) -> Figure | None:
-    """Draw what a fixed threshold would cost, beside what our policy does: a panel a tariff."""
+    """Draw what a fixed threshold would cost, next to what our policy does: a panel a tariff."""
     windows, tariffs, groups = _axes_of(totals)
     if not any(_has(totals, fixed) for fixed in FIXED):
         return None

@@ -20,7 +20,7 @@ PRESETS = ("thalweg-frugal", "thalweg-careful")
 DEEPAGENTS = "peer:deepagents"
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 0.85)
 FIXED = tuple(f"{OURS}@{share}" for share in SHARES)
-"""Fixed triggers of our own ladder."""
+"""Fixed triggers of our own policy's steps."""
 PEERS = (
     DEEPAGENTS,
     f"{DEEPAGENTS}@0.25",
@@ -32,7 +32,7 @@ PEERS = (
 )
 POLICIES = (OURS, *PRESETS, RECORD, *PEERS, *FIXED, ORACLE)
 PACKAGES = ("deepagents", "langchain", "strands-agents", "headroom-ai")
-"""Peers' packages, whose versions the page tells."""
+"""Peers' packages, whose versions the page lists."""
 RECORDED = "recorded"
 """The group of all recorded threads; a scripted one is a group of its own."""
 
@@ -101,7 +101,7 @@ class Row:
 
 
 def key_of(row: Row) -> tuple[str, str, int, str]:
-    """Tell rows apart."""
+    """Return the key that distinguishes rows."""
     return row.trajectory, row.policy, row.window, row.tariff
 
 
@@ -127,7 +127,7 @@ def fingerprint(policy: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of the peers that are installed."""
+    """Return the versions of the peers that are installed."""
     found: dict[str, str] = {}
     for package in PACKAGES:
         try:

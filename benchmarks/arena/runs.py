@@ -53,7 +53,7 @@ def measure(
     windows: Sequence[int],
     tariffs: Sequence[str],
 ) -> list[Row]:
-    """Measure what the shelf does not hold yet; give all that was asked for."""
+    """Measure what the shelf does not hold yet; return all that was asked for."""
     paths = sorted(find_threads(places), key=lambda path: -size_of(path))
     jobs = [
         Job(path, policy, window, tuple(missing))
@@ -120,7 +120,7 @@ def _hindsight(path: Path, window: int) -> Hindsight:
 
 
 def _name(path: Path) -> str:
-    """Name a thread by its file, without what tells its format."""
+    """Name a thread by its file, without the part for its format."""
     return str(path) if is_scripted(path) else path.name.partition(".")[0]
 
 
@@ -161,7 +161,7 @@ def _failure(job: Job, subject: ReplaySubject, tariff: str, why: str) -> Row:
 
 
 def _crash(job: Job, error: BaseException) -> list[Row]:
-    """Tell that a peer raised what nobody foresaw: the others' figures are not lost by it."""
+    """Report an unforeseen exception of a peer: the others' figures are not lost by it."""
     told = f"{type(error).__name__}: {error}"
     print(f"{_name(job.path)} under {job.policy}: {told}", file=sys.stderr)
     subject = _subject(job.path)

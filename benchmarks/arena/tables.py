@@ -9,13 +9,13 @@ from benchmarks.arena.verdicts import Verdict, best_fixed, best_trigger
 
 MILLION = 1e6
 Told = Callable[[Mapping[str, Total]], str]
-"""What one cell of a table says of its policies."""
+"""The contents of one cell of a table, about its policies."""
 DETAILED = "anthropic"
-"""The tariff whose figures are told in full."""
+"""The tariff whose figures are listed in full."""
 
 
 def beside_deepagents(totals: Totals) -> str:
-    """Tell our cost as a share of deepagents', without faults and with."""
+    """Return our cost as a share of deepagents', without faults and with."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         if DEEPAGENTS not in policies:
@@ -57,7 +57,7 @@ FIXED_PARTS = (0, 12_000, 25_000)
 
 
 def with_fixed_part(totals: Totals) -> str:
-    """Tell our cost as a share of deepagents', with what nobody's policy can shrink."""
+    """Return our cost as a share of deepagents', with what no policy can shrink."""
     rows: list[list[str]] = []
     for cell, policies in sorted(totals.items(), key=lambda pair: pair[0].window):
         if cell.tariff != DETAILED or not {OURS, DEEPAGENTS} <= policies.keys():
@@ -72,7 +72,7 @@ def with_fixed_part(totals: Totals) -> str:
 
 
 def beside_best_trigger(totals: Totals) -> str:
-    """Tell our cost as a share of that of deepagents' best trigger at the same recall."""
+    """Return our cost as a share of that of deepagents' best trigger at the same recall."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         best = best_trigger(policies)
@@ -85,7 +85,7 @@ def beside_best_trigger(totals: Totals) -> str:
 
 
 def beside_fixed(totals: Totals) -> str:
-    """Tell our cost as a share of that of our own ladder's best fixed threshold."""
+    """Return our cost as a share of that of our own policy's best fixed threshold."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         best = best_fixed(policies)
@@ -98,7 +98,7 @@ def beside_fixed(totals: Totals) -> str:
 
 
 def regret(totals: Totals) -> str:
-    """Tell what we pay above the best schedule of folds, and above the bound for everybody."""
+    """Return what we pay above the best schedule of folds, and above the bound for everybody."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         if ORACLE not in policies:
@@ -111,7 +111,7 @@ def regret(totals: Totals) -> str:
 
 
 def in_full(totals: Totals, group: str, window: int) -> str:
-    """Tell of every policy what there is to tell, at one tariff."""
+    """Return everything about every policy, at one tariff."""
     policies = totals.get(Cell(group, window, DETAILED), {})
     heads = (
         "policy", "cost", "with faults", "cached", "breaks", "summaries", "over / invalid",
@@ -147,7 +147,7 @@ def _full(name: str, total: Total) -> list[str]:
 
 
 def judged(found: Sequence[Verdict]) -> str:
-    """Tell which figures were reached, rule by rule, and which were missed, one by one."""
+    """Return which figures were reached, rule by rule, and which were missed, one by one."""
     rules: dict[str, list[Verdict]] = {}
     for verdict in found:
         rule = verdict.rule.partition(" (")[0]

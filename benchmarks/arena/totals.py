@@ -12,13 +12,14 @@ LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""
 
 CHEAP, DEAR = "cost", "cost_with_faults"
-"""Fields of the two ends of what a thread costs: nobody missed what was removed; everybody who
-used it had to fetch it first."""
+"""Fields of the two ends of what a thread costs.
+
+No one missed what was removed; everybody who used it had to fetch it first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Where a total stands."""
+    """The place of a total."""
 
     group: str
     window: int
@@ -37,7 +38,7 @@ class Total:
 
     @property
     def cost(self) -> float:
-        """Faults left out."""
+        """Without faults."""
         return self.sum(CHEAP)
 
     @property
@@ -55,7 +56,7 @@ class Total:
         """Return what a system prompt and tools of so many tokens add to the cost.
 
         Each call reads them from the cache, or writes them where it finds nothing there. Our
-        summaries are asked for behind the live request, so they read them once more.
+        summaries are requested after the live request, so they read them once more.
         """
         added = 0.0
         for row in self.rows:
@@ -83,10 +84,10 @@ Totals = Mapping[Cell, Mapping[str, Total]]
 
 
 def totals_of(rows: Sequence[Row]) -> Totals:
-    """Add up rows; long recorded threads are a group of their own besides.
+    """Add up rows; long recorded threads are a group of their own in addition.
 
     In a cell, only threads count that every policy has figures of, or has failed on: an
-    interrupted run gives figures of the same threads for all.
+    interrupted run yields figures of the same threads for all.
     """
     policies: dict[tuple[str, int, str], set[str]] = defaultdict(set)
     had: dict[tuple[str, int, str], set[str]] = defaultdict(set)

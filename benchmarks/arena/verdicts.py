@@ -11,7 +11,7 @@ MOST = {32_000: 1.0, 128_000: 0.35, 200_000: 0.35}
 MOST_AT = {"deepseek": 0.6}
 """The least such share that is asked for at some prices: there reading costs nearly nothing."""
 NEAR = 1.05
-"""The same, as a share of the best fixed threshold of our own ladder."""
+"""The same, as a share of the best fixed threshold of our own policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,6 @@ def best_trigger(policies: Mapping[str, Total]) -> str:
 
 
 def best_fixed(policies: Mapping[str, Total]) -> str:
-    """Name the fixed threshold of our own ladder that was cheapest in hindsight, if any."""
+    """Return the fixed threshold of our own policy that was cheapest in hindsight, if any."""
     tried = [name for name in FIXED if name in policies and not policies[name].failed]
     return min(tried, key=lambda name: policies[name].dear, default="")

@@ -1,4 +1,4 @@
-"""Attack a gateway in every way that is known, and print what came through.
+"""Run every listed attack on a gateway, and print what came through.
 
     python -m benchmarks.attacks
     python -m benchmarks.attacks --quick --only shell

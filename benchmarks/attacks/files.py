@@ -53,7 +53,7 @@ def _contents() -> dict[str, bytes]:
 
 
 def by_names_and_contents(effort: Effort) -> Outcome:
-    """Send files with hostile names, and files that are not what they say."""
+    """Send files with hostile names, and files whose type is not the declared one."""
     del effort
     with TemporaryDirectory() as folder:
         return asyncio.run(_uploaded(os.path.realpath(folder)))

@@ -1,4 +1,4 @@
-"""Processes that are killed while they are at work, and histories of everything that goes wrong."""
+"""Processes that are killed while they are at work, and histories of everything that fails."""
 
 import argparse
 import sys

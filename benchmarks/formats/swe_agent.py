@@ -44,7 +44,7 @@ def read(source: RecordedFile) -> Recording:
 @dataclass(slots=True)
 class _History(SessionRows):
     answered: bool = False
-    """Whether the model has spoken."""
+    """Whether the model has sent a message."""
 
     def take(self, line: int, row: JsonObject) -> None:
         raw = {key: value for key, value in row.items() if key in _CHAT_FIELDS}

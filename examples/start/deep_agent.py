@@ -1,4 +1,4 @@
-"""A deep agent that plans, delegates to a subagent and leaves a file.
+"""A deep agent that plans, delegates to a subagent and writes a file.
 
     python examples/start/deep_agent.py
 

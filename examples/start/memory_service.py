@@ -27,7 +27,7 @@ from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
 
 
 def script(messages: Sequence[BaseMessage]) -> str:
-    """Repeat what memory tells; a real model words an answer of its own."""
+    """Repeat what memory returns; a real model words an answer of its own."""
     seen = " ".join(m.text for m in messages)
     return "Try a vegan curry." if "vegan" in seen else "Try a steak."
 

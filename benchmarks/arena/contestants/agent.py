@@ -58,7 +58,7 @@ MakeAgent = Callable[[PeerSetting], Any]
 class AgentContestant(PeerContestant):
     """A recording's thread in an agent of LangChain's.
 
-    The model is a stand-in that returns the recorded answers, and tools return the recorded
+    The model is a substitute that returns the recorded answers, and tools return the recorded
     results. The model's input is the request. It reports exact usage, as providers do. Asked for a
     summary, it writes 1,500 tokens.
     """

@@ -1,8 +1,8 @@
 """A running LangChain agent that pauses at each call of its model.
 
 The agent is the real one: its graph, its middleware, its tool node. Only its model and its tools
-are stand-ins. It runs in a thread of its own, because the model's answer is available only with the
-recording's next message.
+are substitutes. It runs in a thread of its own, because the model's answer is available only with
+the recording's next message.
 """
 
 import threading

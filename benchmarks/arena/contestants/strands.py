@@ -1,6 +1,6 @@
 """Strands Agents, as installed: the manager of its conversation, called as its loop calls it.
 
-The agent and its conversation manager are the real ones. Its model is a stand-in that counts
+The agent and its conversation manager are the real ones. Its model is a substitute that counts
 exactly, refuses what is larger than the window, and writes summaries of a fixed size. Of its loop
 only the order of events is reproduced here, because the model's answer is available only with the
 recording's next message.
@@ -113,9 +113,9 @@ class Strands(PeerContestant):
     """One thread of an agent of Strands.
 
     Its loop sends the whole conversation. If the model refuses that as too large, the conversation
-    manager shrinks it and the loop retries, until it is accepted or the manager gives up and the
-    run fails; the thread then continues with its next message, as a user would. After a run, the
-    manager applies its own reduction.
+    manager shrinks it and the loop retries, until it is accepted or the manager stops trying and
+    the run fails; the thread then continues with its next message, as a user would. After a run,
+    the manager applies its own reduction.
     """
 
     way: Way

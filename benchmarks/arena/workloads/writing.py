@@ -42,7 +42,7 @@ class Writer:
     _templates: dict[str, list[str]] = field(default_factory=dict)
 
     def fill(self, template: str, **given: str) -> str:
-        """Fill a template with the given values, and others with drawn ones.
+        """Fill a template with the passed values, and others with drawn ones.
 
         `<Word>` is a drawn `<word>` with a capital.
         """

@@ -1,4 +1,4 @@
-"""LangChain's own middleware next to ours: requests remain valid, fit, and have the right content."""
+"""LangChain's own middleware next to ours: requests are valid, fit, and have the right content."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -336,7 +336,7 @@ def bad(what: str) -> Says:
 def test_a_summary_that_must_not_be_used_leaves_the_record_and_says_why(
     what: str, *, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The run continues; the journal states what was wrong (I35), events and logs its kind alone."""
+    """The run continues; the journal has the cause (I35), events and logs its kind alone."""
     thread = Thread(Speaker(bad(what)), scribe=scribe(bad(what))[0] if apart else None)
     events: list[dict[str, Any]] = []
     with caplog.at_level(logging.DEBUG, logger="thalweg"):

@@ -339,7 +339,7 @@ def test_a_cancelled_run_is_gone_on_from(archive: Archive, where: str) -> None:
 
 
 def test_messages_that_are_passed_on_by_hand_are_one_thread(archive: Archive) -> None:
-    """It has no name; it is identified by its first message, and nothing is removed from the state."""
+    """It has no name: its first message identifies it, and nothing is removed from the state."""
     model = RuledModel(rule=says("one", "two", "three"))
     agent = agent_with(model, ContextMiddleware(archive=archive))
     messages: list[BaseMessage] = []

@@ -134,7 +134,7 @@ class FailingSpans:
 def test_i26_and_i32_a_failing_archive_leaves_the_view_as_it_was(
     scenario: Scenario, good: int
 ) -> None:
-    """Content remains inline until its handle is durable; when the archive recovers, the run continues."""
+    """Content remains inline until its handle is durable; the run continues with the archive."""
     driven = Drive(scenario)
     failing = FailingSpans(driven, good)
     driven.engine.name_span = failing

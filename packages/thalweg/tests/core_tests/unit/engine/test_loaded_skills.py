@@ -200,7 +200,7 @@ def test_skills_are_named_though_requests_fill_the_record() -> None:
 
 
 def test_loaded_skills_survive_a_restart() -> None:
-    """The saved state of a fold has them, and one that was saved before they were kept reads, too."""
+    """The saved state of a fold has them; a state that was saved without them loads, too."""
     record = absorb(Record(), entries(user("Go"), reads("a"), result("a", BODY)))
     standing = EngineSnapshot(record=record)
 

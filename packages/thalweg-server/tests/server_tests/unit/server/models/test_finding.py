@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from thalweg_server.models import find_models, how_to_answer
+from thalweg_server.models import discovery, find_models, how_to_answer
 from thalweg_server.models.discovery import AvailableModel, ollama_address
 
 

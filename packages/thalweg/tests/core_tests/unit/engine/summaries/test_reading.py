@@ -78,7 +78,7 @@ def test_other_forms_say_the_same(answer: str) -> None:
 
 
 def test_text_under_no_known_heading_is_the_state_of_work() -> None:
-    """A heading of the model's own is kept with the first line under it; rows of tables are lines."""
+    """A model's own heading is kept with the first line under it; rows of tables are lines."""
     answer = "Tried twice.\n\n## Goal\n- ship\n## Timings\n| run | s |\n|---|---|\n| a | 12 |\n"
 
     summary = read_summary(answer)
