@@ -200,16 +200,16 @@ IDENTIFIERS = frozenset(
 """Words that names of functions, classes, arguments and attributes have a technical term for."""
 
 CEILINGS = {
-    "docstrings of src: idiosyncratic words per 1,000": (5.0, 5.0),
-    "docstrings of src: headless `what` per 1,000": (6.4, 1.5),
-    "docstrings of src: `where` for `if` per 1,000": (2.5, 1.0),
-    "identifiers of src: idiosyncratic words per 1,000": (26.5, 3.0),
+    "docstrings of src: idiosyncratic words per 1,000": (1.0, 1.0),
+    "docstrings of src: headless `what` per 1,000": (0.5, 0.5),
+    "docstrings of src: `where` for `if` per 1,000": (0.5, 0.5),
+    "identifiers of src: idiosyncratic words per 1,000": (1.0, 1.0),
     "class names of src that several modules define": (20, 20),
     "modules of src in an import ring": (0, 0),
-    "docstrings of tests: idiosyncratic words per 1,000": (29.9, 5.0),
-    "docstrings of examples: idiosyncratic words per 1,000": (21.7, 5.0),
-    "docstrings of benchmarks: idiosyncratic words per 1,000": (12.7, 5.0),
-    "docstrings of scripts: idiosyncratic words per 1,000": (11.4, 5.0),
+    "docstrings of tests: idiosyncratic words per 1,000": (1.0, 1.0),
+    "docstrings of examples: idiosyncratic words per 1,000": (1.0, 1.0),
+    "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
+    "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
     "code lines of thalweg": (18_700, 16_500),
     "code lines of thalweg_agent": (10_500, 10_500),
@@ -217,11 +217,11 @@ CEILINGS = {
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
     "code lines of thalweg_recorder": (4_800, 4_800),
-    "code lines of thalweg_server": (12_500, 12_500),
-    "code lines in all without strict_llm": (61_200, 59_500),
-    "files in all packages": (866, 750),
-    "files visited by one turn": (74, 30),
-    "changes of file in one turn": (713, 713),
+    "code lines of thalweg_server": (12_550, 12_500),
+    "code lines in all without strict_llm": (61_300, 59_500),
+    "files in all packages": (789, 750),
+    "files visited by one turn": (72, 30),
+    "changes of file in one turn": (705, 705),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")
