@@ -76,7 +76,7 @@ def test_a_model_that_does_not_care_is_not_taken_for_a_context_that_lost_the_rul
 def test_an_agent_that_refuses_everything_has_not_kept_the_rules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Constraint, "asks", ("Publish?", "Replace?", "Save?"))
+    monkeypatch.setattr(Constraint, "prompts", ("Publish?", "Replace?", "Save?"))
 
     result = played("constraint/1")
 
