@@ -45,7 +45,7 @@ async def test_a_server_of_tools_is_used_and_one_that_is_gone_costs_its_tools_al
 async def test_a_server_of_tools_that_died_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_tools, "LOOK_S", 0.05)
+    monkeypatch.setattr(app_tools, "PING_S", 0.05)
     monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
     servers = {"here": {"command": sys.executable, "args": [SERVER]}}
     async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
