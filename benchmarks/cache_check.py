@@ -26,9 +26,10 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from thalweg.engine.entries import Message, Text, Usage
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.wires.fields import as_usage

@@ -14,7 +14,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from zstandard import ZstdDecompressor, ZstdError
 
-from thalweg.engine.entries import Usage
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.errors import RecordingError

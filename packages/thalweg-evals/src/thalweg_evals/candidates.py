@@ -7,13 +7,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from thalweg.context.request.model_limits import limits_for, model_name, provider_of
+from thalweg.engine.pricing.cost import cost_of_answers
 from thalweg.engine.pricing.matching import Priced, tariff_for
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.sections import choices
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Case
 from thalweg_evals.plan import OWN_MODEL
-from thalweg_evals.results import TrialTokens
 from thalweg_evals.scripted.mind import COMPETENCES, CaseModel
 from thalweg_evals.scripted.moves import Acts
 from thalweg_server.models import model_by_name
@@ -52,10 +53,10 @@ class ModelCandidate:
     @property
     def has_price(self) -> bool:
         """Whether the price of its tokens is available, including zero."""
-        return self.cost_of(TrialTokens(1)) is not None
+        return self.cost_of(Usage(1)) is not None
 
-    def cost_of(self, tokens: TrialTokens) -> float | None:
-        """Return the cost of a trial in dollars; `None` if no prices are available.
+    def cost_of(self, *answers: Usage) -> float | None:
+        """Return the cost of answers in dollars; `None` if no prices are available.
 
         A token that a provider wrote to its cache is priced as any other: not all providers report
         which were.
@@ -65,8 +66,7 @@ class ModelCandidate:
         if self.priced.by not in _SURE:
             return None
         tariff = self.priced.tariff
-        units = tariff.charge(tokens.cached, 0, tokens.input - tokens.cached)
-        return tariff.cost_of(units + tariff.output * tokens.output)
+        return cost_of_answers(answers, lambda _: tariff)
 
 
 def candidate(name: str, window: int | None, settings: Settings) -> ModelCandidate:

@@ -5,24 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg_evals.base import Outcome
 from thalweg_evals.plan import TrialKey
 from thalweg_evals.trace import Trace
-
-
-@dataclass(frozen=True, slots=True)
-class TrialTokens:
-    """Tokens sent and generated in a trial, by the agent and everything that works for it."""
-
-    input: int = 0
-    """Tokens sent, including those the provider had cached."""
-    cached: int = 0
-    output: int = 0
-
-    def __add__(self, other: "TrialTokens") -> "TrialTokens":
-        return TrialTokens(
-            self.input + other.input, self.cached + other.cached, self.output + other.output
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +28,8 @@ class Result:
     judged: bool = False
     """Whether a model was the judge."""
     compactions: int = 0
-    tokens: TrialTokens = TrialTokens()
+    tokens: Usage = NO_USAGE
+    """Tokens sent and generated, by the agent and everything that works for it."""
     cost: float | None = 0.0
     """In dollars; `None` if the model's prices are not available."""
     seconds: float = 0.0
@@ -70,7 +57,7 @@ class Result:
         """
         return cls(
             key=TrialKey(**plain["key"]),
-            tokens=TrialTokens(**plain["tokens"]),
+            tokens=Usage(**plain["tokens"]),
             trace=Trace.from_plain(plain["trace"]),
             **{name: plain[name] for name in _FIELDS},
         )

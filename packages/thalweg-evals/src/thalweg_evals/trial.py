@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.errors import ConfigError
 from thalweg_evals.base import (
     MAIN,
@@ -28,7 +29,7 @@ from thalweg_evals.judging import Judges, graded
 from thalweg_evals.material.paging import Pages
 from thalweg_evals.plan import TrialKey, missing, seed_of
 from thalweg_evals.recorder import Recorder
-from thalweg_evals.results import Result, TrialTokens
+from thalweg_evals.results import Result
 from thalweg_evals.trace import Request, Trace, TracedTurn
 
 _FORGET = "Please forget everything about the {words}, and never tell it again."
@@ -208,7 +209,7 @@ class Trial:
         not_offered: bool = False,
     ) -> Result:
         trace = Trace() if trace is None else trace
-        tokens = sum(map(_tokens, trace.requests), TrialTokens())
+        answers = [_usage(request) for request in trace.requests]
         last = trace.last.number if trace.last is not None else None
         return Result(
             key=self.key,
@@ -220,15 +221,15 @@ class Trial:
             value=score.value,
             judged=score.judged,
             compactions=len(trace.compactions()),
-            tokens=tokens,
-            cost=self.candidate.cost_of(tokens),
+            tokens=sum(answers, NO_USAGE),
+            cost=self.candidate.cost_of(*answers),
             seconds=seconds,
             error=error,
             trace=trace,
         )
 
 
-def _tokens(request: Request) -> TrialTokens:
+def _usage(request: Request) -> Usage:
     """Return the tokens of a request: as the model reported, or as counted."""
     sent = request.input_tokens or request.tokens
-    return TrialTokens(sent, min(sent, request.cached_tokens), request.output_tokens)
+    return Usage(sent, min(sent, request.cached_tokens), output=request.output_tokens)

@@ -5,8 +5,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord, read_page, read_pages
+from thalweg.archive.threads.journal import TurnRecord, read_page, read_pages
+from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.matching import tariff_of_model
+from thalweg.engine.pricing.usage import Usage
 
 OWNER = "local"
 """Whose threads imported sessions are, as in `thalweg thread`."""
@@ -52,8 +54,8 @@ class RecordedSession:
         tariff = tariff_of_model(self.model)
         if not self.calls or tariff is None:
             return None
-        spent = AuxiliaryUsage(self.calls, self.input, self.cached, self.written, self.output)
-        return tariff.cost_of(spent.price(tariff))
+        spent = Usage(self.input, self.cached, self.written, self.output, calls=self.calls)
+        return cost_of(spent, tariff)
 
     def is_in(self, folder: str) -> bool:
         """Return whether the project is a folder or lies below it; any is, of an empty name.

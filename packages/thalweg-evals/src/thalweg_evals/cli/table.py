@@ -7,10 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.transcript import printable
 from thalweg_evals.candidates import SCRIPTED
 from thalweg_evals.plan import in_words
-from thalweg_evals.results import Result, TrialTokens
+from thalweg_evals.results import Result
 from thalweg_evals.runner import Played
 from thalweg_evals.spending import spent
 from thalweg_evals.statistics import difference, rate
@@ -137,7 +138,7 @@ def _failure_lines(result: Result) -> str:
 
 def summary(played: Played, seconds: float) -> str:
     """Describe the duration and the cost."""
-    tokens = sum((result.tokens for result in played.results), TrialTokens())
+    tokens = sum((result.tokens for result in played.results), NO_USAGE)
     new = len(played.results) - played.again
     parts = [f"{new} trials in {seconds:.1f} s"]
     if played.again:

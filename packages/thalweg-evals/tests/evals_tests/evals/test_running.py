@@ -9,10 +9,10 @@ import pytest
 
 from evals_tests.evals.tiny import Echo, Parrot, parrot, scripted, trials_of
 from thalweg.engine.pricing.matching import tariff_for
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import ConfigError
 from thalweg_evals import Agent, Evaluation, Result, Setting, Trace, evaluate
 from thalweg_evals.judging import Judgement
-from thalweg_evals.results import TrialTokens
 from thalweg_evals.runner import play_all
 from thalweg_evals.subjects.named import Unmanaged
 
@@ -150,9 +150,9 @@ def test_a_price_that_is_not_known_is_no_price() -> None:
     """A model of unknown price is not free."""
     unknown = replace(scripted(), priced=tariff_for("", "somebody:something"))
 
-    assert unknown.cost_of(TrialTokens(1_000, 0, 10)) is None
+    assert unknown.cost_of(Usage(1_000, output=10)) is None
     assert not unknown.has_price
-    assert scripted().cost_of(TrialTokens(1_000, 0, 10)) == 0.0
+    assert scripted().cost_of(Usage(1_000, output=10)) == 0.0
 
 
 def test_cached_tokens_cost_what_the_tariff_says() -> None:
@@ -163,7 +163,7 @@ def test_cached_tokens_cost_what_the_tariff_says() -> None:
     base = priced.tariff.base
     assert base is not None
 
-    cost = opus.cost_of(TrialTokens(1_000_000, 900_000, 100_000))
+    cost = opus.cost_of(Usage(1_000_000, 900_000, output=100_000))
 
     units = 100_000 + 900_000 * priced.tariff.read + 100_000 * priced.tariff.output
     assert cost == pytest.approx(units * base / 1e6)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
-from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.tracing import trace
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 
@@ -43,7 +42,7 @@ class JobReport:
     """Answers of which something could not be read."""
     skipped: int = 0
     """Turns that were passed over, since no answer about them could ever be read."""
-    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
+    spent: Usage = NO_USAGE
     cost: float | None = None
     """Cost of the calls in the tariff's unit; `None` if no price is available."""
     failed: str = ""
@@ -117,8 +116,3 @@ def sentence(report: JobReport) -> str:
     if report.failed:
         text += f"; it failed ({report.failed}), again in {report.retry_s:.0f} s"
     return text
-
-
-def cost_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> float | None:
-    """Return the cost of usage; `None` if no price is available."""
-    return None if tariff is None else tariff.cost_of(spent.price(tariff))

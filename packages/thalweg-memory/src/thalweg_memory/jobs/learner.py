@@ -9,6 +9,7 @@ Rewriting of the profile, only from facts that are valid and trusted.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
@@ -49,7 +50,6 @@ from thalweg_memory.jobs.events import (
     MOST_RACES,
     JobReport,
     ReportHandler,
-    cost_of,
     emit,
 )
 from thalweg_memory.jobs.structured import Respondent

@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import Counter
 from thalweg.engine.undocumented import trace_params
 from thalweg_memory.facts.learning.extraction import (
@@ -44,7 +44,7 @@ class StructuredAnswer(Generic[T]):
     """What came of one question."""
 
     answer: ParsedAnswer[T]
-    spent: AuxiliaryUsage
+    spent: Usage
 
 
 @dataclass(slots=True)
@@ -86,9 +86,7 @@ class Respondent:
         second = read_answer(written(reply), kind, item)
         return StructuredAnswer(better(answer, second), spent + more)
 
-    def _send(
-        self, messages: Sequence[BaseMessage], kind: Kind
-    ) -> tuple[AIMessage, AuxiliaryUsage]:
+    def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Usage]:
         while True:
             way = self._ways[0]
             try:
@@ -103,7 +101,7 @@ class Respondent:
             else:
                 return reply, self._spent(reply)
 
-    def _spent(self, reply: AIMessage) -> AuxiliaryUsage:
+    def _spent(self, reply: AIMessage) -> Usage:
         return spent_on(reply, written(reply), self.name, self.count)
 
 

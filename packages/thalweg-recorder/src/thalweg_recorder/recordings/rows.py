@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from thalweg.engine.entries import Kind, Message, Text, Usage
+from thalweg.engine.entries import Kind, Message, Text
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from thalweg.engine.entries import Usage
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction
 from thalweg_recorder.replay.questions import Goal

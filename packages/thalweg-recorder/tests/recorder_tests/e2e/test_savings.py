@@ -18,8 +18,8 @@ from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.savings import Saved, saved_so_far
 from thalweg.archive.threads.thread_history import turns
-from thalweg.engine.entries import Usage
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg.testing import ScriptedModel
 

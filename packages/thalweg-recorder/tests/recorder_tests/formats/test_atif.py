@@ -5,7 +5,8 @@ from pathlib import Path
 
 from recorder_tests.formats.log_files import find_recordings, read_document, read_recording
 from recorder_tests.unit.lab.recordings.log_files import codes, said
-from thalweg.engine.entries import Thinking, Usage
+from thalweg.engine.entries import Thinking
+from thalweg.engine.pricing.usage import Usage
 
 STEPS = [
     {"step_id": 1, "source": "system", "message": "You fix bugs."},

@@ -13,7 +13,8 @@ import pytest
 
 from recorder_tests.formats.log_files import find_recordings, read_document, read_recording
 from recorder_tests.unit.lab.recordings.log_files import codes
-from thalweg.engine.entries import Thinking, Usage
+from thalweg.engine.entries import Thinking
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 
 LOGS = Path(__file__).parent / "inspect_logs"

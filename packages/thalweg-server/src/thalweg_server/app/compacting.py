@@ -8,7 +8,6 @@ from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.operations import OperationResult, compact
 from thalweg.context.request.model_limits import limits_for, model_name
 from thalweg.context.turn.effects import run
@@ -18,6 +17,7 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN
 from thalweg.engine.pricing.token_factors import first_calibration
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg_server.app.spending import Prices
 from thalweg_server.models import model_by_name
@@ -65,7 +65,7 @@ class _ModelNarrativeWriter:
         )
 
     @property
-    def spent(self) -> AuxiliaryUsage:
+    def spent(self) -> Usage:
         """Its usage so far."""
         return self._summarizer.spent
 

@@ -7,10 +7,10 @@ the cost of fact extraction is in no log. Both are small rows here, in the same 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.database.base import SERVERS, Database, Rows, decode, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.engine.extras import needs_extra
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import StorageError, ThreadExistsError
 
 
@@ -114,24 +114,24 @@ class Registry:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
 
-    def spend(self, owner: str, thread: str, spent: AuxiliaryUsage) -> None:
+    def spend(self, owner: str, thread: str, spent: Usage) -> None:
         """Add what learning from a thread cost."""
         key = encode(owner), encode(thread), encode(spent.model)
         counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
         with self._database.writing(owner) as rows:
             rows.run(_SPEND, (*key, *counts))
 
-    def spent(self, owner: str) -> dict[str, tuple[AuxiliaryUsage, ...]]:
+    def spent(self, owner: str) -> dict[str, tuple[Usage, ...]]:
         """Return the usage of fact extraction, by thread, one entry for each model."""
         statement = (
             "SELECT thread, model, calls, input, cached, written, output"
             " FROM app_spent WHERE owner = ?"
         )
-        sums: dict[str, tuple[AuxiliaryUsage, ...]] = {}
+        sums: dict[str, tuple[Usage, ...]] = {}
         with self._database.reading(owner) as rows:
             for thread, model, calls, *counts in rows.rows(statement, (encode(owner),)):
                 name, (read, cached, written, output) = decode(bytes(thread)), counts
-                one = AuxiliaryUsage(calls, read, cached, written, output, decode(bytes(model)))
+                one = Usage(read, cached, written, output, calls=calls, model=decode(bytes(model)))
                 sums[name] = (*sums.get(name, ()), one)
         return sums
 

@@ -1,14 +1,15 @@
 """Costs of calls of models, in the API's form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
-from thalweg.engine.entries import Usage as Reported
+from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.wires.fields import cache_written
+from thalweg.engine.wires.fields import as_usage
 from thalweg_server.api.usage import Usage
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ class Prices:
         is_set = (tariff.name, tariff.base) != (found.tariff.name, found.tariff.base)
         return None if is_assumed and not is_set else tariff
 
-    def usage(self, spent: AuxiliaryUsage) -> Usage:
+    def usage(self, spent: AnswerUsage) -> Usage:
         """Return the usage of one model, with its price."""
         return usage_of(spent, self.tariff(spent.model))
 
 
-def usage_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> Usage:
+def usage_of(spent: AnswerUsage, tariff: Tariff | None) -> Usage:
     """Return the usage with its cost; `None` if the price is unknown."""
     return Usage(
         calls=spent.calls,
@@ -54,7 +55,7 @@ def usage_of(spent: AuxiliaryUsage, tariff: Tariff | None) -> Usage:
         cached_tokens=spent.cached,
         written_tokens=spent.written,
         output_tokens=spent.output,
-        cost=None if tariff is None else tariff.cost_of(spent.price(tariff)),
+        cost=cost_of(spent, tariff),
         currency="USD" if tariff is None else tariff.unit,
     )
 
@@ -85,27 +86,7 @@ def added(usages: Iterable[Usage]) -> Usage:
     )
 
 
-def spent_by(reported: Reported, model: str) -> AuxiliaryUsage:
-    """Return the usage of one call from the archive's values."""
-    return AuxiliaryUsage(
-        1, reported.input, reported.cached, reported.written, reported.output, model
-    )
-
-
-def spent_in(reported: "UsageMetadata | None", model: str) -> AuxiliaryUsage | None:
+def spent_in(reported: "UsageMetadata | None", model: str) -> AnswerUsage | None:
     """Return the usage of one call from LangChain's values; `None` if there are none."""
-    if reported is None:
-        return None
-    details: Mapping[str, object] = reported.get("input_token_details") or {}
-    return AuxiliaryUsage(
-        1,
-        reported["input_tokens"],
-        _count(details.get("cache_read")),
-        cache_written(details),
-        reported["output_tokens"],
-        model,
-    )
-
-
-def _count(given: object) -> int:
-    return given if isinstance(given, int) else 0
+    usage = as_usage(reported)
+    return None if usage is None else replace(usage, model=model)

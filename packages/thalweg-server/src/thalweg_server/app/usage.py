@@ -15,7 +15,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.finding import Finder
-from thalweg_server.app.spending import Prices, added, spent_by, usage_of
+from thalweg_server.app.spending import Prices, added, usage_of
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
@@ -115,9 +115,8 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
         model = one.page.model
         tariff = tariff_of(one.page.tariff) if prices.tariff(model) else None
         if one.usage is not None:
-            spent = spent_by(one.usage, model)
             caller = _subagent(one) if inside else AGENT
-            yield CallCost(thread, caller, model, usage_of(spent, tariff))
+            yield CallCost(thread, caller, model, usage_of(one.usage, tariff))
         if (summed := one.page.spent) is not None:
             yield CallCost(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
+from thalweg.engine.pricing.usage import Usage
+
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["said", "injected"]
 """The author of a message: the speaker of its role, or the harness around the agent."""
@@ -87,17 +89,6 @@ class Opaque:
 
 
 Part = Text | Thinking | Media | ToolCall | Opaque
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The usage that a provider reported for one model call, in tokens."""
-
-    input: int
-    """All input tokens, cached ones included."""
-    cached: int = 0
-    written: int = 0
-    output: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,8 +182,21 @@ def message_to_json(message: Message) -> str:
     if message.line >= 0:
         body["line"] = message.line
     if (usage := message.usage) is not None:
-        body["usage"] = [usage.input, usage.cached, usage.written, usage.output]
+        body["usage"] = _usage_to_plain(usage)
     return json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
+def _usage_to_plain(usage: Usage) -> list[int] | dict[str, int | str]:
+    """Return the four counts that every answer has, or all fields if others are set."""
+    if usage == Usage(usage.input, usage.cached, usage.written, usage.output):
+        return [usage.input, usage.cached, usage.written, usage.output]
+    return {f.name: v for f in fields(usage) if (v := getattr(usage, f.name)) != f.default}
+
+
+def _usage_of(plain: list[int] | dict[str, Any]) -> Usage:
+    return (
+        Usage(**plain) if isinstance(plain, dict) else Usage(plain[0], plain[1], plain[2], plain[3])
+    )
 
 
 def parts_to_plain(parts: Iterable[Part]) -> list[dict[str, str]]:
@@ -232,7 +236,7 @@ def message_from_json(text: str) -> Message:
         body = json.loads(text)
         parts = parts_from_plain(body.pop("parts"))
         usage = body.pop("usage", None)
-        return Message(parts=parts, usage=None if usage is None else Usage(*usage), **body)
+        return Message(parts=parts, usage=None if usage is None else _usage_of(usage), **body)
     except (AttributeError, KeyError, TypeError) as error:
         msg = f"not a message written by message_to_json: {error}"
         raise ValueError(msg) from error

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from thalweg.engine.pricing.usage import Usage
 from thalweg_evals.base import Outcome
 from thalweg_evals.plan import TrialKey
-from thalweg_evals.results import Result, TrialTokens
+from thalweg_evals.results import Result
 from thalweg_evals.trace import Request, Trace, TracedCall, TracedMessage, TracedTurn
 
 HOSTILE = (
@@ -71,7 +72,7 @@ def a_result(
         why=whys[verdict],
         request=len(trace.requests) - 1 if trace.requests else None,
         compactions=len(trace.compactions()),
-        tokens=TrialTokens(sum(one.tokens for one in trace.requests), 0, 70),
+        tokens=Usage(sum(one.tokens for one in trace.requests), output=70),
         cost=0.004,
         seconds=0.2,
         trace=trace,

@@ -7,14 +7,15 @@ from io import StringIO
 from rich.console import Console
 
 from evals_tests.evals.report.trials import a_result
+from thalweg.engine.pricing.usage import Usage
 from thalweg_evals.cli.table import tables
-from thalweg_evals.results import Result, TrialTokens
+from thalweg_evals.results import Result
 
 
 def a_trial(subject: str, number: int, cost: float | None, *, model: str = "live") -> Result:
     """Make the result of a trial that sent a million tokens more than the one before."""
     made = a_result(subject, number=number)
-    tokens = TrialTokens(1_000_000 * number, 0, 10)
+    tokens = Usage(1_000_000 * number, output=10)
     return replace(made, key=replace(made.key, model=model), tokens=tokens, cost=cost)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.engine.entries import Usage
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.fields import as_usage
 from thalweg_recorder.recordings.base import Recording, SessionInfo

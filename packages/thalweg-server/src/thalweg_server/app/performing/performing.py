@@ -21,7 +21,8 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import AuxiliaryUsage, page_at
+from thalweg.archive.threads.journal import page_at
+from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.errors import AnswerError, ArchiveError, ClaimLostError, StorageError, ThalwegError
 from thalweg_server.api.events import (
     Event,
@@ -163,7 +164,7 @@ class Performer:
         prices = Prices(settings.summarization)
         lines = await self._lines(run)
 
-        def priced(spent: AuxiliaryUsage) -> Usage:
+        def priced(spent: AnswerUsage) -> Usage:
             usage = prices.usage(spent)
             self.publish(ModelCalled(spent.model, usage, run.key.owner))
             return usage

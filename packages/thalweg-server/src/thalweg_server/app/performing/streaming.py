@@ -17,7 +17,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langgraph.types import StreamMode
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_server.api.events import (
     EVENT,
     ContextChanged,
@@ -50,7 +50,7 @@ _CUT_OFF = "The run ended before the tool answered."
 _WAITS = "It waits for a person's decision."
 
 Namespace = tuple[str, ...]
-Price = Callable[[AuxiliaryUsage], Usage]
+Price = Callable[[AnswerUsage], Usage]
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class EmittedEvents:
     def _spend(self, event: ContextChanged, price: Price) -> None:
         spent = event.detail.get("spent")
         if isinstance(spent, dict):
-            self.usages.append(price(AuxiliaryUsage(**spent)))
+            self.usages.append(price(AnswerUsage(**spent)))
 
 
 class Translator:

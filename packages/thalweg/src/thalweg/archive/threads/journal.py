@@ -15,7 +15,7 @@ from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import Listed
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
-from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import (
     edit_to_plain,
     edits_from_plain,
@@ -32,38 +32,6 @@ Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "impo
 """A model call; the end of a run; a person's operation on the thread; imported rows."""
 BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 """The kinds of turns that a person added."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuxiliaryUsage:
-    """Usage of models besides the thread's own calls: by compaction in a turn, by a job."""
-
-    calls: int = 0
-    input: int = 0
-    cached: int = 0
-    written: int = 0
-    output: int = 0
-    model: str = ""
-
-    def __add__(self, other: "AuxiliaryUsage") -> "AuxiliaryUsage":
-        return AuxiliaryUsage(
-            calls=self.calls + other.calls,
-            input=self.input + other.input,
-            cached=self.cached + other.cached,
-            written=self.written + other.written,
-            output=self.output + other.output,
-            model=self.model or other.model,
-        )
-
-    def price(self, tariff: Tariff) -> float:
-        """Return its price in units of one uncached input token of the thread's own model."""
-        prices = tariff.prices(self.input // max(1, self.calls))
-        return (
-            prices.input * (self.input - self.cached - self.written)
-            + prices.read * self.cached
-            + prices.write * self.written
-            + prices.output * self.output
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +92,8 @@ class TurnRecord:
     is_cold: bool = False
     """Whether the provider's cache could no longer have them."""
     edits: tuple[Edit, ...] = ()
-    spent: AuxiliaryUsage | None = None
+    spent: Usage | None = None
+    """Usage of other models in this turn: by the summaries of a compaction."""
     note: str = ""
     """Further information: why a summary was refused, a person's comment."""
     repairs: tuple[Repair, ...] = ()
@@ -209,7 +178,7 @@ def _page(plain: dict[str, Any]) -> TurnRecord:
     if "answered" in plain:
         plain["answered"] = GivenAnswer(**plain["answered"])
     if "spent" in plain:
-        plain["spent"] = made_of(AuxiliaryUsage, plain["spent"])
+        plain["spent"] = made_of(Usage, plain["spent"])
     return made_of(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 

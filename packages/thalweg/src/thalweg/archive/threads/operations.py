@@ -14,7 +14,6 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import new_engine, set_overhead
 from thalweg.archive.threads.journal import (
-    AuxiliaryUsage,
     Kind,
     TurnRecord,
     ancestry,
@@ -27,6 +26,7 @@ from thalweg.archive.threads.restoring import RestoredEngine, pin_again, restore
 from thalweg.archive.threads.retry import Retry
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.snapshot import Quote
 from thalweg.errors import ArchiveError, ConflictError, PinError
 
@@ -62,7 +62,7 @@ class _ManualOperation:
     state: TurnRecord
     """Has the branch, the length of the log, the number of calls and the policy's state."""
     act: Callable[[Engine], None] = lambda _: None
-    spent: Callable[[], AuxiliaryUsage | None] = lambda: None
+    spent: Callable[[], Usage | None] = lambda: None
     """Returns the cost of the models that `act` called."""
 
 
@@ -70,7 +70,7 @@ class NarrativeWriter(Protocol):
     """Has a model write a narrative summary for a compaction; see `compact`."""
 
     @property
-    def spent(self) -> AuxiliaryUsage:
+    def spent(self) -> Usage:
         """Its cost so far."""
         ...
 

@@ -14,9 +14,11 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, ancestry
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.edits import Edit, Fold, Pin, Strip, Unpin, forecast_of, main_reason
-from thalweg.engine.entries import RECALL, Message, Usage
+from thalweg.engine.entries import RECALL, Message
+from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Saving, Savings, foresee
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter, measure
 
 
@@ -103,7 +105,7 @@ class _SavingsState:
         if self._waiting:
             edits = [edit for one in self._waiting for edit in one.page.edits]
             spent = [one.page.spent for one in self._waiting if one.page.spent]
-            summary_cost = sum(one.price(tariff) for one in spent)
+            summary_cost = sum(units_of(one, tariff) for one in spent)
             change = change_of(page.turn, edits, summary_cost, took=self._took(edits))
             if change.forecast is None:  # from the data of that time
                 foreseen = foresee(sent_of(page, tariff), change, self._tokens)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.entries import Message, parts_to_plain
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.summaries.summary import (
     Summary,
     SummaryDefect,
@@ -30,7 +30,7 @@ class StoredSummary:
 
     summary: Summary | None
     """`None` if no model returned a usable one."""
-    spent: AuxiliaryUsage
+    spent: Usage
     faults: tuple[SummaryDefect, ...] = ()
     """Errors, and dropped lines."""
 
@@ -68,7 +68,7 @@ def stored_summary(archive: Archive, key: ThreadKey, source: str) -> StoredSumma
     plain = json.loads(text)
     return StoredSummary(
         None if plain["summary"] is None else summary_from_data(plain["summary"]),
-        AuxiliaryUsage(**plain["spent"]),
+        Usage(**plain["spent"]),
         tuple(SummaryDefect(**fault) for fault in plain["faults"]),
     )
 

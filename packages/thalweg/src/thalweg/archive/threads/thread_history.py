@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line
 from thalweg.archive.threads.journal import TurnRecord, ancestry, page_at, read_pages
-from thalweg.engine.entries import Message, Usage
+from thalweg.engine.entries import Message
+from thalweg.engine.pricing.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

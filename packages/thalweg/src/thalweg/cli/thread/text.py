@@ -18,14 +18,15 @@ from typing import Any
 
 from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
-from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.printing import count, one_line
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
-from thalweg.engine.entries import Message, Usage, message_to_json
+from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.pricing.savings import Saving
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import edit_to_plain
 from thalweg.engine.transcript import as_text, clip, printable, speaker
 
@@ -243,7 +244,7 @@ def _extra_lines(page: TurnRecord) -> Iterator[str]:
         yield _one_line(page.note)
 
 
-def _spent(spent: AuxiliaryUsage) -> str:
+def _spent(spent: Usage) -> str:
     of = f" of {printable(spent.model)}" if spent.model else ""
     tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
     return f"the summary took {count(spent.calls, 'call')}{of}: {tokens}"

@@ -18,6 +18,7 @@ from thalweg.archive.threads.savings import change_of, sent_of
 from thalweg.context.request.model_limits import ModelLimits
 from thalweg.context.request.rejections import Cause, Rejection
 from thalweg.engine.edits import Edit, Fold, Strip
+from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.savings import Forecast, foresee
 from thalweg.engine.pricing.tariff import Tariff
@@ -82,7 +83,7 @@ class TurnReport:
     def forecast(self) -> Forecast:
         """The expected cost and savings; the actual ones are in the journal."""
         page = self.page
-        summary_cost = page.spent.price(self.tariff) if page.spent else 0.0
+        summary_cost = units_of(page.spent, self.tariff) if page.spent else 0.0
         change = change_of(page.turn, self.edits, summary_cost)
         return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
 

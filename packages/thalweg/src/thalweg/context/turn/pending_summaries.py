@@ -13,7 +13,6 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
 from thalweg.context.request.checked_model import with_transforms
 from thalweg.context.request.last_check import LastCheck
@@ -24,6 +23,7 @@ from thalweg.context.turn.summary_jobs import SummaryJob
 from thalweg.engine.edits import Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import NO_USAGE
 
 
 @dataclass(slots=True)
@@ -144,7 +144,5 @@ class PendingSummaries:
             )
             return with_transforms(request, marks)
 
-        alone = replace(
-            summarizer, cacheable=cacheable, spent=AuxiliaryUsage(), faults=[], failures=0
-        )
+        alone = replace(summarizer, cacheable=cacheable, spent=NO_USAGE, faults=[], failures=0)
         return SummaryJob(session.archive, key, task, alone)

@@ -15,7 +15,6 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.archive.threads.spending import spent_on
 from thalweg.archive.threads.summaries import source_digest
 from thalweg.context.request.model_limits import limits_for, model_name
@@ -35,6 +34,7 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, summarized
 from thalweg.engine.summaries.summary import Summary, SummaryDefect
@@ -103,7 +103,7 @@ class Summarizer:
     unread: Unread
     cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
     """Marks a request, so that it is read from the provider's cache if possible."""
-    spent: AuxiliaryUsage = field(default_factory=AuxiliaryUsage)
+    spent: Usage = NO_USAGE
     faults: list[SummaryDefect] = field(default_factory=list)
     """Errors, and omitted content."""
     failures: int = 0

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
-from thalweg.engine.entries import Media, Opaque, Usage
+from thalweg.engine.entries import Media, Opaque
+from thalweg.engine.pricing.usage import Usage
 
 _T = TypeVar("_T")
 
@@ -248,8 +249,8 @@ def as_usage(value: object) -> Usage | None:
     """Parse the token usage that a provider or a log reported, in any of their shapes.
 
     Example:
-        >>> as_usage({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5})
-        Usage(input=100, cached=90, written=0, output=5)
+        >>> as_usage({"input_tokens": 10, "cache_read_input_tokens": 90}) == Usage(100, cached=90)
+        True
     """
     if not isinstance(value, Mapping):
         return None
@@ -264,33 +265,40 @@ def as_usage(value: object) -> Usage | None:
     thoughts = _tokens(inner, "thoughtsTokenCount", "thoughts")
     if not fresh and not output and not extra_cached and not extra_written:
         return None
+    # `langchain-anthropic` (1.7) sets `cache_creation` to 0 if the writes are reported by lifetime.
+    long = _tokens(inner, "ephemeral_1h_input_tokens")
+    by_lifetime = _tokens(inner, "ephemeral_5m_input_tokens") + long
+    written = extra_written or _tokens(inner, "cache_creation") or by_lifetime
     return Usage(
         input=fresh + extra_cached + extra_written,
         cached=extra_cached
         or _tokens(inner, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
-        written=extra_written or cache_written(inner),
+        written=written,
         output=output + thoughts,
+        written_long=min(long, written),
+        reasoning=thoughts or min(output, _reasoning(value)),
     )
 
 
-def cache_written(details: Mapping[str, Any]) -> int:
-    """Return the tokens written to a cache, from LangChain's details of the input tokens.
-
-    If the provider reports writes by lifetime, `langchain-anthropic` (1.7) has them under names
-    of their own and sets `cache_creation` to 0.
-
-    Example:
-        >>> cache_written({"cache_creation": 0, "ephemeral_5m_input_tokens": 7})
-        7
-    """
-    by_lifetime = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
-    return _tokens(details, "cache_creation") or sum(_tokens(details, n) for n in by_lifetime)
+def _reasoning(usage: Mapping[str, Any]) -> int:
+    """Return the reasoning tokens that are a part of the reported output."""
+    details = (usage.get(name) for name in _OUTPUT_DETAILS)
+    stated = (_tokens(one, "reasoning", "reasoning_tokens") for one in details)
+    return next(filter(None, stated), 0) or _tokens(usage, "reasoning_output_tokens")
 
 
-_DETAILS = ("input_token_details", "input_tokens_details", "prompt_tokens_details")
+_DETAILS = (
+    "input_token_details",
+    "input_tokens_details",
+    "prompt_tokens_details",
+    "cache_creation",
+)
+_OUTPUT_DETAILS = ("output_token_details", "output_tokens_details", "completion_tokens_details")
 
 
-def _tokens(counts: Mapping[str, Any], *names: str) -> int:
+def _tokens(counts: object, *names: str) -> int:
+    if not isinstance(counts, Mapping):
+        return 0
     for name in names:
         value = counts.get(name)
         if isinstance(value, (int, float)) and math.isfinite(value) and value > 0:

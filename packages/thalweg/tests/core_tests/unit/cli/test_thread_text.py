@@ -9,7 +9,7 @@ import pytest
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
-from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import Saved
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
@@ -21,8 +21,9 @@ from thalweg.cli.thread.text import (
     render_turns,
 )
 from thalweg.engine.edits import Evict, Fold, Pin, Reason
-from thalweg.engine.entries import Message, Text, Usage
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.savings import Forecast, Saving
+from thalweg.engine.pricing.usage import Usage
 
 AT = 1_790_000_000.0
 EVICTS = tuple(
@@ -52,7 +53,7 @@ PAGE = TurnRecord(
     limit=5_000,
     tokens={"system": 10, "history": 1_240},
     edits=(*EVICTS, FOLD, PIN),
-    spent=AuxiliaryUsage(calls=2, input=300, output=40, model="mini"),
+    spent=Usage(calls=2, input=300, output=40, model="mini"),
 )
 
 

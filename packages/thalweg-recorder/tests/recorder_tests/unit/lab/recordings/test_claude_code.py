@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
-from thalweg.engine.entries import Media, Text, Thinking, ToolCall, Usage
+from thalweg.engine.entries import Media, Text, Thinking, ToolCall
+from thalweg.engine.pricing.usage import Usage
 
 JsonRow = dict[str, Any]
 

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
-from thalweg.engine.entries import Thinking, Usage
+from thalweg.engine.entries import Thinking
+from thalweg.engine.pricing.usage import Usage
 
 AT = "2026-02-01T10:00:00Z"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
-from thalweg.engine.entries import Text, Usage
+from thalweg.engine.entries import Text
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.registry import WIRES
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from recorder_tests.unit.lab.recordings.log_files import codes, read_document, read_lines, said
-from thalweg.engine.entries import Usage
+from thalweg.engine.pricing.usage import Usage
 
 SYSTEM = {
     "id": 0,

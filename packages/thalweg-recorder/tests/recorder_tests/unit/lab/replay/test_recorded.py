@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg.engine.entries import Message, Role, Text, Usage
+from thalweg.engine.entries import Message, Role, Text
 from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg_recorder.replay.questions import Questions, requests_of

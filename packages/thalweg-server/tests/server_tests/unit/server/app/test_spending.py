@@ -3,9 +3,9 @@
 import pytest
 from pydantic import SecretStr
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
 from thalweg.context.request.model_limits import model_name
 from thalweg.engine.pricing.overrides import ModelPricing, Pricing
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.settings import ContextPolicy
 from thalweg_server.app.spending import Prices
 from thalweg_server.models.compatible import CompatibleChat
@@ -13,7 +13,7 @@ from thalweg_server.models.compatible import CompatibleChat
 
 def cost(model: str, pricing: Pricing | None = None) -> float | None:
     policy = ContextPolicy() if pricing is None else ContextPolicy(pricing=pricing)
-    return Prices(policy).usage(AuxiliaryUsage(1, 1_000, 0, 0, 100, model)).cost
+    return Prices(policy).usage(Usage(1_000, output=100, model=model)).cost
 
 
 def served(address: str) -> str:

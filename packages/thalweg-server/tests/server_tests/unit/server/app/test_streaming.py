@@ -12,7 +12,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from thalweg.archive.threads.journal import AuxiliaryUsage
+from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_server.api.events import (
     ContextChanged,
     Event,
@@ -34,7 +34,7 @@ Part = tuple[tuple[str, ...], str, Any]
 CHILD = ("tools:task-t1",)
 
 
-def free(spent: AuxiliaryUsage) -> Usage:
+def free(spent: AnswerUsage) -> Usage:
     return Usage(calls=spent.calls, cost=0.0)
 
 

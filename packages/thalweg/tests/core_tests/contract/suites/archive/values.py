@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from thalweg.archive import Archive, Logged, ThreadKey
-from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall, Usage
+from thalweg.engine.entries import Media, Message, Opaque, Role, Text, Thinking, ToolCall
+from thalweg.engine.pricing.usage import Usage
 
 Reopen = Callable[[], Archive]
 """Opens the archive under test again, as another process would."""

@@ -12,8 +12,9 @@ from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message, Part, Role, Text, ToolCall, Usage, message_to_json
+from thalweg.engine.entries import Message, Part, Role, Text, ToolCall, message_to_json
 from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 

@@ -10,14 +10,15 @@ from core_tests.archives import archive_in_memory
 from core_tests.unit.archive.threads.driver import KEY
 from thalweg.archive import Archive, Logged
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import AuxiliaryUsage, TurnRecord
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.savings import Saved, saved_so_far
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.edits import Edit, Evict, Fold
-from thalweg.engine.entries import Message, Text, ToolCall, Usage
+from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.savings import Forecast, Saving
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter, measure
 
 PRICES = Tariff(name="by hand", read=0.1, write=1.25, minimum=1)
@@ -66,7 +67,7 @@ class Journal:
         cold: bool = False,
         usage: Usage | None = None,
         answer: LoggedMessage | None = ANSWER,
-        spent: AuxiliaryUsage | None = None,
+        spent: Usage | None = None,
         tariff: str | None = None,
     ) -> None:
         """Take a turn."""
@@ -187,7 +188,7 @@ def test_a_provider_that_reports_no_cache_is_not_taken_for_one_without() -> None
 def test_a_summary_is_charged_to_its_fold() -> None:
     """Read from the cache and at full price, and written by the model."""
     journal = folded()
-    spent = AuxiliaryUsage(calls=1, input=3_000, cached=2_000, output=100)
+    spent = Usage(calls=1, input=3_000, cached=2_000, output=100)
     page = replace(journal.turns[1].page, spent=spent)
     journal.turns[1] = replace(journal.turns[1], page=page)
 

@@ -17,7 +17,8 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall, Usage
+from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.langchain import LangChainWire, read_dumped
 
 WIRE = LangChainWire()

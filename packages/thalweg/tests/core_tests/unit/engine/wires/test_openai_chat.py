@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall, Usage
+from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 
 WIRE = OpenAIChatWire()
