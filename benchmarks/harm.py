@@ -6,11 +6,12 @@ uv run --group arena python -m benchmarks.harm FOLDER [--policies thalweg,peer:d
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from benchmarks.arena.policies import check_policies, contestant_named
 from benchmarks.arena.sources import find_threads, read_thread
@@ -18,9 +19,12 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
-from thalweg_recorder.replay.harm import KINDS, LOST, Miss, harm_of
+from thalweg_recorder.replay.account import Account
+from thalweg_recorder.replay.fleet import drive
+from thalweg_recorder.replay.harm import LOST, Miss
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
+from thalweg_recorder.replay.uses import KINDS
 
 POLICIES = (
     "thalweg",
@@ -43,10 +47,13 @@ class HarmRow:
     calls: int
     misses: Sequence[tuple[str, str, int, int]]
     """Kind, way, steps and tokens of each."""
+    costs: tuple[int, ...] = ()
+    """Of input and summaries alone, with the former faults, and with the steps; empty in rows
+    from before these were kept."""
 
     def to_json(self) -> str:
         """Return it as a line."""
-        fields = (self.thread, self.policy, self.window, self.calls, list(self.misses))
+        fields = (self.thread, self.policy, self.window, self.calls, list(self.misses), self.costs)
         return json.dumps(fields)
 
 
@@ -87,8 +94,24 @@ def _known(path: Path) -> dict[tuple[str, str, int], HarmRow]:
     if not path.exists():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines()
-    rows = [HarmRow(*fields[:4], tuple(map(tuple, fields[4]))) for fields in map(json.loads, lines)]
+    rows = (_row(*json.loads(line)) for line in lines)
     return {(row.thread, row.policy, row.window): row for row in rows}
+
+
+def _row(
+    thread: str,
+    policy: str,
+    window: int,
+    calls: int,
+    misses: Sequence[Sequence[Any]],
+    costs: Sequence[int] = (),
+) -> HarmRow:
+    return HarmRow(thread, policy, window, calls, tuple(map(_fields, misses)), tuple(costs))
+
+
+def _fields(miss: Sequence[Any]) -> tuple[str, str, int, int]:
+    kind, way, steps, tokens = miss
+    return kind, way, steps, tokens
 
 
 def _subject(path: Path) -> ReplaySubject | None:
@@ -102,25 +125,26 @@ def _subject(path: Path) -> ReplaySubject | None:
 def measure(subject: ReplaySubject, name: str, policy: str, window: int) -> HarmRow | None:
     """Drive one thread under one policy; `None` where the policy fails on it."""
     terms = terms_of(subject, TARIFFS["anthropic"])
-    calls = sum(message.role == "assistant" for message in subject.recording.messages)
     budget, key = Budget(window=window), ThreadKey("harm", name)
     with closing(open_archive(":memory:", secret=b"thalweg harm")) as archive:
         contestant = contestant_named(policy, budget, terms.tariff, archive, key)
         try:
             with closing(contestant):
-                misses = harm_of(subject, contestant, terms.cold)
+                (run,) = drive(subject, contestant, [Account(subject, terms, policy, budget)])
         except ThalwegError as error:
             print(f"left out: {name} under {policy}: {error}", file=sys.stderr)
             return None
-    return HarmRow(name, policy, window, calls, tuple(map(_plain, misses)))
+    costs = (run.cost, run.cost_with_faults, run.cost_with_steps)
+    misses = tuple(map(_plain, run.misses))
+    return HarmRow(name, policy, window, len(run.calls), misses, tuple(map(round, costs)))
 
 
 def _plain(miss: Miss) -> tuple[str, str, int, int]:
-    return miss.need.kind, miss.need.way, miss.steps, miss.tokens
+    return miss.use.kind, miss.use.way, miss.steps, miss.tokens
 
 
 def tables(rows: Sequence[HarmRow], policies: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of two tables in Markdown: the policies, and the kinds under each."""
+    """Yield the lines of tables in Markdown: the policies, the kinds under each, and costs."""
     common = set.intersection(*({r.thread for r in rows if r.policy == p} for p in policies))
     of = {p: [row for row in rows if row.policy == p and row.thread in common] for p in policies}
     yield f"{len(common)} threads, {sum(row.calls for row in of[policies[0]])} calls"
@@ -132,7 +156,8 @@ def tables(rows: Sequence[HarmRow], policies: Sequence[str]) -> Iterator[str]:
         each = [miss for row in found for miss in row.misses]
         counts = [sum(miss[2] == n for miss in each) for n in (0, 1, 2, LOST)]
         figures = (_interval(found, per) for per in (_steps, _lost))
-        tokens = sum(miss[3] for miss in each) / max(1, sum(row.calls for row in found))
+        brought = sum(miss[3] for miss in each if miss[2] != LOST)
+        tokens = brought / max(1, sum(row.calls for row in found))
         cells = (policy, len(each), *counts, *figures, f"{tokens:.0f}")
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
@@ -140,6 +165,18 @@ def tables(rows: Sequence[HarmRow], policies: Sequence[str]) -> Iterator[str]:
     yield f"|{'---|' * (len(policies) + 1)}"
     for kind in KINDS:
         yield f"| {kind} | {' | '.join(_cell(of[policy], kind) for policy in policies)} |"
+    if all(row.costs for found in of.values() for row in found):
+        yield ""
+        yield from _costs(of)
+
+
+def _costs(of: Mapping[str, Sequence[HarmRow]]) -> Iterator[str]:
+    """Yield the lines of a table of costs, in thousands of uncached input tokens."""
+    yield "| policy | cost | with faults (former) | with steps |"
+    yield "|---|---|---|---|"
+    for policy, found in of.items():
+        costs = (f"{sum(row.costs[k] for row in found) / 1_000:,.0f}" for k in range(3))
+        yield f"| {policy} | {' | '.join(costs)} |"
 
 
 def _cell(rows: Iterable[HarmRow], kind: str) -> str:

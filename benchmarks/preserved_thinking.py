@@ -54,6 +54,7 @@ from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError
 from thalweg_recorder.replay.account import Account
+from thalweg_recorder.replay.harm import Harm
 from thalweg_recorder.replay.ours import ThalwegContestant
 from thalweg_recorder.replay.policies import contestant_named
 from thalweg_recorder.replay.questions import Questions
@@ -515,19 +516,20 @@ def replayed(path: Path, name: str, budget: Budget, tariff: Tariff, tally: Tally
         engine.binds = True
         if base != name and isinstance(engine.policy, RentOrBuy):
             contestant.policy = engine.policy = Unpriced(tariff, engine.policy.summarizes)
-        account = Account(subject, terms, name, budget)
+        account, harm = Account(subject, terms, name, budget), Harm(subject)
         shown: dict[int, int] = {}
         for position, message in enumerate(messages):
             if message.role == "assistant":
                 request = contestant.request(cold=position in terms.cold)
-                account.take(position, request, contestant)
+                steps = harm.take(position, request, contestant)
+                account.take(position, request, contestant, steps)
                 shown = counted(engine, shown, tally)
             contestant.receive(message)
         run = account.close(contestant.request(cold=False), contestant)
     tally.calls += len(run.calls)
     tally.edits += sum(call.broke_at >= 0 for call in run.calls)
     tally.folds += sum(any(isinstance(e, Fold) for e in call.edits) for call in run.calls)
-    tally.cost += run.cost_with_faults
+    tally.cost += run.cost_with_steps
 
 
 class Unpriced(RentOrBuy):

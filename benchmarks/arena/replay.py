@@ -32,6 +32,7 @@ from thalweg_recorder.cli.replay import (
     tariffs_named,
 )
 from thalweg_recorder.replay.contestant import Contestant
+from thalweg_recorder.replay.faults import uses_of_results
 from thalweg_recorder.replay.fleet import (
     ReplayOrder,
     questions_of,
@@ -53,7 +54,7 @@ class HindsightRun(ReplayRun):
 
     @property
     def regret(self) -> float | None:
-        """The cost with re-reads, as a share above the best compactions in hindsight."""
+        """The cost with the former faults, as a share above the best compactions in hindsight."""
         best = self.oracle.one_cut
         return self.cost_with_faults / best - 1 if best else None
 
@@ -129,7 +130,7 @@ def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[st
 
 def _oracles(subject: ReplaySubject, order: ReplayOrder) -> dict[str, Oracle]:
     model = subject.recording.session.model
-    hindsight = Hindsight.of(subject.entries, subject.uses, order.budget_for(model))
+    hindsight = Hindsight.of(subject.entries, uses_of_results(subject), order.budget_for(model))
     terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
     return {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
 

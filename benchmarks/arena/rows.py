@@ -80,9 +80,15 @@ class Row:
     breaks: int = 0
     summaries: int = 0
     cost: float = 0.0
-    """Summaries included, faults not."""
+    """Summaries included, steps to removed content not."""
+    cost_with_steps: float = 0.0
     cost_with_faults: float = 0.0
+    """The former measure of them."""
     cost_unmanaged: float = 0.0
+    steps: int = 0
+    """Calls that later uses of removed content need."""
+    steps_lost: int = 0
+    """Such uses that no call helps."""
     faults: int = 0
     faults_lost: int = 0
     inline: int = 0

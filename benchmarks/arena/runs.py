@@ -17,7 +17,9 @@ from benchmarks.arena.workloads import is_scripted
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
+from thalweg_recorder.replay.faults import uses_of_results
 from thalweg_recorder.replay.fleet import replay_under
+from thalweg_recorder.replay.harm import LOST
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
@@ -116,7 +118,7 @@ def _terms(path: Path, tariff: str) -> TariffTerms:
 @lru_cache(maxsize=1)
 def _hindsight(path: Path, window: int) -> Hindsight:
     subject = _subject(path)
-    return Hindsight.of(subject.entries, subject.uses, Budget(window=window))
+    return Hindsight.of(subject.entries, uses_of_results(subject), Budget(window=window))
 
 
 def _name(path: Path) -> str:
@@ -142,6 +144,7 @@ def _bounds(job: Job, subject: ReplaySubject, terms: TariffTerms) -> Row:
         tariff=terms.tariff.name,
         whole_tokens=_whole(subject),
         cost=found.one_cut,
+        cost_with_steps=found.one_cut,
         cost_with_faults=found.one_cut,
         cost_unmanaged=terms.cost_unmanaged,
         sets=found.sets,
@@ -187,8 +190,11 @@ def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
         breaks=sum(call.broke_at >= 0 for call in run.calls),
         summaries=run.summaries,
         cost=run.cost,
+        cost_with_steps=run.cost_with_steps,
         cost_with_faults=run.cost_with_faults,
         cost_unmanaged=run.cost_unmanaged,
+        steps=sum(miss.steps for miss in run.misses if miss.steps != LOST),
+        steps_lost=sum(miss.steps == LOST for miss in run.misses),
         faults=run.faults_recoverable + run.faults_lost,
         faults_lost=run.faults_lost,
         inline=run.recall.inline,

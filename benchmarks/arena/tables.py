@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from benchmarks.arena.policies import ORACLE
 from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, POLICIES, TARIFFS
-from benchmarks.arena.totals import CHEAP, DEAR, Cell, Total, Totals, title
+from benchmarks.arena.totals import CHEAP, DEAR, FORMER, Cell, Total, Totals, title
 from benchmarks.arena.verdicts import Verdict, best_fixed, best_trigger
 
 MILLION = 1e6
@@ -15,7 +15,7 @@ DETAILED = "anthropic"
 
 
 def beside_deepagents(totals: Totals) -> str:
-    """Return our cost as a share of deepagents', without faults and with."""
+    """Return our cost as a share of deepagents', without steps to removed content and with."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         if DEEPAGENTS not in policies:
@@ -42,7 +42,7 @@ def beside_everything(totals: Totals) -> str:
         whole = sum(row.cost_unmanaged for row in rows)
         if not whole:
             return ""
-        shares = [row.cost_with_faults / row.cost_unmanaged for row in rows]
+        shares = [row.cost_with_steps / row.cost_unmanaged for row in rows]
         dearer = [share for share in shares if share > DEARER]
         told = f"{policies[OURS].dear / whole:.2f}"
         if dearer:
@@ -104,7 +104,7 @@ def regret(totals: Totals) -> str:
         if ORACLE not in policies:
             return ""
         ours, best = policies[OURS], policies[ORACLE]
-        folds, sets = ours.beside(best, DEAR) - 1, ours.beside(best, DEAR, "sets") - 1
+        folds, sets = ours.beside(best, FORMER) - 1, ours.beside(best, FORMER, "sets") - 1
         return f"{folds:+.0%} / {sets:+.0%}"
 
     return _by_tariff(totals, cell)
@@ -114,8 +114,8 @@ def in_full(totals: Totals, group: str, window: int) -> str:
     """Return everything about every policy, at one tariff."""
     policies = totals.get(Cell(group, window, DETAILED), {})
     heads = (
-        "policy", "cost", "with faults", "cached", "breaks", "summaries", "over / invalid",
-        "faults", "needles", "goals lost", "unread",
+        "policy", "cost", "with steps", "with faults", "cached", "breaks", "summaries",
+        "over / invalid", "steps", "faults", "needles", "goals lost", "unread",
     )  # fmt: skip
     rows = [
         _full(name, policies[name])
@@ -127,7 +127,7 @@ def in_full(totals: Totals, group: str, window: int) -> str:
 
 def _full(name: str, total: Total) -> list[str]:
     if total.failed:
-        return [f"`{name}`", f"no figures for {len(total.failed)} threads", *[""] * 9]
+        return [f"`{name}`", f"no figures for {len(total.failed)} threads", *[""] * 11]
     needles = "/".join(f"{total.sum(what):.0f}" for what in ("inline", "search", "lost"))
     unread = _percent(total.sum("unread"), total.sum("evicted"))
     faults, lost = total.sum("faults"), total.sum("faults_lost")
@@ -135,10 +135,12 @@ def _full(name: str, total: Total) -> list[str]:
         f"`{name}`",
         f"{total.cost / MILLION:.2f}",
         f"{total.dear / MILLION:.2f}",
+        f"{total.sum(FORMER) / MILLION:.2f}",
         _percent(total.sum("cached"), total.sum("input")),
         f"{total.sum('breaks'):,.0f}",
         f"{total.sum('summaries'):,.0f}",
         f"{total.sum('over'):.0f} / {total.sum('invalid'):.0f}",
+        f"{total.sum('steps'):.0f}/{total.sum('steps_lost'):.0f}",
         f"{faults - lost:.0f}/{lost:.0f}",
         needles,
         f"{total.sum('goals_lost'):.0f} of {total.sum('goals'):.0f}",

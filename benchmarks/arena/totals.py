@@ -11,10 +11,12 @@ from thalweg.engine.pricing.table import TARIFFS
 LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""
 
-CHEAP, DEAR = "cost", "cost_with_faults"
+CHEAP, DEAR = "cost", "cost_with_steps"
 """Fields of the two ends of what a thread costs.
 
-No one missed what was removed; everybody who used it had to fetch it first."""
+No one missed what was removed; everybody who used it needed the steps to it first."""
+FORMER = "cost_with_faults"
+"""The former of the dear end, which the best in hindsight still minimizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,12 @@ class Total:
 
     @property
     def cost(self) -> float:
-        """Without faults."""
+        """Without steps to removed content."""
         return self.sum(CHEAP)
 
     @property
     def dear(self) -> float:
-        """Faults included."""
+        """With them."""
         return self.sum(DEAR)
 
     @property

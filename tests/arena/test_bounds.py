@@ -10,10 +10,11 @@ from benchmarks.arena.oracle.folds import CompactionRules, ScheduledCompaction, 
 from benchmarks.arena.oracle.sets import LowestPrices, OracleMessage, least_cost
 from benchmarks.arena.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut, sums_of
 from thalweg.engine.entries import Message, Text
+from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
-from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS
+from thalweg_recorder.replay.questions import RECALL_TOKENS
 
 NEAR = 1e-6
 """Costs are sums of floats in another order."""

@@ -1,14 +1,16 @@
 """What removed content costs an agent, under our policy and under an installed peer."""
 
+from collections.abc import Sequence
+
 from benchmarks.arena.policies import contestant_named
 from core_tests.archives import archive_in_memory
 from recorder_tests.unit.lab.replay.test_harm import RUN, SHA
-from recorder_tests.unit.lab.replay.threads import answered, asked, said
+from recorder_tests.unit.lab.replay.threads import answered, asked, driven, said
 from thalweg.archive import ThreadKey
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg_recorder.recordings.base import Recording
-from thalweg_recorder.replay.harm import LOST, Miss, harm_of
+from thalweg_recorder.replay.harm import LOST, Miss
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.subject import subject_of
 
@@ -22,13 +24,13 @@ def test_our_archive_loses_nothing_that_langchain_loses() -> None:
     thread += [said("assistant", f"It is {SHA}.")]
     subject = subject_of(Recording("long", "long", tuple(thread)), Questions())
 
-    def found(policy: str) -> list[Miss]:
+    def found(policy: str) -> Sequence[Miss]:
         archive = archive_in_memory(b"tests")
         budget, key = Budget(window=20_000), ThreadKey("tests", policy)
         contestant = contestant_named(policy, budget, TARIFFS["anthropic"], archive, key)
-        return harm_of(subject, contestant, frozenset())
+        return driven(subject, contestant, window=20_000).misses
 
     ours, theirs = found("thalweg"), found("peer:langchain-summarization")
 
-    assert [(m.need.kind, m.steps == LOST) for m in ours] == [("command", False)]
-    assert [(m.need.kind, m.steps == LOST) for m in theirs] == [("command", True)]
+    assert [(m.use.kind, m.steps == LOST) for m in ours] == [("command", False)]
+    assert [(m.use.kind, m.steps == LOST) for m in theirs] == [("command", True)]

@@ -15,6 +15,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.replay.faults import uses_of_results
 from thalweg_recorder.replay.fleet import ReplayOrder
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.sample import sample_path
@@ -43,7 +44,7 @@ def best(thread: list[Message], read: float = 0.1, window: int = 200_000) -> Ora
     """Find what is best for a thread."""
     known = subject(thread)
     terms = terms_of(known, FLAT.model_copy(update={"read": read}))
-    hindsight = Hindsight.of(known.entries, known.uses, Budget(window=window))
+    hindsight = Hindsight.of(known.entries, uses_of_results(known), Budget(window=window))
     return hindsight.oracle(terms.tariff, terms.cold)
 
 
@@ -79,7 +80,7 @@ def test_a_fold_that_is_free_is_made_when_the_cache_is_cold() -> None:
     """Everything is written again then, so what is dropped is not."""
     known = subject(working(40))
     cold = next(e.position for e in known.entries[50:] if e.message.role == "assistant")
-    hindsight = Hindsight.of(known.entries, known.uses, Budget(window=200_000))
+    hindsight = Hindsight.of(known.entries, uses_of_results(known), Budget(window=200_000))
     found = hindsight.oracle(FLAT, {cold})
     assert [fold.is_cold for fold in found.folds].count(True) == 1
 
@@ -177,8 +178,8 @@ def test_nobody_costs_less_on_recorded_threads(name: str, window: int) -> None:
 def test_several_tariffs_share_what_is_known_of_a_recording() -> None:
     """One layout, priced twice, has the results of two."""
     known = subject(working(20))
-    hindsight = Hindsight.of(known.entries, known.uses, Budget(window=32_000))
+    hindsight = Hindsight.of(known.entries, uses_of_results(known), Budget(window=32_000))
     for name in ("openai", "deepseek"):
-        own = Hindsight.of(known.entries, known.uses, Budget(window=32_000))
+        own = Hindsight.of(known.entries, uses_of_results(known), Budget(window=32_000))
         alone = own.oracle(TARIFFS[name], ())
         assert hindsight.oracle(TARIFFS[name], ()) == alone

@@ -28,6 +28,7 @@ def a_row(policy: str = OURS, cost: float = 50.0, group: str = MIXED, **more: ob
         whole_tokens=250_000,
         calls=3,
         cost=cost,
+        cost_with_steps=cost,
         cost_with_faults=cost,
         inline=1,
         search=9,
@@ -103,7 +104,7 @@ def test_a_fixed_part_brings_the_costs_together() -> None:
 def test_threads_that_cost_more_than_sending_everything_are_counted() -> None:
     """With the largest share; half a percent more is the same."""
     rows = [
-        a_row(group=RECORDED, trajectory=name, cost_with_faults=cost, cost_unmanaged=100.0)
+        a_row(group=RECORDED, trajectory=name, cost_with_steps=cost, cost_unmanaged=100.0)
         for name, cost in {"a": 40.0, "b": 112.0, "c": 103.0, "d": 100.4}.items()
     ]
 
@@ -124,8 +125,8 @@ def test_the_best_trigger_is_the_cheapest_that_recalls_as_much() -> None:
 def test_recorded_threads_are_added_up_and_the_long_ones_apart() -> None:
     """Long ones are larger than the window."""
     rows = [
-        a_row(group=RECORDED, trajectory="a", cost_with_faults=10.0),
-        a_row(group=RECORDED, trajectory="b", cost_with_faults=5.0, whole_tokens=1_000),
+        a_row(group=RECORDED, trajectory="a", cost_with_steps=10.0),
+        a_row(group=RECORDED, trajectory="b", cost_with_steps=5.0, whole_tokens=1_000),
     ]
     totals = totals_of(rows)
 
@@ -147,9 +148,9 @@ def test_only_threads_that_all_policies_have_are_added_up() -> None:
 
 def test_a_thread_that_one_failed_on_is_left_out_of_their_ratio() -> None:
     """And no other is."""
-    mine = [a_row(group=RECORDED, trajectory=name, cost_with_faults=10.0) for name in "ab"]
-    its = [replace(row, policy=DEEPAGENTS, cost_with_faults=40.0) for row in mine]
-    its[1] = replace(its[1], cost_with_faults=0.0, failed="it raised")
+    mine = [a_row(group=RECORDED, trajectory=name, cost_with_steps=10.0) for name in "ab"]
+    its = [replace(row, policy=DEEPAGENTS, cost_with_steps=40.0) for row in mine]
+    its[1] = replace(its[1], cost_with_steps=0.0, failed="it raised")
     policies = totals_of([*mine, *its])[Cell(RECORDED, 200_000, "anthropic")]
 
     assert policies[OURS].beside(policies[DEEPAGENTS], DEAR) == 0.25

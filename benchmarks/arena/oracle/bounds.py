@@ -119,6 +119,6 @@ class Hindsight:
         wanted: dict[int, set[int]] = defaultdict(set)
         for turn, uses in self.uses.items():
             for use in uses:
-                if not use.identifier:
+                if not use.text:
                     wanted[use.source].add(number[turn])
         return {source: tuple(sorted(calls)) for source, calls in wanted.items()}

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmarks.arena.oracle.trail import ToolResultUse, Trail, TrailCall, TrailCut
+from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg_recorder.replay.questions import ASK_TOKENS
 
 NEVER = float("inf")
 

@@ -109,14 +109,14 @@ def trail_of(
     def need(use: LaterUse, length: int) -> ToolResultUse:
         said = [k for p in use.occurrences if (k := whole.get(p, -1)) < length]
         shown = bisect_right(starts, length - 1)
-        if use.identifier:
-            said += [k for k, text in beside[:shown] if use.identifier in text]
+        if use.text:
+            said += [k for k, text in beside[:shown] if use.text in text]
         seen_to = max(said, default=-1)
         # nothing takes the leading items away
         if any(0 <= k < layout.head for k in said):
             seen_to = len(layout.items)
         return ToolResultUse(
-            use.source, seen_to, min(entries[use.source].tokens, RECALL_TOKENS), use.identifier
+            use.source, seen_to, min(entries[use.source].tokens, RECALL_TOKENS), use.text
         )
 
     moments = tuple(

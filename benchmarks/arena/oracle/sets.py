@@ -8,8 +8,9 @@ a lower bound (Belady's argument for paging, with prices).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.tariff import Tariff, Tier
-from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS
+from thalweg_recorder.replay.questions import RECALL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,22 @@
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from thalweg.engine.edits import forecast_of, main_reason
 from thalweg.engine.entries import Entry
-from thalweg.engine.pricing.savings import ChargedRequest, RequestChanges, Savings
+from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, RequestChanges, Savings
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
-from thalweg_recorder.replay.questions import ASK_TOKENS, RECALL_TOKENS, goals_missing, hidden
+from thalweg_recorder.replay.faults import Faults
+from thalweg_recorder.replay.harm import Miss, TurnSteps
+from thalweg_recorder.replay.questions import goals_missing, hidden
 from thalweg_recorder.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
-from thalweg_recorder.replay.uses import LaterUse
 
 LAYOUT_TOKENS = 64
 """Tokens by which a request may differ from one sent whole although no message changed.
@@ -48,10 +50,10 @@ class Account:
     summaries: list[Summarizing] = field(default_factory=list)
     read: set[int] = field(default_factory=set)
     """Positions of the messages that a summarizer was shown word for word."""
-    fetched: dict[int, int] = field(default_factory=dict)
-    """Tool results that a fault brought back, and the turn that fetched each."""
-    fault_cost: float = 0.0
-    lost: int = 0
+    misses: list[Miss] = field(default_factory=list)
+    step_cost: float = 0.0
+    """Cost of the steps to removed content, and of what they brought while it stayed."""
+    faults: Faults = field(init=False)
     overhead: int = 0
     """Maximum overhead tokens that the contestant sent in a request."""
     _whole: AbstractSet[int] = frozenset()
@@ -62,20 +64,31 @@ class Account:
     def __post_init__(self) -> None:
         self.cache = PrefixCache(self.terms.tariff)
         self.savings = Savings(self.budget.window)
+        self.faults = Faults(self.subject, self.terms.tariff)
 
-    def take(self, position: int, request: PeerRequest, contestant: Contestant) -> None:
-        """Account for the request that the assistant message at a position answered."""
+    def take(
+        self, position: int, request: PeerRequest, contestant: Contestant, steps: TurnSteps
+    ) -> None:
+        """Account for the request that the assistant message at a position answered.
+
+        Args:
+            position: Of the assistant message.
+            request: The request.
+            contestant: Who made it.
+            steps: What content that it no longer shows costs at this turn.
+        """
         cold = position in self.terms.cold
         items = request.items
         self.summaries += request.summaries
         self.read.update(*(summary.read for summary in request.summaries))
         self.overhead = max(self.overhead, request.overhead)
         charge = self.cache.send(items, cold=cold)
-        self._enter(position, request, charge)
+        sent = self._enter(position, request, charge)
         self._outline(items, contestant, rewritten=charge.broke_at >= 0)
-        self._forget(position, self._whole - request.whole)
+        dropped = self._whole - request.whole
         self._whole = request.whole
-        faults = self._faults(position, request, contestant, charge.tokens)
+        self.faults.take(position, request, contestant, tokens=charge.tokens, dropped=dropped)
+        self._pay_for(steps, sent, items)
         self.calls.append(
             ReplayedCall(
                 turn=len(self.calls) + 1,
@@ -87,7 +100,7 @@ class Account:
                 cold=cold,
                 broke_at=charge.broke_at,
                 edits=request.edits,
-                faults=faults,
+                steps=sum(miss.calls for miss in steps.misses),
                 engine_ms=request.engine_ms,
                 outline=len(self.outlines) - 1,
                 length=len(items),
@@ -95,7 +108,7 @@ class Account:
             )
         )
 
-    def _enter(self, position: int, request: PeerRequest, charge: RequestCharge) -> None:
+    def _enter(self, position: int, request: PeerRequest, charge: RequestCharge) -> ChargedRequest:
         """Enter a call in the ledger of savings, with the changes made for it."""
         whole, before = self.terms.whole[position], self.calls[-1] if self.calls else None
         grown = before.tokens if before else 0
@@ -111,7 +124,7 @@ class Account:
         freed = whole.tokens - charge.tokens - self._freed
         if not (request.edits or abs(freed) > LAYOUT_TOKENS or broke >= 0 > whole.broke_at):
             self.savings.call(sent)
-            return
+            return sent
         self._freed += freed
         came = range(before.position if before else 0, position)
         named = main_reason(request.edits) if request.edits else _unnamed(broke)
@@ -124,6 +137,7 @@ class Account:
             forecast=forecast_of(request.edits),
         )
         self.savings.call(sent, change)
+        return sent
 
     def _outline(
         self, items: Sequence[WindowItem], contestant: Contestant, *, rewritten: bool
@@ -134,47 +148,25 @@ class Account:
         seen = self.outlines[-1]
         seen.extend(_line(item, contestant) for item in items[len(seen) :])
 
-    def _forget(self, now: int, dropped: AbstractSet[int]) -> None:
-        """Drop re-fetched content when the messages around it are removed from the context."""
-        if not dropped:
-            return
-        for source, turn in [*self.fetched.items()]:
-            after = (p for p in range(turn + 1, now) if self.subject.entries[p].answers)
-            if next(after, turn) in dropped:
-                del self.fetched[source]
+    def _pay_for(self, steps: TurnSteps, sent: ChargedRequest, items: Sequence[WindowItem]) -> None:
+        """Add what earlier steps brought to the cost of this request, and the steps of its turn."""
+        read, full = sent.rates(sent.tokens)
+        for source, fetched in steps.stays.items():
+            at = _tokens_before(items, fetched.turn)
+            is_cached = sent.is_found and sent.held(sent.same) > 0 and at <= sent.same
+            self._pay(source, fetched.tokens * (read if is_cached else full))
+        context: float = sent.tokens + sum(fetched.tokens for fetched in steps.stays.values())
+        for miss in steps.misses:
+            for _ in range(miss.calls):
+                added = miss.tokens / miss.calls
+                price = sent.step_price(context=context, arguments=ASK_TOKENS, added=added)
+                self._pay(miss.use.source, price)
+                context += ASK_TOKENS + added
+        self.misses += steps.misses
 
-    def _faults(
-        self, position: int, request: PeerRequest, contestant: Contestant, tokens: int
-    ) -> int:
-        """Count this turn's uses of content that the request no longer shows, and price them."""
-        uses = self.subject.uses.get(position)
-        if not uses:
-            return 0
-        whole = request.whole
-        other = "\n".join(i.message.text for i in request.items if i.position not in whole)
-        missed = 0
-        for use in uses:
-            if use.source in self.fetched or any(p in whole for p in use.occurrences):
-                continue
-            if use.identifier and use.identifier in other:
-                continue
-            self.fetched[use.source] = position
-            missed += 1
-            price = self._price(use, contestant, tokens)
-            self.fault_cost += price
-            self.savings.fetch(use.source, price)
-        return missed
-
-    def _price(self, use: LaterUse, contestant: Contestant, tokens: int) -> float:
-        """Price a fault: one more turn that fetches the missing content."""
-        size = self.subject.entries[use.source].tokens
-        if contestant.holds(use.source):
-            size = min(size, RECALL_TOKENS)
-        else:
-            self.lost += 1
-        prices = self.terms.tariff.prices(tokens)
-        fetch_cost = prices.write * (ASK_TOKENS + size) + prices.output * ASK_TOKENS
-        return prices.read * tokens + fetch_cost
+    def _pay(self, source: int, price: float) -> None:
+        self.step_cost += price
+        self.savings.fetch(source, price)
 
     def _summarizing(self, summary: Summarizing) -> float:
         tariff, plain = self.terms.tariff, summary.tokens - summary.cached - summary.written
@@ -210,9 +202,11 @@ class Account:
             overhead_tokens=self.overhead,
             cost=cost,
             cost_unmanaged=self.terms.cost_unmanaged,
-            faults_recoverable=sum(call.faults for call in self.calls) - self.lost,
-            faults_lost=self.lost,
-            cost_with_faults=cost + self.fault_cost,
+            misses=tuple(self.misses),
+            cost_with_steps=cost + self.step_cost,
+            faults_recoverable=self.faults.count - self.faults.lost,
+            faults_lost=self.faults.lost,
+            cost_with_faults=cost + self.faults.cost,
             savings=tuple(self.savings.lines()),
             cost_beyond=self.savings.beyond,
             recall=self._recall(final.items, contestant),
@@ -248,6 +242,12 @@ class Account:
 def _unnamed(broke_at: int) -> str:
     """Return why a request differs, if the contestant does not."""
     return "arrived too large" if broke_at < 0 else "a trigger of the policy"
+
+
+def _tokens_before(items: Sequence[WindowItem], position: int) -> int:
+    """Return the tokens of a request before the message at a position."""
+    earlier = takewhile(lambda item: item.position < position, items)
+    return sum(item.tokens for item in earlier)
 
 
 def _tokens(entries: Iterable[Entry]) -> int:

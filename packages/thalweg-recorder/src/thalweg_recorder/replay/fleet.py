@@ -24,6 +24,7 @@ from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.files import read_recording
 from thalweg_recorder.replay.account import Account
 from thalweg_recorder.replay.contestant import Contestant
+from thalweg_recorder.replay.harm import Harm
 from thalweg_recorder.replay.policies import contestant_named
 from thalweg_recorder.replay.questions import Questions, find_questions, requests_of
 from thalweg_recorder.replay.recorded import RECORDED, recorded_run
@@ -45,12 +46,13 @@ def drive(
     Raises:
         WindowExceededError: The part that cannot be compacted exceeds the window.
     """
-    cold = accounts[0].terms.cold
+    cold, harm = accounts[0].terms.cold, Harm(subject)
     for position, message in enumerate(subject.recording.messages):
         if message.role == "assistant":
             request = contestant.request(cold=position in cold)
+            steps = harm.take(position, request, contestant)
             for account in accounts:
-                account.take(position, request, contestant)
+                account.take(position, request, contestant, steps)
         contestant.receive(message)
     final = contestant.request(cold=False)
     return [account.close(final, contestant) for account in accounts]

@@ -86,7 +86,7 @@ def _run(run: ReplayRun, pools: _PayloadPools) -> dict[str, Any]:
             "written": [call.written for call in calls],
             "cost": [round(call.cost, 1) for call in calls],
             "broke": [call.broke_at for call in calls],
-            "faults": [call.faults for call in calls],
+            "steps": [call.steps for call in calls],
             "outline": [call.outline for call in calls],
             "length": [call.length for call in calls],
         },

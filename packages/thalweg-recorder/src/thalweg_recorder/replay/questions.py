@@ -19,8 +19,6 @@ from thalweg_recorder.recordings.base import Recording
 
 RECALL_TOKENS = 2_000
 """Most tokens of one recall."""
-ASK_TOKENS = 60
-"""Tokens of the call that asks for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         overhead_tokens=overhead,
         cost=cost,
         cost_unmanaged=terms.cost_unmanaged,
+        cost_with_steps=cost,
         cost_with_faults=cost,
         goals_verbatim=len(goals) - len(lost),
         goals_lost=len(lost),

@@ -6,6 +6,7 @@ from typing import Any
 
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Saving
+from thalweg_recorder.replay.harm import LOST, Miss
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class ReplayedCall:
     """Index of the first message that differs from the request before; -1 when none does."""
     edits: tuple[Edit, ...] = ()
     """Made for this call."""
-    faults: int = 0
+    steps: int = 0
+    """More calls that its turn needs for content that this request no longer shows."""
     engine_ms: float = 0.0
     outline: int = 0
     """Which of `ReplayRun.outlines` this request is the beginning of."""
@@ -115,9 +117,14 @@ class ReplayRun:
     """Tokens that the policy's own prompt and tools add to a request; in no cost."""
     cost: float
     cost_unmanaged: float
+    misses: tuple[Miss, ...] = field(default=(), repr=False)
+    """Uses of content that a request no longer showed whole."""
+    cost_with_steps: float
+    """`cost`, with the steps to have that content again, and what they add to later requests."""
     faults_recoverable: int = 0
     faults_lost: int = 0
     cost_with_faults: float
+    """The former measure, see `thalweg_recorder.replay.faults`."""
     savings: tuple[Saving, ...] = ()
     """The expected and the actual savings of each change."""
     cost_beyond: float = 0.0
@@ -158,6 +165,12 @@ class ReplayRun:
             "beside_tokens": self.overhead_tokens,
             "cost": round(self.cost, 1),
             "cost_unmanaged": round(self.cost_unmanaged, 1),
+            "steps": {
+                "uses": len(self.misses),
+                "needed": sum(max(0, miss.steps) for miss in self.misses),
+                "lost": sum(miss.steps == LOST for miss in self.misses),
+            },
+            "cost_with_steps": round(self.cost_with_steps, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
             "usd_per_million": self.usd_per_million,

@@ -25,7 +25,7 @@ class ReplaySubject:
     entries: Sequence[Entry]
     """All of its messages, by position."""
     uses: Mapping[int, Sequence[LaterUse]]
-    """Later uses of tool results, by the position of the turn that uses them."""
+    """Later uses of earlier messages, by the position of the turn that uses them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,8 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("prefix_breaks", "summaries"), int),
     **dict.fromkeys(("summary_input_tokens", "summary_output_tokens", "beside_tokens"), int),
     **dict.fromkeys(("cost", "cost_unmanaged"), float),
+    "steps": dict.fromkeys(("uses", "needed", "lost"), int),
+    "cost_with_steps": float,
     "faults": {"recoverable": int, "lost": int},
     "cost_with_faults": float,
     "usd_per_million": float,

@@ -66,7 +66,7 @@ def test_nothing_is_over_the_window_invalid_or_out_of_reach(name: str, window: i
     assert told["peak_tokens"] <= Budget(window=window).limit
     assert told["invalid_requests"] == 0
     assert told["unrecoverable_bytes"] == 0
-    assert told["faults"]["lost"] == 0
+    assert told["steps"]["lost"] == 0
 
 
 @pytest.mark.parametrize("name", [*SMALL, LARGE])
@@ -84,7 +84,7 @@ def test_the_large_one_is_more_than_the_window_and_costs_less() -> None:
 
     assert any(type(edit).__name__ == "Fold" for call in ours.calls for edit in call.edits)
     assert any(call.tokens > 32_000 for call in whole.calls)
-    assert ours.cost_with_faults < whole.cost
+    assert ours.cost_with_steps < whole.cost
 
 
 def requests(name: str, window: int) -> Iterator[Sequence[Message]]:

@@ -153,7 +153,7 @@ def test_the_gains_of_a_replay_are_what_never_compacting_would_have_cost_more(
     gains = sum(line.realised for line in run.savings)
     odd = (tariff.block - 1) * (tariff.write - tariff.read)
     odd += tariff.write * LAYOUT_TOKENS * hostile
-    assert abs(gains - (run.cost_unmanaged - run.cost_with_faults)) <= odd * len(run.calls) + 1e-6
+    assert abs(gains - (run.cost_unmanaged - run.cost_with_steps)) <= odd * len(run.calls) + 1e-6
 
 
 @given(threads, tariffs, st.data())

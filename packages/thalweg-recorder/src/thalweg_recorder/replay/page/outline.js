@@ -22,8 +22,8 @@ function requestFacts(run, call) {
     ["Cost", `${number(calls.cost[call])} units`],
     ["Answered by", `message #${calls.position[call]}`],
   ];
-  if (calls.faults[call]) {
-    facts.push(["Faults", `the answer uses ${plural(calls.faults[call], "text")} this request no longer shows`]);
+  if (calls.steps[call]) {
+    facts.push(["Steps", `the answer needs ${plural(calls.steps[call], "more call")} for content this request no longer shows`]);
   }
   const edits = run.byCall.get(call) || [];
   return [

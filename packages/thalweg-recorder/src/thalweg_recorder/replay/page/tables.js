@@ -30,10 +30,10 @@ const COLUMNS = [
   { head: "Largest call", of: (t) => number(t.peak_tokens), about: "Tokens of the largest request." },
   { head: "Compactions", of: (t) => number(t.compactions),
     about: "Calls before which something already sent was rewritten." },
-  { head: "Re-reads", of: (t) => faults(t.faults), bad: (t) => t.faults.lost > 0,
-    about: "Later uses of something that the request no longer showed. A reference reads it back, unless it is counted as lost." },
-  { head: "Cost with re-reads", of: (t) => money(t.cost_with_faults, t),
-    about: "The cost, when each re-read is paid as one more call that fetches the content." },
+  { head: "Steps", of: (t) => steps(t.steps), bad: (t) => t.steps.lost > 0,
+    about: "More calls that later uses of removed content need to have it again. Content that no call brings is counted as lost." },
+  { head: "Cost with steps", of: (t) => money(t.cost_with_steps, t),
+    about: "The cost, when each step is paid as a whole call, and what it brings is part of later requests." },
 ];
 
 // A cost in dollars, or in uncached input tokens where the prices are not in dollars.
@@ -43,8 +43,8 @@ function money(cost, totals) {
   return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.01 ? 4 : 2 })}`;
 }
 
-function faults({ recoverable, lost }) {
-  return lost ? `${number(recoverable)}, ${number(lost)} lost` : number(recoverable);
+function steps({ needed, lost }) {
+  return lost ? `${number(needed)}, ${number(lost)} lost` : number(needed);
 }
 
 function recall({ inline, search, lost }) {
@@ -63,9 +63,9 @@ function together(runs) {
   const inside = (group, ...names) => ({ [group]: Object.fromEntries(
     names.map((n) => [n, sum(all, (t) => t[group][n])])) });
   return {
-    ...added("cost", "cost_unmanaged", "cost_with_faults", "compactions", "over_window",
+    ...added("cost", "cost_unmanaged", "cost_with_steps", "compactions", "over_window",
       "invalid_requests", "unrecoverable_bytes"),
-    ...inside("faults", "recoverable", "lost"),
+    ...inside("steps", "needed", "lost"),
     ...inside("recall", "inline", "search", "lost"),
     ...inside("goals", "verbatim", "lost"),
     usd_per_million: all[0].usd_per_million,
@@ -96,7 +96,7 @@ function totalsCell(column, totals, most) {
 
 // Recordings by policies: what each costs, compared with sending all.
 function matrixTable(labels, open) {
-  const caption = "Cost with re-reads, compared with sending every call whole";
+  const caption = "Cost with steps, compared with sending every call whole";
   const samples = labels.map((label) => RECORDINGS.flatMap((one) => one.runs).find((run) => run.label === label));
   return [html("h3", { class: "each-name" }, caption), html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
     html("table", { class: "totals matrix" },
@@ -115,7 +115,7 @@ function matrixCell(run) {
   const wrong = COLUMNS.filter((column) => column.bad && column.bad(totals))
     .map((column) => column.head.split(":")[0].toLowerCase());
   return html("td", { class: wrong.length ? "bad" : null, title: wrong.join(", ") || null },
-    totals.cost_unmanaged ? percent(totals.cost_with_faults / totals.cost_unmanaged) : "–",
+    totals.cost_unmanaged ? percent(totals.cost_with_steps / totals.cost_unmanaged) : "–",
     wrong.length > 0 && html("span", { class: "unseen" }, ` (a problem: ${wrong.join(", ")})`));
 }
 

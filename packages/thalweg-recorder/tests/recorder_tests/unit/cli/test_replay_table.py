@@ -92,7 +92,7 @@ def test_at_eighty_columns_losses_are_shown() -> None:
     """The terminal that everybody has."""
     head = lines_of(RUNS, width=80)[0]
 
-    assert all(title in head for title in ("vs. all", "re-reads", "details", "goals lost", "wrong"))
+    assert all(title in head for title in ("vs. all", "steps", "details", "goals lost", "wrong"))
 
 
 def test_the_legend_fits_eighty_columns() -> None:

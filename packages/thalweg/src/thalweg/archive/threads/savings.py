@@ -131,7 +131,7 @@ class _SavingsState:
                     yield edit.position
 
     def fetch(self, recalled: Sequence[Message]) -> None:
-        """Charge the last call, made only for a re-fetch, to the lines that removed its content.
+        """Charge the last call, a step to removed content, to the lines that removed it.
 
         Args:
             recalled: The calling message, and the results; empty if it did not call `recall`.
@@ -140,17 +140,15 @@ class _SavingsState:
             return
         count = exact_counter()
         call, *results = recalled
-        read, full = self.sent.rates(self.sent.tokens)
-        output = self.sent.tariff.prices(self.sent.tokens).output * self.sent.factor
         is_alone = len(call.calls) == len(results)
         for result in results:
             size = measure(result, count).tokens
-            price = full * size
+            wrote = context = 0.0
             if is_alone:
                 wrote = measure(call, count).tokens / len(results)
-                rest = self.sent.tokens / len(results)
-                price += read * (rest - size - wrote) + (full + output) * wrote
-                size += round(wrote)
+                context = self.sent.tokens / len(results) - size - wrote
+            price = self.sent.step_price(context=context, arguments=wrote, added=size)
+            size += round(wrote)
             use = next((c.arguments for c in call.calls if c.id == result.answers), "")
             self.ledger.fetch(_named(use, result.text), price, size)
 

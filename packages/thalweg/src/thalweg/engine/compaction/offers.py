@@ -112,7 +112,7 @@ class CandidateAction:
     saving: float
     """Saved cost of every later call, with a warm cache."""
     price: float
-    """Its cost, once, without re-fetches."""
+    """Its cost, once, without steps to removed content."""
     edits: Plan
     """Plans it; each batch is applied before the next is requested."""
 

@@ -16,7 +16,7 @@ from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import compact_there
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold
-from thalweg.engine.pricing.savings import Forecast
+from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
 from thalweg.engine.pricing.tariff import Tariff
 
 
@@ -81,9 +81,9 @@ class RentOrBuy:
     pays rent on the tokens that the action would free: they are read again, at the cached price;
     at the price of writing if a cache miss is expected; in a more expensive tier if the request
     has grown into one. The price of an action is rewriting everything after its first change
-    (nothing, if a cache miss is expected), its replacements, a summary, and re-fetches, as
-    estimated from earlier ones; for a model that binds its reasoning, producing discarded
-    reasoning again. When the rent has added up to the price, the action is taken
+    (nothing, if a cache miss is expected), its replacements, a summary, and steps to removed
+    content, as estimated from earlier ones; for a model that binds its reasoning, producing
+    discarded reasoning again. When the rent has added up to the price, the action is taken
     (`AccumulatedCost`), if it recovers its price within a share of as many calls as the thread has
     had (`PAYBACK`): a thread that ends soon after an action would be dearer than one sent whole.
 
@@ -102,12 +102,12 @@ class RentOrBuy:
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
     """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
-    fetching some of them again, up to position `seen`. `over`: tokens by which the last planned
-    compaction freed less than estimated."""
+    the steps to have some of them again, up to position `seen`. `over`: tokens by which the last
+    planned compaction freed less than estimated."""
 
     PRIOR_FREED = 50_000
     PRIOR_MISSED = 0.075
-    """Assumed re-fetch cost per freed token until that many were freed. An estimate: on recorded
+    """Assumed cost of steps per freed token until that many were freed. An estimate: on recorded
     sessions any value from 0 to 0.15 costs the same within 2 %."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
@@ -162,13 +162,13 @@ class RentOrBuy:
 
     @property
     def missed(self) -> float:
-        """Re-fetch cost per freed token, estimated from the cost so far."""
+        """Cost of steps per freed token, estimated from the cost so far."""
         cost, freed = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
         return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
 
     @property
     def caution(self) -> float:
-        """Factor on the tail: more is kept verbatim if re-fetches exceed the prior."""
+        """Factor on the tail: more is kept verbatim if steps cost more than the prior."""
         return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
     def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
@@ -225,12 +225,16 @@ class RentOrBuy:
         self.memory["clear"] = self.memory[name] = 0.0
 
     def _see_what_was_missed(self, scene: PlanningContext) -> None:
-        """Add the cost of re-fetches since the last call: one more turn each, and its tokens."""
-        prices, seen = self.tariff.prices(scene.window.tokens), self.memory.get("seen", -1.0)
+        """Add the price of the steps since the last call."""
+        tokens, seen = scene.window.tokens, self.memory.get("seen", -1.0)
+        sent = ChargedRequest(
+            tariff=self.tariff, tokens=tokens, cached=tokens, written=0, same=tokens
+        )
         for entry in scene.window.open_entries:
             if entry.position > seen and entry.is_fetched:
-                cost = prices.read * scene.window.tokens + prices.write * entry.tokens
-                self.memory["missed"] = self.memory.get("missed", 0.0) + cost
+                context = max(0, tokens - entry.tokens - ASK_TOKENS)
+                price = sent.step_price(context=context, arguments=ASK_TOKENS, added=entry.tokens)
+                self.memory["missed"] = self.memory.get("missed", 0.0) + price
                 self.memory["seen"] = entry.position
 
 

@@ -16,6 +16,9 @@ from typing import ClassVar
 
 from thalweg.engine.pricing.tariff import Tariff
 
+ASK_TOKENS = 60
+"""Tokens of the arguments of a step's call, where no recorded call has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -28,7 +31,7 @@ class Forecast:
 
     price: float
     """One-time cost: rewriting everything after the first change, the structured summary, the
-    narrative summary, and expected re-fetches."""
+    narrative summary, and expected steps to removed content."""
     saving: float
     """Saving per later call: re-reading the freed tokens."""
     calls: int
@@ -93,6 +96,33 @@ class ChargedRequest:
         read, full = self.rates(tokens)
         return read * cached + full * (tokens - cached)
 
+    def step_price(self, *, context: float, arguments: float, added: float) -> float:
+        """Return the cost of a step: one more call that brings removed content back.
+
+        The call reads the context; its arguments are written as output and sent again with what
+        they bring. In units of one uncached input token, at the rates of this request.
+
+        Args:
+            context: Tokens of the request that the call continues.
+            arguments: Tokens of the arguments of the call.
+            added: Tokens that the call brings.
+
+        Example:
+            >>> sent = ChargedRequest(
+            ...     tariff=Tariff(name="mine", read=0.1, write=1.25, output=5.0),
+            ...     tokens=10_000,
+            ...     cached=9_000,
+            ...     written=1_000,
+            ...     same=9_000,
+            ... )
+            >>> sent.step_price(context=10_000, arguments=60, added=2_000)
+            3875.0
+        """
+        read, full = self.rates(self.tokens)
+        output = self.tariff.prices(int(self.tokens * self.factor)).output * self.factor
+        reading = read if self.held(self.tokens) else full
+        return reading * context + (full + output) * arguments + full * added
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestChanges:
@@ -154,7 +184,7 @@ class Saving:
     summary_cost: float
     """Cost of the narrative summaries."""
     fetched: float
-    """Cost of re-fetching content that it removed."""
+    """Cost of the steps to content that it removed."""
 
     @property
     def realised(self) -> float:
@@ -286,13 +316,13 @@ class Savings:
             new.extra += new.rewriting
 
     def fetch(self, position: int, price: float, tokens: int = 0) -> None:
-        """Add the cost of a re-fetch to the line that removed the content.
+        """Add the cost of a step to the line that removed the content.
 
         If no line is recorded for it, to the newest.
 
         Args:
             position: Position of the message in the log.
-            price: Cost of the fetch.
+            price: Cost of the step, or of what it brought in a later request.
             tokens: Tokens that it added to the requests since, if those count it.
         """
         if not self._lines:

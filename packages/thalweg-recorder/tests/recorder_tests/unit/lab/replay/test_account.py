@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from recorder_tests.unit.lab.replay.threads import FLAT, answered, asked, entries_of, said
+from recorder_tests.unit.lab.replay.threads import FLAT, answered, asked, driven, entries_of, said
 from thalweg.engine.entries import Entry, Message
+from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
@@ -14,7 +15,8 @@ from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.replay.account import Account
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg_recorder.replay.fleet import drive
-from thalweg_recorder.replay.questions import ASK_TOKENS, Goal, NeedleQuestion, Questions
+from thalweg_recorder.replay.harm import LOST
+from thalweg_recorder.replay.questions import Goal, NeedleQuestion, Questions
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import subject_of, terms_of
 
@@ -157,11 +159,11 @@ LATE = (ALL, ALL, range(3, 12))
 """Forgets the list of files before it is used."""
 
 
-def test_a_use_of_what_is_gone_is_fetched_where_it_can_be() -> None:
-    """One more turn, and what it brings; elsewhere it is lost."""
+def test_a_former_fault_is_one_more_turn_that_leaves_nothing() -> None:
+    """The former measure, next to the steps."""
     (lost,) = settled(ByHand(LATE), FLAT)
     (kept,) = settled(ByHand(LATE, kept=range(3)), FLAT)
-    call = next(call for call in lost.calls if call.faults)
+    call = kept.calls[2]
     size = entries_of(THREAD)[2].tokens
 
     assert (lost.faults_recoverable, lost.faults_lost) == (0, 1)
@@ -170,13 +172,82 @@ def test_a_use_of_what_is_gone_is_fetched_where_it_can_be() -> None:
     assert kept.cost_with_faults - kept.cost == pytest.approx(fetched)
 
 
-def test_what_was_fetched_stays_until_what_came_after_it_leaves() -> None:
-    """Then the next use is another fault."""
+def test_a_former_fault_is_repeated_when_what_came_after_it_leaves() -> None:
+    """Until then the content is taken to be there."""
     (stays,) = settled(ByHand((*LATE, LATE[-1], {6, *range(7, 12)})), FLAT)
     (leaves,) = settled(ByHand((*LATE, LATE[-1], range(7, 12))), FLAT)
 
-    assert [call.faults for call in stays.calls] == [0, 0, 1, 0, 0, 0]
-    assert [call.faults for call in leaves.calls] == [0, 0, 1, 0, 1, 0]
+    assert stays.faults_lost == 1
+    assert leaves.faults_lost == 2
+
+
+def test_a_step_is_a_whole_call_and_what_it_brought_is_read_in_every_later_one() -> None:
+    """Two steps: each reads the context so far; three later calls read what both added."""
+    (run,) = settled(ByHand(LATE, kept=range(3)), FLAT)
+    (miss,) = (miss for miss in run.misses if miss.steps)
+    call, each = run.calls[2], ASK_TOKENS + miss.tokens / 2
+    reads = 2 * FLAT.read * call.tokens + FLAT.read * each
+    added = FLAT.write * 2 * each + FLAT.output * 2 * ASK_TOKENS
+    later = 3 * FLAT.read * 2 * each
+
+    assert (miss.use.turn, miss.use.source, miss.steps) == (5, 2, 2)
+    assert [call.steps for call in run.calls] == [0, 0, 2, 0, 0, 0]
+    assert run.cost_with_steps - run.cost == pytest.approx(reads + added + later)
+    assert run.to_json()["steps"] == {"uses": len(run.misses), "needed": 2, "lost": 0}
+
+
+@pytest.mark.parametrize(
+    ("view", "calls"),
+    [
+        (range(3, 12), 3 * FLAT.read),
+        (range(4, 12), 1 * FLAT.read + 1 * FLAT.write + 1 * FLAT.read),
+        ({3, 4, 5, *range(7, 12)}, 1 * FLAT.read),
+    ],
+)
+def test_what_steps_brought_is_written_again_or_leaves_as_its_neighbours_do(
+    view: Container[int], calls: float
+) -> None:
+    """A change before it has it written again; a message after it that leaves takes it along."""
+    (run,) = settled(ByHand((*LATE, LATE[-1], view), kept=range(3)), FLAT)
+    (once,) = settled(ByHand((*LATE, LATE[-1], view), kept=range(3), brings=PATH), FLAT)
+    first = next(miss for miss in run.misses if miss.steps)
+    added = 2 * ASK_TOKENS + first.tokens
+    steps = 2 * FLAT.read * run.calls[2].tokens + FLAT.read * added / 2
+    steps += FLAT.write * added + FLAT.output * 2 * ASK_TOKENS
+
+    assert run.cost_with_steps - run.cost == pytest.approx(steps + calls * added)
+    assert next(miss.steps for miss in once.misses if miss.steps) == 1
+    assert once.cost_with_steps < run.cost_with_steps
+
+
+def test_content_that_nothing_brings_is_produced_again_by_one_call() -> None:
+    """To lose everything is not cheaper than to keep it."""
+    (run,) = settled(ByHand(LATE), FLAT)
+    (miss,) = (miss for miss in run.misses if miss.steps)
+    size = entries_of(THREAD)[2].tokens
+
+    assert (miss.steps, miss.tokens, miss.calls) == (LOST, size, 1)
+    assert run.to_json()["steps"] == {"uses": len(run.misses), "needed": 0, "lost": 1}
+    assert run.cost_with_steps > run.cost
+
+
+def test_steps_to_the_agents_own_words_are_paid_for_as_those_to_results() -> None:
+    """They were free by the former measure."""
+    mine = said("assistant", f"I keep it in {PATH}.")
+    thread = [said("user", "Where?"), mine, said("user", "Go on."), said("assistant", PATH)]
+    subject = subject_of(Recording("by-hand", "by hand", tuple(thread)), Questions())
+    run = driven(subject, ByHand([{0, 2}], kept=range(3)))
+
+    assert [(miss.use.kind, miss.steps) for miss in run.misses] == [("own words", 2)]
+    assert run.cost_with_steps > run.cost_with_faults == run.cost
+
+
+def test_the_ledger_of_savings_has_every_step() -> None:
+    """At the change that removed the content."""
+    (run,) = settled(ByHand(LATE, kept=range(3)), FLAT)
+
+    paid = sum(line.fetched for line in run.savings)
+    assert paid == pytest.approx(run.cost_with_steps - run.cost) != 0
 
 
 def test_needles_are_looked_for_in_the_context_and_in_what_one_search_brings() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from recorder_tests.unit.lab.replay.test_account import ByHand
-from recorder_tests.unit.lab.replay.threads import answered, asked, said
+from recorder_tests.unit.lab.replay.threads import answered, asked, driven, said
 from thalweg.engine.entries import Message
 from thalweg_recorder.recordings.base import Recording
-from thalweg_recorder.replay.harm import LOST, find_needs, harm_of
+from thalweg_recorder.replay.harm import LOST
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.subject import subject_of
 
@@ -53,8 +53,8 @@ def misses(
 ) -> list[tuple[str, str, int]]:
     """Return kind, way and steps of the misses where every request shows only some messages."""
     subject = subject_of(Recording("by-hand", "by hand", tuple(thread)), Questions())
-    found = harm_of(subject, Finds([shows], kept=kept, brings=brings), frozenset())
-    return [(miss.need.kind, miss.need.way, miss.steps) for miss in found]
+    run = driven(subject, Finds([shows], kept=kept, brings=brings))
+    return [(miss.use.kind, miss.use.way, miss.steps) for miss in run.misses]
 
 
 def test_what_every_request_shows_whole_is_missed_by_nobody() -> None:
@@ -118,8 +118,10 @@ def test_the_turn_that_reads_a_file_again_needs_nothing_more() -> None:
     assert misses(thread, {0, 1}) == [("file", "reads", 0)]
 
 
-def test_every_need_is_of_an_earlier_message() -> None:
-    """A turn does not need itself."""
+def test_every_use_is_of_an_earlier_message() -> None:
+    """A turn does not use itself."""
     subject = subject_of(Recording("by-hand", "by hand", (*RUN, *FILE)), Questions())
+    uses = [use for found in subject.uses.values() for use in found]
 
-    assert all(need.source < need.turn for need in find_needs(subject))
+    assert uses
+    assert all(use.source < use.turn for use in uses)

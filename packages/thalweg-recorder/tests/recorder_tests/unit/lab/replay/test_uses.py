@@ -1,4 +1,4 @@
-"""What counts as a later use of a tool result."""
+"""What counts as a later use of a message."""
 
 from recorder_tests.unit.lab.replay.threads import answered, asked, entries_of, said
 from thalweg.engine.entries import Message
@@ -20,7 +20,7 @@ def found(text: str) -> tuple[Message, Message]:
 def test_saying_what_only_a_result_had_said_is_a_use() -> None:
     """The turn could not have had it without the result."""
     assert uses(*found(f"commit {SHA} by nobody"), said("assistant", f"It is {SHA}.")) == [
-        LaterUse(turn=3, source=2, identifier=SHA, occurrences=(2,))
+        LaterUse(3, 2, "command", "mentions", SHA, (2,))
     ]
 
 
@@ -30,14 +30,32 @@ def test_saying_it_again_is_a_use_that_two_messages_can_serve() -> None:
         *found(f"commit {SHA}"), said("assistant", f"It is {SHA}."), said("assistant", SHA)
     )
 
-    assert again[-1] == LaterUse(turn=4, source=2, identifier=SHA, occurrences=(2, 3))
+    assert again[-1] == LaterUse(4, 2, "command", "mentions", SHA, (2, 3))
 
 
 def test_what_the_user_had_said_first_is_no_use_of_the_result() -> None:
     """The result was not its source."""
     thread = (said("user", f"Look at {SHA}."), *found(f"commit {SHA}"), said("assistant", SHA))
 
-    assert uses(*thread) == []
+    assert uses(*thread) == [LaterUse(4, 1, "request", "mentions", SHA, (1, 3))]
+
+
+def test_the_agents_own_words_are_used_as_results_are() -> None:
+    """Whoever wrote it first is the source."""
+    thread = (said("assistant", f"It is {SHA}."), said("user", "Yes?"), said("assistant", SHA))
+
+    assert uses(*thread) == [LaterUse(3, 1, "own words", "mentions", SHA, (1,))]
+
+
+def test_an_edit_uses_the_newest_text_that_it_replaces() -> None:
+    """It has to repeat the longest line exactly, also one that is escaped in a call."""
+    line = 'name = "heron"  # of the delta'
+    write = asked("w", "write_file", path="a.py", content=f"x = 1\n{line}\n")
+    edit = asked("e", "edit_file", path="a.py", old_string=f"{line}\n", new_string="y")
+
+    assert uses(said("assistant", line), write, answered("w", "write_file", "ok"), edit) == [
+        LaterUse(4, 2, "own edit", "edits", line, (2,))
+    ]
 
 
 def test_what_many_had_said_is_common_knowledge() -> None:
@@ -67,9 +85,7 @@ RESULT = answered("r1", "read_file", "print(1)")
 
 def test_reading_the_same_again_is_a_use_of_the_first_read() -> None:
     """It was wanted once more."""
-    assert LaterUse(turn=3, source=2, identifier="", occurrences=(2,)) in uses(
-        READ, RESULT, READ_AGAIN
-    )
+    assert LaterUse(3, 2, "file", "reads", "", (2,)) in uses(READ, RESULT, READ_AGAIN)
 
 
 def test_reading_after_a_write_is_none() -> None:
@@ -77,11 +93,11 @@ def test_reading_after_a_write_is_none() -> None:
     written = asked("w", "write_file", path="a/b.py", content="print(2)")
     thread = (READ, RESULT, written, answered("w", "write_file", "ok"), READ_AGAIN)
 
-    assert [use for use in uses(*thread) if not use.identifier] == []
+    assert [use for use in uses(*thread) if not use.text] == []
 
 
 def test_a_read_that_failed_is_none() -> None:
     """There was nothing to use."""
     failed = Message("tool", RESULT.parts, answers="r1", name="read_file", is_error=True)
 
-    assert [use for use in uses(READ, failed, READ_AGAIN) if not use.identifier] == []
+    assert [use for use in uses(READ, failed, READ_AGAIN) if not use.text] == []

@@ -10,11 +10,13 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.reading import Reader
 from thalweg_recorder.recordings.base import Recording
-from thalweg_recorder.replay.fleet import Begin, replay_under
+from thalweg_recorder.replay.account import Account
+from thalweg_recorder.replay.contestant import Contestant
+from thalweg_recorder.replay.fleet import Begin, drive, replay_under
 from thalweg_recorder.replay.policies import contestant_named
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.results import ReplayRun
-from thalweg_recorder.replay.subject import subject_of, terms_of
+from thalweg_recorder.replay.subject import ReplaySubject, subject_of, terms_of
 
 FLAT = Tariff(name="flat", read=0.1, write=1.25, minimum=1)
 """Prices of a cache that takes any prefix and never forgets."""
@@ -55,3 +57,11 @@ def replayed(
     subject = subject_of(recording, questions or Questions())
     terms = [terms_of(subject, tariff)]
     return replay_under(subject, policy, Budget(window=window), terms, begin)[0]
+
+
+def driven(
+    subject: ReplaySubject, contestant: Contestant, tariff: Tariff = FLAT, window: int = 8_000
+) -> ReplayRun:
+    """Run a contestant through a recording."""
+    account = Account(subject, terms_of(subject, tariff), "by-hand", Budget(window=window))
+    return drive(subject, contestant, [account])[0]
