@@ -19,7 +19,6 @@ from thalweg.engine.window.budget import Budget
 from thalweg.errors import ThalwegError
 from thalweg_recorder.replay.faults import uses_of_results
 from thalweg_recorder.replay.fleet import replay_under
-from thalweg_recorder.replay.harm import LOST
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
@@ -193,8 +192,8 @@ def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
         cost_with_steps=run.cost_with_steps,
         cost_with_faults=run.cost_with_faults,
         cost_unmanaged=run.cost_unmanaged,
-        steps=sum(miss.steps for miss in run.misses if miss.steps != LOST),
-        steps_lost=sum(miss.steps == LOST for miss in run.misses),
+        steps=run.steps_needed,
+        steps_lost=run.steps_lost,
         faults=run.faults_recoverable + run.faults_lost,
         faults_lost=run.faults_lost,
         inline=run.recall.inline,

@@ -142,6 +142,16 @@ class ReplayRun:
     notes: tuple[str, ...] = ()
     """Anomalies of the recording."""
 
+    @property
+    def steps_needed(self) -> int:
+        """Number of calls to have removed content again, at every use of it."""
+        return sum(miss.steps for miss in self.misses if miss.steps != LOST)
+
+    @property
+    def steps_lost(self) -> int:
+        """Number of uses of removed content that no call brings."""
+        return sum(miss.steps == LOST for miss in self.misses)
+
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Return the fields that `thalweg replay --json` prints.
 
@@ -167,8 +177,8 @@ class ReplayRun:
             "cost_unmanaged": round(self.cost_unmanaged, 1),
             "steps": {
                 "uses": len(self.misses),
-                "needed": sum(max(0, miss.steps) for miss in self.misses),
-                "lost": sum(miss.steps == LOST for miss in self.misses),
+                "needed": self.steps_needed,
+                "lost": self.steps_lost,
             },
             "cost_with_steps": round(self.cost_with_steps, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
