@@ -16,10 +16,19 @@ from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 
-from thalweg.archive import Archive, Logged, ThreadKey, TurnRow
+from thalweg.archive import (
+    Archive,
+    Logged,
+    ThreadId,
+    ThreadKey,
+    TurnRow,
+    is_thread_id,
+    parse_thread_id,
+)
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_to_json, read_page
 from thalweg.archive.threads.retry import Retry
+from thalweg.database.base import encode
 from thalweg.engine.entries import (
     Media,
     Message,
@@ -42,7 +51,7 @@ from thalweg_recorder.sessions import (
     OWNER,
     RecordedSession,
     list_sessions,
-    newest_import,
+    newest_session,
     session_to_plain,
 )
 
@@ -275,8 +284,7 @@ def _planned(
     archive: Archive, key: ThreadKey, recording: Recording, source: ImportSource, length: int
 ) -> ImportPlan | None:
     """Plan an import against the archive; `None` if it already has all of it."""
-    found = newest_import(archive, key)
-    before = found[1] if found else None
+    before = newest_session(archive, key)
     ids = row_ids(recording.messages)
     known = set(archive.positions(key, ids))
     if known:  # what is new may be the rest of a message that was not complete
@@ -453,19 +461,23 @@ def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:
     return {name: value for name, value in plain.items() if value}
 
 
-def thread_name(recording: Recording, source: str) -> str:
+def thread_name(recording: Recording, source: str) -> ThreadId:
     """Name the thread of a recorded session.
 
-    If the log does not state an id, the name of the file and a digest of its path do.
+    If the log does not state an id, the name of the file and a digest of its path do; the digest
+    alone does if the name or the stated id cannot be part of an id.
 
     Example:
         >>> thread_name(Recording("run-7", "chat-document", ()), "/runs/run-7.json")
         'chat-document:run-7-86379b90'
     """
-    if recording.session.id:
-        return f"{recording.format}:{recording.session.id}"
-    digest = hashlib.blake2b(source.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    return f"{recording.format}:{Path(recording.name).name}-{digest}"
+    stated, place = recording.session.id, source.encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(place, digest_size=4).hexdigest()
+    name = f"{recording.format}:{stated or f'{Path(recording.name).name}-{digest}'}"
+    if not is_thread_id(name):
+        digest = hashlib.blake2b(encode(stated) or place, digest_size=16).hexdigest()
+        name = f"{recording.format}:{digest}"
+    return parse_thread_id(name)
 
 
 def _matches(text: str, patterns: Sequence[str]) -> bool:

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import TurnRecord, read_page, read_pages
+from thalweg.archive.threads.finding import newest_import
+from thalweg.archive.threads.journal import TurnRecord
 from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.matching import tariff_of_model
 from thalweg.engine.pricing.usage import Usage
@@ -81,23 +82,15 @@ def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
     return {name: value for name, value in asdict(session).items() if value}
 
 
-def newest_import(archive: Archive, key: ThreadKey) -> tuple[TurnRecord, RecordedSession] | None:
-    """Find the newest import of a thread; `None` if nothing was imported into it."""
-    count = archive.turn_count(key)
-    if not count:
-        return None
-    page = read_page(archive, key, count - 1)
-    if (session := session_of(page)) is not None:
-        return page, session
-    for earlier in reversed(read_pages(archive, key).values()):
-        if (session := session_of(earlier)) is not None:
-            return earlier, session
-    return None
+def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:
+    """Return the session as of the newest import of a thread; `None` if there is no import."""
+    page = newest_import(archive, key)
+    return None if page is None else session_of(page)
 
 
 def list_sessions(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, RecordedSession]]:
     """List the recorded sessions of an owner with the names of their threads, oldest first."""
     for thread in archive.threads(owner):
-        found = newest_import(archive, ThreadKey(owner, thread))
-        if found is not None:
-            yield thread, found[1]
+        session = newest_session(archive, ThreadKey(owner, thread))
+        if session is not None:
+            yield thread, session

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from thalweg.archive.threads.finding import title_of
 from thalweg.engine.entries import Message
 from thalweg.engine.wires.base import Note
 
@@ -37,10 +38,6 @@ class RecordedCompaction:
     """The agent's own summary; empty if it is not logged."""
 
 
-TITLE_CHARS = 80
-"""Longest title that is made of a request."""
-
-
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A recorded thread, parsed."""
@@ -59,6 +56,4 @@ class Recording:
         """The session's own title, or else the beginning of its first request."""
         if self.session.title:
             return self.session.title
-        first = next((message.text for message in self.messages if message.is_request), "")
-        line = " ".join(first[: 4 * TITLE_CHARS].split())
-        return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
+        return title_of(next((one.text for one in self.messages if one.is_request), ""))

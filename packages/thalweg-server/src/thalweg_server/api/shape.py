@@ -3,7 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from thalweg.archive import parse_thread_id
+from thalweg.archive.base import MAX_ID_BYTES
 
 
 class Shape(BaseModel):
@@ -15,7 +18,19 @@ class Shape(BaseModel):
 Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 ]
-"""An id that is safe in a path: letters, digits, `.`, `_` and `-`."""
+"""The id of a run or the name of an agent: letters, digits, `.`, `_` and `-`."""
+ThreadId = Annotated[
+    str,
+    AfterValidator(parse_thread_id),
+    Field(
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": MAX_ID_BYTES,
+            "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$",
+        }
+    ),
+]
+"""The id of a thread, of any letters; see `thalweg.archive.parse_thread_id`."""
 Moment = datetime
 """With its offset from UTC."""
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -2,18 +2,34 @@
 
 import re
 import time
+from dataclasses import replace
 
-from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.base import INSIDE
+from thalweg.archive import Archive, ThreadKey, is_thread_id
+from thalweg.archive.threads.finding import newest_import, thread_title
 from thalweg.archive.threads.journal import read_page
-from thalweg.engine.transcript import as_text
+from thalweg.errors import RecordedThreadError
 from thalweg_server.app.registry import Registry, ThreadRow
 
 PAGE = 100
 """Threads that are looked at together where words are looked for."""
 MOST_SEARCHED = 2_000
 """Threads whose messages are looked into for one list."""
-_TITLE_CHARS = 60
+
+
+def recorded_by(archive: Archive, key: ThreadKey) -> str:
+    """Return the agent whose imported session a thread is; empty for any other thread."""
+    page = newest_import(archive, key)
+    return "" if page is None else str(page.session["agent"])
+
+
+def check_writable(archive: Archive, key: ThreadKey) -> None:
+    """Refuse to change or to answer a thread that another agent recorded.
+
+    Raises:
+        RecordedThreadError: It is one.
+    """
+    if agent := recorded_by(archive, key):
+        raise RecordedThreadError(key.thread, agent)
 
 
 class Finder:
@@ -27,16 +43,16 @@ class Finder:
     def get(self, thread: str) -> ThreadRow | None:
         """Return one thread; one that was created elsewhere is registered."""
         row = self._registry.get(self._owner, thread)
-        if row is None and INSIDE not in thread and self._is_archived(thread):
+        if row is None and is_thread_id(thread) and self._is_archived(thread):
             self._registry.adopt(self._owner, [self._row(thread)])
             row = self._registry.get(self._owner, thread)
-        return row
+        return None if row is None else self._titled(row)
 
     def adopt(self) -> None:
         """Register threads that were made elsewhere: on the command line, by another program."""
         known = self._registry.names(self._owner)
         found = self._archive.threads(self._owner)
-        new = [one for one in found if INSIDE not in one and one not in known]
+        new = [one for one in found if one not in known and is_thread_id(one)]
         if new:
             self._registry.adopt(self._owner, map(self._row, new))
 
@@ -50,11 +66,11 @@ class Finder:
         """
         self.adopt()
         if not words.strip():
-            return list(self._registry.list(self._owner, limit, after))
+            return [*map(self._titled, self._registry.list(self._owner, limit, after))]
         found: list[ThreadRow] = []
         looked = 0
         while len(found) < limit and looked < MOST_SEARCHED:
-            rows = self._registry.list(self._owner, PAGE, after)
+            rows = [*map(self._titled, self._registry.list(self._owner, PAGE, after))]
             if not rows:
                 break
             found += [row for row in rows if self._has(row, words)]
@@ -77,10 +93,14 @@ class Finder:
         now = time.time()
         first = read_page(self._archive, key, 0).at if count else now
         last = read_page(self._archive, key, count - 1).at if count else now
-        opening = self._archive.messages(key, 0, 3)
-        request = next((as_text(one) for one in opening if one.is_request), "")
-        title = " ".join(request.split())[:_TITLE_CHARS]
+        title = thread_title(self._archive, key)
         return ThreadRow(thread, title, round(first * 1000), round(last * 1000))
+
+    def _titled(self, row: ThreadRow) -> ThreadRow:
+        """Return a row with the title of today: each import of a session may change its title."""
+        key = ThreadKey(self._owner, row.thread)
+        is_recorded = bool(recorded_by(self._archive, key))
+        return replace(row, title=thread_title(self._archive, key)) if is_recorded else row
 
 
 def _begins_in(word: str, title: str) -> bool:

@@ -1,22 +1,20 @@
-"""Runs of one owner: asking an agent, and following what comes of it.
-
-The default title of a thread: the beginning of its first message.
-"""
+"""Runs of one owner: asking an agent, and following what comes of it."""
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from thalweg.errors import ConfigError, NoSuchRunError, NoSuchThreadError
+from thalweg.archive import ThreadKey, parse_thread_id
+from thalweg.archive.threads.finding import title_of
+from thalweg.errors import NoSuchRunError, NoSuchThreadError
 from thalweg_server.api.events import EVENT, Numbered
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
-from thalweg_server.api.shape import Identifier
 from thalweg_server.app.agents.models import named_model
+from thalweg_server.app.finding import Finder, check_writable
 from thalweg_server.runs.base import ENDED, RunKey
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.base import RunRecord as Known
@@ -25,31 +23,15 @@ if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
 
-MOST_CHARS = 60
-
-
-def title_of(new: NewRun) -> str:
-    """Return a title from the message of a run; empty if it has no text.
-
-    Example:
-        >>> title_of(NewRun(message="Fix the build, please.  It fails since Tuesday."))
-        'Fix the build, please. It fails since Tuesday.'
-    """
+def text_of(new: NewRun) -> str:
+    """Return the text of the messages of a run, in one line."""
     texts = [new.message] if new.message is not None else []
     for given in new.messages:
         if isinstance(given.content, str):
             texts.append(given.content)
         else:
             texts += [str(block.get("text", "")) for block in given.content]
-    words = " ".join(" ".join(texts)[: 20 * MOST_CHARS].split())
-    if len(words) <= MOST_CHARS:
-        return words
-    whole, _, _ = words[:MOST_CHARS].rpartition(" ")
-    return f"{whole or words[: MOST_CHARS - 1]}…"
-
-
-_IDENTIFIER = re.compile(get_args(Identifier)[1].pattern)
-_MOST_CHARS = get_args(Identifier)[1].max_length
+    return " ".join(texts)
 
 
 class TenantRuns:
@@ -72,16 +54,19 @@ class TenantRuns:
             BusyError: Another run of the thread has not ended, and is not to be cancelled.
             RunExistsError: A run with that id has other input.
             NoSuchModelError: There is no such model.
-            ConfigError: No model is configured, or the thread's id is invalid.
+            ConfigError: No model is configured.
+            ThreadIdError: The thread's id is invalid.
+            RecordedThreadError: The thread is an imported session.
         """
-        check_identifier("thread", thread)
+        parse_thread_id(thread)
         parts = self._parts
+        await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, thread))
         named_model(parts.settings(), new.model, any_model=parts.any_model)
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
         request = new.model_dump_json(exclude={"id", "if_busy"})
         run = await parts.runs.start(key, request, if_busy=new.if_busy)
         registry, now = parts.registry, now_ms()
-        title = title_of(new)  # noted when it runs: what is refused makes no thread
+        title = title_of(text_of(new))  # noted when it runs: what is refused makes no thread
         await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))
         return shown(run)
 
@@ -93,8 +78,8 @@ class TenantRuns:
         """
         found = await self._parts.journal.list(self._owner, thread, limit=limit, before=before)
         if not found and before is None:
-            row = await asyncio.to_thread(self._parts.registry.get, self._owner, thread)
-            if row is None:
+            finder = Finder(self._owner, self._parts.archive, self._parts.registry)
+            if await asyncio.to_thread(finder.get, thread) is None:
                 raise NoSuchThreadError(thread)
         items = tuple(map(shown, found))
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
@@ -157,18 +142,6 @@ def shown(run: Known) -> Run:
         last_event=run.last_seq,
         problem=None if run.error is None else Problem.model_validate_json(run.error),
     )
-
-
-def check_identifier(what: str, given: str) -> None:
-    """Validate an id that a caller chose.
-
-    Raises:
-        ConfigError: It is invalid.
-    """
-    if not (_IDENTIFIER.fullmatch(given) and len(given) <= _MOST_CHARS):
-        problem = f"{given[:200]!r} is no id"
-        fix = "use letters, digits, '.', '_' and '-', 128 at most, and begin with one of the first"
-        raise ConfigError(what, problem, fix)
 
 
 def now_ms() -> int:

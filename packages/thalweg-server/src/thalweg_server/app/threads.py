@@ -22,7 +22,7 @@ from thalweg.archive.threads import (
     undo,
     unpin,
 )
-from thalweg.archive.threads.finding import own_threads
+from thalweg.archive.threads.finding import newest_import, own_threads
 from thalweg.archive.threads.journal import read_page
 from thalweg.archive.threads.thread_history import newest_messages
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
@@ -42,7 +42,7 @@ from thalweg_server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg_server.app.finding import Finder
+from thalweg_server.app.finding import Finder, check_writable, recorded_by
 from thalweg_server.app.memory import memory_of
 from thalweg_server.app.registry import ThreadRow
 from thalweg_server.app.runs import now_ms
@@ -146,7 +146,7 @@ class TenantThreads:
 
     async def update(self, thread: str, change: ThreadChange) -> Thread:
         """Change a thread's title."""
-        await self._row(thread)
+        await self.check_writable(thread)
         rename = self._parts.registry.rename
         row = await asyncio.to_thread(rename, self._owner, thread, change.title)
         if row is None:
@@ -164,11 +164,13 @@ class TenantThreads:
         Returns:
             What may remain, and where.
         """
-        await self._row(thread)
+        key = await self._key(thread)
+        is_recorded = bool(await asyncio.to_thread(recorded_by, self._parts.archive, key))
         await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
         await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
         left = await asyncio.to_thread(self._delete, thread, forget=forget)
         left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+        left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
         return DeletedThread(thread=thread, forgotten=forget, left=left)
 
     def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
@@ -330,11 +332,21 @@ class TenantThreads:
         *given: P.args,
         **named: P.kwargs,
     ) -> Done:
+        await self.check_writable(thread)
         key = await self._resting(thread)
         done = await asyncio.to_thread(do, self._parts.archive, key, *given, **named)
         return Done.model_validate(done, from_attributes=True)
 
     # -- shared by the operations above --------------------------------------------------------
+
+    async def check_writable(self, thread: str) -> None:
+        """Refuse to change a thread that is an imported session; one that is missing is none.
+
+        Raises:
+            RecordedThreadError: It is one.
+        """
+        key = ThreadKey(self._owner, thread)
+        await asyncio.to_thread(check_writable, self._parts.archive, key)
 
     async def _row(self, thread: str) -> ThreadRow:
         row = await asyncio.to_thread(self._finder.get, thread)
@@ -364,8 +376,9 @@ class TenantThreads:
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
         length, calls = await asyncio.to_thread(_size, archive, key)
+        agent = await asyncio.to_thread(recorded_by, archive, key)
         run = await self._under_way(row.thread)
-        return thread_view(row, messages=length, model_calls=calls, run=run)
+        return thread_view(row, messages=length, model_calls=calls, run=run, recorded_by=agent)
 
     async def _snapshot(self, thread: str) -> "StateSnapshot | None":
         """Return the state of a thread's agent; `None` if none has run in it."""
@@ -399,11 +412,18 @@ _LEFT_WITHOUT_ERASURE = (
     "memory: what was learned from it; delete with memory=forget",
     "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
 )
+_LEFT_WITH_ITS_AGENT = (
+    "the session's log, which its agent keeps: the next `thalweg import` reads it again; "
+    "`thalweg forget` prevents that"
+)
 _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
 
 
 def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
     """Count the messages and the model calls of a thread."""
+    length = archive.length(key)
+    if (imported := newest_import(archive, key)) is not None:
+        return length, int(imported.session.get("calls", 0))
     count = archive.turn_count(key)
-    return archive.length(key), read_page(archive, key, count - 1).turn if count else 0
+    return length, read_page(archive, key, count - 1).turn if count else 0

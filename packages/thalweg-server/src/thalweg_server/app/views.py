@@ -31,7 +31,9 @@ def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def thread_view(row: ThreadRow, *, messages: int, model_calls: int, run: str | None) -> Thread:
+def thread_view(
+    row: ThreadRow, *, messages: int, model_calls: int, run: str | None, recorded_by: str
+) -> Thread:
     """Show a thread at a glance."""
     return Thread(
         id=row.thread,
@@ -41,6 +43,7 @@ def thread_view(row: ThreadRow, *, messages: int, model_calls: int, run: str | N
         messages=messages,
         model_calls=model_calls,
         run=run,
+        recorded_by=recorded_by,
     )
 
 

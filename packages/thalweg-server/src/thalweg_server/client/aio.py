@@ -25,9 +25,10 @@ from urllib.parse import quote
 
 from thalweg_server.api.catalogue import Health, Model, Models, Skill, Skills
 from thalweg_server.api.files import Artifacts, Uploads
+from thalweg_server.api.paths import path_of
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import GatewayRequest, path_of
+from thalweg_server.client.calls import GatewayRequest
 
 if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
     import httpx2

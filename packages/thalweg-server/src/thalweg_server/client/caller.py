@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from thalweg_server.client.calls import Answer, GatewayRequest, path_of
+from thalweg_server.api.paths import path_of
+from thalweg_server.client.calls import Answer, GatewayRequest
 
 if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
     import httpx2

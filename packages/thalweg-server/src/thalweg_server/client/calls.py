@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 Answer = TypeVar("Answer")
 
@@ -37,13 +36,3 @@ class GatewayRequest:
     def is_safe(self) -> bool:
         """Whether it may be made twice."""
         return self.again or self.method in _SAFE
-
-
-def path_of(template: str, *names: object) -> str:
-    """Return a path with quoted names: each remains one segment.
-
-    Example:
-        >>> path_of("/api/threads/{}/runs", "a/b c")
-        '/api/threads/a%2Fb%20c/runs'
-    """
-    return template.format(*(quote(str(name), safe="") for name in names))

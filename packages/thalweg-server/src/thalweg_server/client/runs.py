@@ -9,9 +9,10 @@ from pydantic import JsonValue
 from thalweg.errors import ClientError
 from thalweg_memory.facts.values import Mode
 from thalweg_server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
+from thalweg_server.api.paths import path_of
 from thalweg_server.api.runs import Run, Runs
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import GatewayRequest, path_of
+from thalweg_server.client.calls import GatewayRequest
 from thalweg_server.client.problems import error_of
 
 if TYPE_CHECKING:  # httpx2 is for who makes a client

@@ -10,7 +10,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from thalweg.errors import ClientError, ThalwegError
 from thalweg_server.api.events import END_EVENTS, EVENT, Event, Notice, Numbered
-from thalweg_server.client.calls import GatewayRequest, path_of
+from thalweg_server.api.paths import path_of
+from thalweg_server.client.calls import GatewayRequest
 from thalweg_server.client.connection import (
     Connection,
     ReconnectAttempts,

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from thalweg_server.api.paths import path_of
 from thalweg_server.api.threads import (
     Context,
     DeletedThread,
@@ -13,7 +14,7 @@ from thalweg_server.api.threads import (
     Turns,
 )
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import GatewayRequest, path_of
+from thalweg_server.client.calls import GatewayRequest
 
 _THREAD = "/api/threads/{}"
 _LONG_S = 600.0

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query, Request
 from pydantic import StringConstraints
 
+from thalweg_server.api.paths import path_of
 from thalweg_server.api.problems import MEDIA_TYPE
 from thalweg_server.api.shape import Identifier
+from thalweg_server.api.shape import ThreadId as Id
 from thalweg_server.app import App, Tenant
 from thalweg_server.app.memory import TenantMemory
 from thalweg_server.gateway.authentication import OWNER
@@ -58,7 +60,7 @@ CurrentTenant = Annotated[Tenant, Depends(_tenant)]
 Known = Annotated[TenantMemory, Depends(_known)]
 """The memory of the caller, shared by all agents or of the named one."""
 
-ThreadId = Annotated[Identifier, Path(description="The thread's id.", examples=["t1"])]
+ThreadId = Annotated[Id, Path(description="The thread's id.", examples=["t1"])]
 RunId = Annotated[Identifier, Path(description="The run's id.", examples=["r1"])]
 Name = Annotated[
     str,
@@ -67,6 +69,11 @@ Name = Annotated[
 """A name or an id in a path that is not the gateway's own; of printable characters."""
 Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
 Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
+
+
+def location(request: Request, template: str, *names: str) -> str:
+    """Return the value of a `Location` header: a path with quoted names, at the root."""
+    return f"{request.scope.get('root_path', '')}{path_of(template, *names)}"
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

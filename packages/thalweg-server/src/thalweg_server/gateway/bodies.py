@@ -21,8 +21,10 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 from starlette.types import Message, Receive, Scope
 
+from thalweg_server.api.paths import SLASH, routed_path
 from thalweg_server.gateway.problems import GatewayRefusal
 
 _SIGNS = re.compile(rb'[\[{]|[\]}]|,|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -151,6 +153,13 @@ class GatewayRoute(APIRoute):
         operation = given.pop("operation_id", None) or endpoint.__name__
         super().__init__(path, endpoint, operation_id=operation, **given)
 
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match a path in which a name may have a quoted `/`; see `APIRoute.matches`."""
+        match, found = super().matches({**scope, "path": routed_path(scope)})
+        given = found.get("path_params", {})
+        names = {key: str(value).replace(SLASH, "/") for key, value in given.items()}
+        return match, {**found, "path_params": names} if given else found
+
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return the handler of a request; see `APIRoute.get_route_handler`."""
         handler = super().get_route_handler()
@@ -187,7 +196,7 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
         received = f"a body of type {kind}" if kind else "a body without a type"
         fix = "send JSON as application/json, files as multipart/form-data"
         raise GatewayRefusal(415, "request.media_type", f"{received} is not taken; {fix}")
-    bounds = limits.json_of(scope["path"])
+    bounds = limits.json_of(routed_path(scope))
     most = bounds.bytes if is_json else limits.form_bytes
     if length.isdecimal() and int(length[:20]) > most:
         raise too_large(most)

@@ -42,6 +42,7 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
     errors.NoSuchRunError: 404,
     errors.NoSuchThreadError: 404,
     errors.ThreadExistsError: 409,
+    errors.ThreadIdError: 422,
     errors.NoSuchModelError: 404,
     errors.NoSuchSkillError: 404,
     errors.FileError: 422,
@@ -129,10 +130,14 @@ def faults_of(errors: Sequence[Any]) -> tuple[Fault, ...]:
         >>> faults_of([{"loc": ("body", "messages", 0, "role"), "msg": "Input should be 'user'"}])
         (Fault(where='body.messages[0].role', problem="Input should be 'user'"),)
     """
-    return tuple(
-        Fault(where=dotted(each["loc"]), problem=str(each["msg"]).removeprefix("Value error, "))
-        for each in errors
-    )
+    return tuple(Fault(where=dotted(each["loc"]), problem=_what_is_wrong(each)) for each in errors)
+
+
+def _what_is_wrong(error: Mapping[str, Any]) -> str:
+    """Return pydantic's sentence, or another one where it has a regular expression."""
+    if error.get("type") == "string_pattern_mismatch":
+        return "it has a character that is not allowed here; /docs describes the form"
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 async def _answer(request: Request, error: Exception) -> Response:

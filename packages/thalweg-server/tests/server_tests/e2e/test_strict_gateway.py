@@ -143,7 +143,7 @@ def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_no
     ("arguments", "said"),
     [
         (["--url", "nonsense"], "--url: 'nonsense' is no address; write http://HOST:PORT"),
-        (["--thread", "a/b c"], "--thread: 'a/b c' is no id of a thread; use letters"),
+        (["--thread", "a\tb"], r"the thread id 'a\tb' has '\t', which is no character of a text"),
         (["--key", "k"], "--key: it is for a gateway elsewhere; name it with --url"),
         (
             ["--model", NOWHERE],

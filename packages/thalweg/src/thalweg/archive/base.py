@@ -4,11 +4,13 @@ Two rules: a compaction never deletes or rewrites a message; a reference is retu
 messages are durable.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol, Self
 
 from thalweg.engine.entries import Message
+from thalweg.errors import ThreadIdError
 
 Handle = NewType("Handle", str)
 """Sixteen letters and digits that refer to a span of one thread. Unguessable, and no credential:
@@ -23,6 +25,53 @@ INSIDE = "/~/"
 def escaped(thread: str) -> str:
     """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
     return thread.replace("/~", "/~~")
+
+
+ThreadId = NewType("ThreadId", str)
+"""The id of a thread, as a caller chooses it (LangGraph's `thread_id`): `parse_thread_id` makes it.
+
+It is also the name of the thread in an archive, which has further threads: those of subagents."""
+MAX_ID_BYTES = 512
+"""Of an id of a thread, as UTF-8: keys of PostgreSQL are bounded."""
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def parse_thread_id(given: str) -> ThreadId:
+    """Return a text as the id of a thread.
+
+    It may have letters of any script, spaces and punctuation, such as `:` and `/`. It is never the
+    name of a file or of a folder.
+
+    Raises:
+        ThreadIdError: It is empty, has a control character, a lone surrogate or `/~`, or is longer
+            than `MAX_ID_BYTES`.
+
+    Example:
+        >>> parse_thread_id("claude-code:8b1c3f")
+        'claude-code:8b1c3f'
+        >>> parse_thread_id("")
+        Traceback (most recent call last):
+        thalweg.errors.ThreadIdError: the thread id '' is empty; use at least one character
+    """
+    if not given:
+        raise ThreadIdError(given, "is empty; use at least one character")
+    if (wrong := _UNPRINTABLE.search(given)) is not None:
+        raise ThreadIdError(given, f"has {wrong[0]!r}, which is no character of a text; omit it")
+    if INSIDE[:2] in given:
+        problem = f"has {INSIDE[:2]!r}, which only names of subagents' threads have; omit it"
+        raise ThreadIdError(given, problem)
+    if (size := len(given.encode())) > MAX_ID_BYTES:
+        raise ThreadIdError(given, f"has {size:,} bytes; use at most {MAX_ID_BYTES}")
+    return ThreadId(given)
+
+
+def is_thread_id(name: str) -> bool:
+    """Return whether a thread's name in an archive is an id; those of subagents are not."""
+    try:
+        parse_thread_id(name)
+    except ThreadIdError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

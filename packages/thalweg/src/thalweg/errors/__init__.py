@@ -28,8 +28,10 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── NoSuchRunError          no run of this owner has that id
 │   ├── AnswerError             a person's word does not answer what is asked
 │   ├── RunExistsError          a run of this owner has that id already
+│   ├── RecordedThreadError     a thread is a session of another agent: to be read only
 │   └── ClaimLostError          another process performs the run now
 ├── NoSuchThreadError           no thread of this owner has that id
+├── ThreadIdError               a text cannot be the id of a thread; also a ValueError
 ├── FileError                   a file of a thread cannot be had or taken
 │   ├── NoSuchFileError         there is none
 │   └── UploadRefusedError      its type, its size or its content may not come in
@@ -93,9 +95,11 @@ from thalweg.errors.runs import (
     NoSuchRunError,
     NoSuchSkillError,
     NoSuchThreadError,
+    RecordedThreadError,
     RunError,
     RunExistsError,
     ThreadExistsError,
+    ThreadIdError,
 )
 
 __all__ = [
@@ -128,6 +132,7 @@ __all__ = [
     "PathError",
     "PinError",
     "RangeError",
+    "RecordedThreadError",
     "RecordingError",
     "RefusedError",
     "RejectedRequestError",
@@ -140,6 +145,7 @@ __all__ = [
     "SummaryError",
     "ThalwegError",
     "ThreadExistsError",
+    "ThreadIdError",
     "UploadRefusedError",
     "WindowExceededError",
 ]

@@ -2,6 +2,9 @@
 
 from thalweg.errors.base import ThalwegError
 
+_SHOWN = 80
+"""Characters of an invalid id in a message."""
+
 
 class RunError(ThalwegError):
     """A run cannot be started, found or resumed."""
@@ -75,6 +78,37 @@ class NoSuchThreadError(ThalwegError):
 
     thread: str
     """The id that was asked for."""
+
+
+class ThreadIdError(ThalwegError, ValueError):
+    """A text cannot be the id of a thread."""
+
+    code = "thread.id"
+
+    thread: str
+    """The text."""
+    problem: str
+    """The problem with it, and what to do: `is empty; use at least one character`."""
+
+    def __str__(self) -> str:
+        shown = self.thread if len(self.thread) <= _SHOWN else f"{self.thread[:_SHOWN]}…"
+        return f"the thread id {shown!r} {self.problem}"
+
+
+class RecordedThreadError(RunError):
+    """A thread is a session recorded by another agent: it can be read, not changed or answered."""
+
+    code = "thread.recorded"
+    sentence = (
+        "thread {thread!r} is a session that {agent} recorded: it can be read, but not changed or "
+        "answered here; branch it (/branch in a chat, POST /api/threads/ID/branch), and use the "
+        "branch"
+    )
+
+    thread: str
+    """The id of the thread."""
+    agent: str
+    """The agent that recorded it: `claude-code`."""
 
 
 class ThreadExistsError(ThalwegError):

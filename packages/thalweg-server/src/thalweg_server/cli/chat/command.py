@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import sys
 from dataclasses import dataclass, replace
 from logging.handlers import RotatingFileHandler
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from thalweg_server.settings import Settings
 
 _OWNER = "local"
-_IDENTIFIER = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 _LOG_BYTES = 1_000_000
 _WORDS = "The first message. Without a terminal, or with piped input, it is the only one."
 
@@ -148,16 +146,16 @@ def _check_model(client: "ThalwegClient", model: str) -> None:
 
 
 def _client(options: _ChatOptions) -> "ThalwegClient":
-    from thalweg_server.client import ThalwegClient  # noqa: PLC0415 (see above)
+    from thalweg.archive import parse_thread_id  # noqa: PLC0415 (see above)
+    from thalweg_server.client import ThalwegClient  # noqa: PLC0415
 
     url, key = options.url, options.key or None
     if url and options.config is not None:
         raise ConfigError("--config", f"the settings are those of {url}", "remove one of them")
     if url and not url.startswith(("http://", "https://")):
         raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
-    if options.thread and not re.fullmatch(_IDENTIFIER, options.thread):
-        problem = f"{options.thread!r} is no id of a thread"
-        raise ConfigError("--thread", problem, "use letters, digits, '.', '_' and '-'")
+    if options.thread:
+        parse_thread_id(options.thread)
     if key and not url:
         raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
     if url:

@@ -1,6 +1,7 @@
 """Commands of a chat: their names, their arguments and their calls of the client."""
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -163,6 +164,12 @@ def _thread(context: CommandContext, rest: str) -> list[PrintedLine]:
     return context.turn_to(rest)
 
 
+def _branch(context: CommandContext, rest: str) -> list[PrintedLine]:
+    turn = int(rest) if rest.isdecimal() else None
+    branch = context.client.branch_thread(context.status.thread, turn=turn)
+    return [*text.printed(f"this is thread {branch.id} now"), *context.turn_to(branch.id)]
+
+
 def _new(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     return context.turn_to("")
@@ -193,7 +200,8 @@ def _files(context: CommandContext, rest: str) -> list[PrintedLine]:
 
 
 def _export(context: CommandContext, rest: str) -> list[PrintedLine]:
-    path = Path(rest.strip("'\"") or f"{context.status.thread}.jsonl").expanduser()
+    name = re.sub(r"[^\w.-]", "_", context.status.thread)
+    path = Path(rest.strip("'\"") or f"{name}.jsonl").expanduser()
     if path.exists() and not context.confirm(f"{path} exists. Overwrite it?"):
         return text.printed("nothing was written")
     with open(path, "w", encoding="utf-8", opener=open_private) as file:
@@ -220,6 +228,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("threads", "[WORDS]", "list threads", _threads),
         Command("thread", "ID", "switch to another thread", _thread),
         Command("new", "", "begin a new thread", _new),
+        Command("branch", "[RECORD]", "begin a thread with the messages of this one", _branch),
         Command("history", "[COUNT]", "show the messages", _history),
         Command("usage", "", "show tokens and money", _usage),
         Command("cost", "", "the same", _usage),

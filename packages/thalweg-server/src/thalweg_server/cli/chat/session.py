@@ -48,17 +48,23 @@ def new_thread() -> str:
 
 
 def newest_thread(client: ThalwegClient) -> str:
-    """Return the thread that was used last.
+    """Return the thread that was used last; imported sessions cannot be continued.
 
     Raises:
         ConfigError: There is none.
     """
-    newest = client.list_threads(limit=1).items
-    if not newest:
-        raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
-    return newest[0].id
+    before: str | None = None
+    while True:
+        page = client.list_threads(limit=_PAGE, before=before)
+        for thread in page.items:
+            if not thread.recorded_by:
+                return thread.id
+        if (before := page.before) is None:
+            raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
 
 
+_PAGE = 100
+"""Threads that are listed at once."""
 FRAME_S = 0.05
 """Between two changes of the screen."""
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -270,6 +276,8 @@ class ChatSession:
         self._count()
         lines = text.last_exchange(self.client.get_history(thread, limit=_LAST))
         self._screen.show(lines)
+        if agent := state.thread.recorded_by:
+            return text.printed(f"recorded by {agent}: read only; /branch continues from its end")
         if state.thread.run:
             self._screen.show(text.printed("an answer is under way"))
             self._follow(self.client.join_stream(thread, state.thread.run))

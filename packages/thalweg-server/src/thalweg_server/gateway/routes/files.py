@@ -37,6 +37,7 @@ async def upload_file(
     A missing thread is created. The text of a document is extracted to a file next to it, for the
     agent to read.
     """
+    await tenant.threads.check_writable(thread)
     made = []
     try:
         for file in sent:

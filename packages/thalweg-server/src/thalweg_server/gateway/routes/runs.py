@@ -8,7 +8,15 @@ from fastapi import APIRouter, Body, Header, Query, Request, Response
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
 from thalweg_server.app import Tenant
-from thalweg_server.gateway.access import CurrentTenant, Many, RunId, Shared, ThreadId, problems
+from thalweg_server.gateway.access import (
+    CurrentTenant,
+    Many,
+    RunId,
+    Shared,
+    ThreadId,
+    location,
+    problems,
+)
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.streams import EventStream
 
@@ -136,5 +144,4 @@ def _stream(
 
 
 def _place(request: Request, run: Run) -> str:
-    root = request.scope.get("root_path", "")
-    return f"{root}/api/threads/{run.thread}/runs/{run.id}"
+    return location(request, "/api/threads/{}/runs/{}", run.thread, run.id)

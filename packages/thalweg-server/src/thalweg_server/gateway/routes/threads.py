@@ -22,8 +22,16 @@ from thalweg_server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg_server.gateway.access import CurrentTenant, Many, ThreadId, Words, problems
+from thalweg_server.gateway.access import (
+    CurrentTenant,
+    Many,
+    ThreadId,
+    Words,
+    location,
+    problems,
+)
 from thalweg_server.gateway.bodies import GatewayRoute
+from thalweg_server.uploads.serving import disposition
 
 threads = APIRouter(prefix="/api/threads", tags=["threads"], route_class=GatewayRoute)
 Before = Annotated[str | None, Query(max_length=400, description="`before` of the last answer.")]
@@ -46,7 +54,7 @@ async def create_thread(
 ) -> Thread:
     """Create a thread; a run creates one, too, if there is none."""
     made = await tenant.threads.create(new)
-    response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/threads/{made.id}"
+    response.headers["Location"] = location(request, "/api/threads/{}", made.id)
     return made
 
 
@@ -56,7 +64,7 @@ async def get_thread(tenant: CurrentTenant, thread: ThreadId) -> Thread:
     return await tenant.threads.get(thread)
 
 
-@threads.patch("/{thread}")
+@threads.patch("/{thread}", responses=problems(409))
 async def update_thread(
     tenant: CurrentTenant,
     thread: ThreadId,
@@ -179,11 +187,10 @@ async def export_thread(tenant: CurrentTenant, thread: ThreadId) -> StreamingRes
     lines = tenant.threads.export(thread)
     # Requested before the response begins, so that a missing thread is answered with a 404.
     first = await anext(lines, "")
-    name = f'attachment; filename="{thread}.jsonl"'
     return StreamingResponse(
         _chained(first, lines),
         media_type="application/jsonl",
-        headers={"Content-Disposition": name},
+        headers={"Content-Disposition": disposition(f"{thread}.jsonl")},
     )
 
 

@@ -1,11 +1,11 @@
-"""List the threads of an owner, and find one by its name."""
+"""List the threads of an owner, find one by its name, and its title."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.base import INSIDE, escaped
-from thalweg.archive.threads.journal import TurnRecord, read_page
+from thalweg.archive.threads.journal import TurnRecord, read_page, read_pages
 from thalweg.errors import ArchiveError
 
 
@@ -14,6 +14,50 @@ def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
     name = escaped(thread)
     found = archive.threads(owner)
     return [one for one in found if one == name or one.startswith(name + INSIDE)]
+
+
+TITLE_CHARS = 80
+"""Longest title that is made of a request."""
+_OPENING = 4
+"""Messages at the beginning of a thread among which its first request is."""
+
+
+def title_of(request: str) -> str:
+    r"""Return the title of a thread that has none of its own: the beginning of its first request.
+
+    Example:
+        >>> title_of("Fix the build, please.\n\nIt fails since Tuesday.")
+        'Fix the build, please. It fails since Tuesday.'
+    """
+    line = " ".join(request[: 4 * TITLE_CHARS].split())
+    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
+
+
+def thread_title(archive: Archive, key: ThreadKey) -> str:
+    """Return the title that an archive knows of a thread; empty if it has no request.
+
+    It is that of the recorded session, or else `title_of` the first request.
+    """
+    page = newest_import(archive, key)
+    if page is not None and page.session.get("title"):
+        return str(page.session["title"])
+    opening = archive.messages(key, 0, _OPENING - 1)
+    return title_of(next((one.text for one in opening if one.is_request), ""))
+
+
+def newest_import(archive: Archive, key: ThreadKey) -> TurnRecord | None:
+    """Return the turn of the newest import of a recorded session; `None` for any other thread.
+
+    Its `session` has the agent that recorded it.
+    """
+    count = archive.turn_count(key)
+    if not count or "agent" not in read_page(archive, key, 0).session:
+        return None
+    newest = read_page(archive, key, count - 1)
+    if "agent" in newest.session:
+        return newest
+    pages = reversed(read_pages(archive, key).values())
+    return next((page for page in pages if "agent" in page.session), None)
 
 
 @dataclass(frozen=True, slots=True)
