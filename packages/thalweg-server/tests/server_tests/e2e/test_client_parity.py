@@ -199,7 +199,7 @@ def _runs(do: Driver) -> None:
 def _threads(do: Driver) -> None:
     do("create_thread", "t3", title="Rivers")
     do("create_thread", "t3")
-    do("create_thread", "no such/id")
+    do("create_thread", "no such/~id")
     do("get_thread", "t3")
     do("get_thread", "none")
     do("update_thread", "t3", title="Lakes")
