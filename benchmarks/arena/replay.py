@@ -129,9 +129,9 @@ def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[st
 
 
 def _oracles(subject: ReplaySubject, order: ReplayOrder) -> dict[str, Oracle]:
-    model = subject.recording.session.model
-    hindsight = Hindsight.of(subject.entries, uses_of_results(subject), order.budget_for(model))
-    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(model)]
+    budget = order.budget_for(subject.recording)
+    hindsight = Hindsight.of(subject.entries, uses_of_results(subject), budget)
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(subject.recording)]
     return {one.tariff.name: hindsight.oracle(one.tariff, one.cold) for one in terms}
 
 

@@ -144,9 +144,12 @@ class Answers:
     def _report(self, thread: str, session: RecordedSession) -> Iterator[str]:
         cost = "unknown" if session.cost is None else f"${session.cost:,.2f}"
         yield f"{thread}: {session.title or '(no title)'}"
+        total = session.total
+        models = sorted({usage.model for usage in session.usage} - {""}) or [session.model]
         yield (
-            f"{session.calls:,} calls of {session.model or 'an unknown model'}; {session.input:,} "
-            f"tokens in ({session.cached:,} from the cache), {session.output:,} out; cost {cost}"
+            f"{total.calls:,} calls of {', '.join(filter(None, models)) or 'an unknown model'}; "
+            f"{total.input:,} tokens in ({total.cached:,} from the cache), {total.output:,} out; "
+            f"cost {cost}"
         )
         pages = read_pages(self.archive, ThreadKey(self.owner, thread)).values()
         new = [one for page in pages for one in page.session.get("new_compactions", ())]

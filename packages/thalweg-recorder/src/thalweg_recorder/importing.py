@@ -39,6 +39,7 @@ from thalweg.engine.entries import (
     ToolCall,
     message_to_json,
 )
+from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.redaction.secrets import redact
@@ -331,7 +332,8 @@ def plan_import(
         (length + sum(m.line < compaction.line for m in appended), compaction)
         for compaction in _new_compactions(recording.compactions, before)
     )
-    session = _session_after(recording, source, before, appended, placed)
+    is_whole = len(known) >= length  # every row of the archive is still in the source
+    session = _session_after(recording, source, before, appended, placed, is_whole=is_whole)
     return ImportPlan(tuple(rows), session, placed)
 
 
@@ -398,11 +400,16 @@ def _session_after(
     before: RecordedSession | None,
     appended: Sequence[Message],
     placed: Sequence[tuple[int, RecordedCompaction]],
+    *,
+    is_whole: bool,
 ) -> RecordedSession:
     """Return the updated metadata of a session; data that a source lost is kept."""
     info, was = recording.session, before or RecordedSession(agent=recording.format)
     times = [message.at for message in appended if message.at]
-    usages = [message.usage for message in appended if message.usage]
+    answers = recording.answers
+    first = next((usage.id for usage in answers), "")
+    if not is_whole:
+        answers = [*was.usage, *(message.usage for message in appended if message.usage)]
     return RecordedSession(
         agent=recording.format,
         id=info.id or was.id,
@@ -415,11 +422,8 @@ def _session_after(
         mtime_ns=source.mtime_ns,
         started_at=min((*times, *filter(None, (was.started_at,))), default=""),
         ended_at=max((*times, was.ended_at), default=""),
-        calls=was.calls + len(usages),
-        input=was.input + sum(usage.input for usage in usages),
-        cached=was.cached + sum(usage.cached for usage in usages),
-        written=was.written + sum(usage.written for usage in usages),
-        output=was.output + sum(usage.output for usage in usages),
+        usage=summed(answers),
+        first_answer=was.first_answer or first,
         compactions=was.compactions + len(placed),
         compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
     )

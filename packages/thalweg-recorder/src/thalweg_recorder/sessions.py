@@ -1,15 +1,16 @@
 """Metadata of a recorded session, stored in the journal of its thread."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePath
+from typing import Any
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.finding import newest_import
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.engine.pricing.cost import cost_of
-from thalweg.engine.pricing.matching import tariff_of_model
-from thalweg.engine.pricing.usage import Usage
+from thalweg.engine.pricing.cost import cost_of_answers, distinct
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
+from thalweg.engine.serialization import made_of
 
 OWNER = "local"
 """Whose threads imported sessions are, as in `thalweg thread`."""
@@ -36,27 +37,26 @@ class RecordedSession:
     started_at: str = ""
     ended_at: str = ""
     """Time of the newest message, ISO 8601; empty if the source has no times."""
-    calls: int = 0
-    """Model calls that reported their usage; the next fields are that usage, in tokens."""
-    input: int = 0
-    cached: int = 0
-    written: int = 0
-    output: int = 0
+    usage: tuple[Usage, ...] = ()
+    """What the answers reported, by model and price tier."""
+    first_answer: str = ""
+    """Id of the first answer; forks of a session have the same."""
     compactions: int = 0
     compacted_at: str = ""
     """Time of the newest compaction, ISO 8601."""
 
     @property
     def cost(self) -> float | None:
-        """The cost of the reported usage in dollars, at the prices of `model`.
+        """The cost of the reported usage in dollars, each answer at the prices of its model.
 
-        `None` if no usage was reported or the price of the model is unknown.
+        `None` if no usage was reported or the price of a model is unknown.
         """
-        tariff = tariff_of_model(self.model)
-        if not self.calls or tariff is None:
-            return None
-        spent = Usage(self.input, self.cached, self.written, self.output, calls=self.calls)
-        return cost_of(spent, tariff)
+        return cost_of_answers(self.usage) if self.usage else None
+
+    @property
+    def total(self) -> Usage:
+        """The reported usage, over all models."""
+        return sum(self.usage, NO_USAGE)
 
     def is_in(self, folder: str) -> bool:
         """Return whether the project is a folder or lies below it; any is, of an empty name.
@@ -74,12 +74,26 @@ _FIELDS = frozenset(field.name for field in fields(RecordedSession))
 def session_of(page: TurnRecord) -> RecordedSession | None:
     """Read the session that an import entered; `None` for any other turn."""
     known = {name: value for name, value in page.session.items() if name in _FIELDS}
-    return RecordedSession(**known) if "agent" in known else None
+    if "agent" not in known:
+        return None
+    if "calls" in page.session:
+        # A sum over all models, of before sums by model: the next import reads the source again.
+        counts = {name: page.session.get(name, 0) for name in _SUMMED}
+        known["usage"] = ({**counts, "model": known.get("model", "")},)
+        known |= {"size_bytes": 0, "mtime_ns": 0}
+    known["usage"] = tuple(made_of(Usage, dict(one)) for one in known.get("usage", ()))
+    return RecordedSession(**known)
 
 
-def session_to_plain(session: RecordedSession) -> dict[str, str | int]:
-    """Return a session as plain values, without empty ones."""
-    return {name: value for name, value in asdict(session).items() if value}
+_SUMMED = ("calls", "input", "cached", "written", "output")
+
+
+def session_to_plain(session: RecordedSession) -> dict[str, Any]:
+    """Return a session as plain values, without empty ones; `session_of` reads them."""
+    plain = {name: value for name, value in asdict(session).items() if value}
+    if session.usage:
+        plain["usage"] = [{n: v for n, v in asdict(one).items() if v} for one in session.usage]
+    return plain
 
 
 def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:
@@ -94,3 +108,55 @@ def list_sessions(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, R
         session = newest_session(archive, ThreadKey(owner, thread))
         if session is not None:
             yield thread, session
+
+
+@dataclass(frozen=True, slots=True)
+class TotalCost:
+    """The cost of several sessions."""
+
+    dollars: float
+    """Each answer counts once, at the prices of its model."""
+    repeated: float
+    """Dollars of answers that forks and resumed sessions repeat; not in `dollars`."""
+    unpriced: int
+    """Sessions with usage of which a price is unknown; not in `dollars`."""
+
+
+def total_cost(
+    archive: Archive, sessions: Iterable[tuple[str, RecordedSession]], owner: str = OWNER
+) -> TotalCost:
+    """Return the cost of sessions together, by the ids of their answers.
+
+    Only sessions with the same first answer are compared, answer by answer.
+
+    Args:
+        archive: The archive of the sessions.
+        sessions: Names of threads with their sessions.
+        owner: The owner of the threads.
+    """
+    families: dict[str, list[tuple[str, RecordedSession]]] = {}
+    for thread, session in sessions:
+        families.setdefault(session.first_answer or f"\0{thread}", []).append((thread, session))
+    dollars, repeated, unpriced = 0.0, 0.0, 0
+    for family in families.values():
+        priced = [(thread, cost) for thread, one in family if (cost := one.cost) is not None]
+        unpriced += sum(bool(one.usage) for _, one in family) - len(priced)
+        paid = sum(cost for _, cost in priced)
+        if len(priced) > 1:
+            answers = [
+                usage
+                for thread, _ in priced
+                for usage in _answers(archive, ThreadKey(owner, thread))
+            ]
+            copied = (cost_of_answers(answers) or 0.0) - (cost_of_answers(distinct(answers)) or 0.0)
+            repeated += copied
+            paid -= copied
+        dollars += paid
+    return TotalCost(dollars, repeated, unpriced)
+
+
+def _answers(archive: Archive, key: ThreadKey) -> Iterator[Usage]:
+    """Yield the usage of a session's answers, which those without an id have of their row."""
+    for message in archive.messages(key, 0, archive.length(key) - 1):
+        if message.usage is not None:
+            yield replace(message.usage, id=message.usage.id or message.uid)

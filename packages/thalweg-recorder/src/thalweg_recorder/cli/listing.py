@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import print_result
+from thalweg.cli.printing import count, print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg_recorder.cli.options import Owner, Place
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
-from thalweg_recorder.sessions import RecordedSession, list_sessions
+from thalweg_recorder.sessions import RecordedSession, TotalCost, list_sessions, total_cost
 
 _HEAD = "newest            agent        compactions     cost  title; project; thread"
 
@@ -33,21 +33,26 @@ def sessions(
 ) -> None:
     """List imported sessions, the newest last: title, project, agent, compactions, cost.
 
-    The cost is the agent's reported usage at today's prices of its last model; `-` if it did not
-    report or the price is unknown. `thalweg thread history ID` prints a session.
+    The cost is the agent's reported usage, each answer at today's prices of its model; `-` if it
+    did not report or a price is unknown. In the total an answer that a forked session repeats
+    counts once. `thalweg thread history ID` prints a session.
     """
     only = SearchFilter(project=project, agent=agent)
     with open_existing(archive or recorder_place()) as opened:
         found = [pair for pair in list_sessions(opened, owner) if only.admits(pair[1])]
+        total = total_cost(opened, found, owner)
     found.sort(key=lambda pair: pair[1].ended_at)
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
     nothing = "There are no such sessions; `thalweg import` reads them in."
     print_result(
-        _lines(found) if found else (), {"sessions": plain}, as_json=as_json, nothing=nothing
+        _lines(found, total) if found else (),
+        {"sessions": plain, "total": asdict(total)},
+        as_json=as_json,
+        nothing=nothing,
     )
 
 
-def _lines(found: Iterable[tuple[str, RecordedSession]]) -> Iterator[str]:
+def _lines(found: Iterable[tuple[str, RecordedSession]], total: TotalCost) -> Iterator[str]:
     yield _HEAD
     for thread, session in found:
         when = session.ended_at[:16].replace("T", " ") or "-"
@@ -56,3 +61,7 @@ def _lines(found: Iterable[tuple[str, RecordedSession]]) -> Iterator[str]:
         yield f"{when:<16}  {session.agent:<12} {session.compactions:>11}  {cost:>7}  {title}"
         for line in filter(None, (session.project, thread)):
             yield f"{'':<53}{printable(line)}"
+    repeated = f"; ${total.repeated:,.2f} of answers that forks repeat count once"
+    unpriced = f"; {count(total.unpriced, 'session')} without a price"
+    notes = (repeated if total.repeated else "") + (unpriced if total.unpriced else "")
+    yield f"Total: ${total.dollars:,.2f}{notes}"

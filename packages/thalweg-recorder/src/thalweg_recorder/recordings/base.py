@@ -1,9 +1,11 @@
 """The value of a recording: a thread that another program logged, parsed."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from thalweg.archive.threads.finding import title_of
 from thalweg.engine.entries import Message
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 
 
@@ -20,6 +22,8 @@ class SessionInfo:
     title: str = ""
     model: str = ""
     """The model that answered last."""
+    window: int = 0
+    """Tokens of its window; 0 if the log does not state it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,31 @@ class Recording:
     session: SessionInfo = SessionInfo()
     compactions: tuple[RecordedCompaction, ...] = ()
     """Oldest first."""
+
+    @property
+    def answers(self) -> list[Usage]:
+        """The usage of each answer that states it, in order; of an answer in several rows once."""
+        return [message.usage for message in self.messages if message.usage is not None]
+
+    @property
+    def model(self) -> str:
+        """The model that read most tokens, or that of the session if no answer states its usage."""
+        read: Counter[str] = Counter()
+        for usage in self.answers:
+            read[usage.model] += usage.input
+        return max(read, key=read.__getitem__, default="") or self.session.model
+
+    @property
+    def window(self) -> int:
+        """The window in tokens, as the log states or shows it; 0 if it does neither.
+
+        It shows it by a compaction that the agent began itself, since the context was full: the
+        window is then the largest of those contexts and of the requests.
+        """
+        if self.session.window:
+            return self.session.window
+        full = [one.tokens_before for one in self.compactions if one.trigger == "auto"]
+        return max(*full, *(usage.input for usage in self.answers), 0) if any(full) else 0
 
     @property
     def title(self) -> str:

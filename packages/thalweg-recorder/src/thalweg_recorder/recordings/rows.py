@@ -61,6 +61,10 @@ class Recorded:
     name: str = ""
     is_error: bool = False
     usage: Usage | None = None
+    model: str = ""
+    """The model that answered; empty for that of the session."""
+    answer: str = ""
+    """The provider's id of the answer, which its copies in other sessions have, too."""
 
 
 @dataclass(slots=True)
@@ -113,7 +117,8 @@ class SessionRows:
             wire: Parses the objects.
             why: Reasons for skipping a kind of row, if it is not obvious.
         """
-        messages, read_notes = _through_wire(wire, self.items)
+        parsed, read_notes = _through_wire(wire, self.items)
+        messages = _counted_once(parsed, self.info.model)
         all_notes = (
             *self.notes,
             *left_out(self.skipped, why),
@@ -184,7 +189,12 @@ def _by_item(parsed: Iterable[Message], items: Sequence[Recorded]) -> list[list[
 
 
 def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
-    usage = item.usage if first else None
+    usage = message.usage
+    if usage is None and first and message.role == "assistant":
+        usage = item.usage
+    if usage is not None:
+        model, answer = item.model or usage.model, item.answer or usage.id
+        usage = replace(usage, model=model, id=answer)
     return replace(
         message,
         line=item.line,
@@ -193,8 +203,26 @@ def _laid_over(message: Message, item: Recorded, *, first: bool) -> Message:
         kind=item.kind if item.kind != "said" else message.kind,
         name=message.name or item.name,
         is_error=message.is_error or (item.is_error and message.role == "tool"),
-        usage=message.usage or (usage if message.role == "assistant" else None),
+        usage=usage,
     )
+
+
+def _counted_once(messages: Iterable[Message], model: str) -> list[Message]:
+    """Keep one usage of each answer, that of its last row at its first, with a model.
+
+    Args:
+        messages: The messages; the rows of one answer may have others between them.
+        model: Of an answer that names none.
+    """
+    counted = list(messages)
+    last = {m.usage.id: m.usage for m in counted if m.usage is not None}
+    for at, message in enumerate(counted):
+        if message.usage is not None:
+            usage = last.pop(message.usage.id, None) if message.usage.id else message.usage
+            if usage is not None and not usage.model:
+                usage = replace(usage, model=model)
+            counted[at] = replace(message, usage=usage)
+    return counted
 
 
 def _named(messages: Iterable[Message]) -> list[Message]:

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.pricing.matching import UNKNOWN, tariff_of_model
+from thalweg.engine.pricing.table import NAMED
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.model_windows import window_of_model
 from thalweg.errors import RecordingError, ThalwegError
@@ -72,7 +74,7 @@ class ReplayOrder:
     paths: tuple[Path, ...]
     policies: tuple[str, ...]
     budget: Budget | None
-    """`None` for the window of the recorded model, or `USUAL_WINDOW` if that is unknown."""
+    """`None` for the recording's own window, see `window_of`."""
     tariffs: tuple[Tariff, ...]
     """Empty for the prices of the recorded model, or `UNKNOWN` if those are unknown."""
     adds_recorded: bool = False
@@ -85,13 +87,29 @@ class ReplayOrder:
             return self.policies
         return (*self.policies, RECORDED)
 
-    def budget_for(self, model: str) -> Budget:
-        """Return the budget of a recording's requests, by the model it names."""
-        return self.budget or Budget(window=window_of_model(model) or USUAL_WINDOW)
+    def budget_for(self, recording: Recording) -> Budget:
+        """Return the budget of a recording's requests."""
+        return self.budget or Budget(window=window_of(recording))
 
-    def tariffs_for(self, model: str) -> tuple[Tariff, ...]:
-        """Return the tariffs of a recording, by the model it names."""
-        return self.tariffs or (tariff_of_model(model) or UNKNOWN,)
+    def tariffs_for(self, recording: Recording) -> tuple[Tariff, ...]:
+        """Return the tariffs of a recording."""
+        return self.tariffs or (tariff_of(recording),)
+
+
+def window_of(recording: Recording) -> int:
+    """Return the window that a log states or shows, else that of its model, else `USUAL_WINDOW`."""
+    return recording.window or window_of_model(recording.model) or USUAL_WINDOW
+
+
+def tariff_of(recording: Recording) -> Tariff:
+    """Return the prices of the model that read most, or `UNKNOWN` if those are unknown.
+
+    If most of its cache writes were for an hour, they are those of a cache that lives an hour.
+    """
+    tariff = tariff_of_model(recording.model) or UNKNOWN
+    written = sum(recording.answers, NO_USAGE)
+    is_long = 2 * written.written_long > written.written
+    return NAMED.get(f"{tariff.name}-1h", tariff) if is_long else tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +156,8 @@ def replay_subject(
     runs: list[ReplayRun] = []
     failures: list[str] = []
     recording = subject.recording
-    budget = order.budget_for(recording.session.model)
-    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(recording.session.model)]
+    budget = order.budget_for(recording)
+    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(recording)]
     for policy in order.policies_for(recording):
         for one in terms:
             try:

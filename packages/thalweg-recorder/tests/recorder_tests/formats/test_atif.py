@@ -53,7 +53,7 @@ def test_steps_become_messages(tmp_path: Path) -> None:
     _, asked, answer, result, _, told = recording.messages
     assert (asked.at, asked.line) == ("2026-03-02T10:00:00Z", 1)
     assert [part.text for part in answer.parts if isinstance(part, Thinking)] == ["hm"]
-    assert answer.usage == Usage(70, cached=50, output=9)
+    assert answer.usage == Usage(70, cached=50, output=9, model="gpt-5")
     assert [(call.name, call.arguments) for call in answer.calls] == [("bash", '{"command": "ls"}')]
     assert (result.answers, result.name) == ("c1", "bash")
     assert told.kind == "injected"

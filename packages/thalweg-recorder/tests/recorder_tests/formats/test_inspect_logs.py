@@ -63,7 +63,10 @@ def test_every_sample_of_a_real_log_is_a_session(name: str) -> None:
     assert result.text.startswith("1.0 1.1 ")
     assert answer.text == "Page 1 is read."
     assert [p.text for p in answer.parts if isinstance(p, Thinking)] == ["It is on the page."]
-    assert (calling.usage, answer.usage) == (Usage(65, output=23), Usage(140))
+    assert (calling.usage, answer.usage) == (
+        Usage(65, output=23, model="mockllm/model"),
+        Usage(140, model="mockllm/model"),
+    )
 
 
 def test_a_log_of_one_sample_that_is_not_complete_is_read_with_the_header_of_its_start(

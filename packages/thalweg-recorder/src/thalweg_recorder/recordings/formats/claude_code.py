@@ -181,6 +181,8 @@ class _ClaudeSession(SessionRows):
             uid=as_str(row.get("uuid")),
             at=as_str(row.get("timestamp")),
             kind="injected" if row.get("isMeta") is True else who_wrote(message),
+            model=as_str(message.get("model")),
+            answer=as_str(message.get("id")),
         )
 
 

@@ -66,6 +66,8 @@ class _CodexSession(SessionRows):
     answer_at: int = -1
     """Index in `items` at which the model's last answer begins; -1 before the first."""
     answering: bool = False
+    origin: str = ""
+    """Id of the session that this one was forked from, and that from, or its own."""
 
     def take(self, line: int, row: JsonObject) -> None:
         if _is_wrapped(row):
@@ -95,6 +97,7 @@ class _CodexSession(SessionRows):
 
     def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
         self.skipped["session_meta"] += 1
+        self.origin = as_str(payload.get("id"))  # a fork repeats the header of its parent
         git = payload.get("git")
         self.info = replace(
             self.info,
@@ -126,11 +129,23 @@ class _CodexSession(SessionRows):
 
     def _take_usage(self, payload: JsonObject) -> None:
         self.skipped["event_msg token_count"] += 1
-        reported = as_object(as_object(payload.get("info")).get("last_token_usage"))
+        info = as_object(payload.get("info"))
+        reported = as_object(info.get("last_token_usage"))
         usage = as_usage({**reported, "cached_tokens": reported.get("cached_input_tokens")})
+        window = info.get("model_context_window")
+        if isinstance(window, int):
+            self.info = replace(self.info, window=window)
         answer = self.items[self.answer_at] if self.answer_at >= 0 else None
         if usage and isinstance(answer, Recorded):
-            self.items[self.answer_at] = replace(answer, usage=usage)
+            # An answer has no id; a fork repeats the totals of its parent, and continues them.
+            total = as_object(info.get("total_token_usage"))
+            counts = total.get("input_tokens"), total.get("output_tokens")
+            self.items[self.answer_at] = replace(
+                answer,
+                usage=usage,
+                model=self.info.model,
+                answer=f"{self.origin}:{counts[0]}:{counts[1]}" if total else "",
+            )
 
 
 FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)

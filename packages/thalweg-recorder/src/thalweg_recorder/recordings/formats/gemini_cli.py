@@ -91,7 +91,8 @@ def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
         *({"functionCall": {**_named(call), "args": call.get("args")}} for call in calls),
     ]
     usage = as_usage(row.get("tokens"))
-    yield Recorded(index, {"role": "model", "parts": parts}, uid, at, usage=usage)
+    raw, model = {"role": "model", "parts": parts}, as_str(row.get("model"))
+    yield Recorded(index, raw, uid, at, usage=usage, model=model, answer=uid)
     for call in calls:
         if results := _results(call):
             call_time = iso_time(call.get("timestamp")) or at

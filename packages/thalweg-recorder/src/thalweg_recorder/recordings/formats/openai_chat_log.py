@@ -67,6 +67,8 @@ class _ChatRows(SessionRows):
             kind="injected" if extra.get("isMeta") is True else who_wrote(raw),
             is_error=extra.get("is_error") is True,
             usage=as_usage(extra.get("usage")) or as_usage(extra.get("tokens")),
+            model=as_str(extra.get("model")),
+            answer=as_str(extra.get("message_id")),
         )
         self.items.append(item)
 

@@ -93,7 +93,8 @@ def _items(line: int, info: JsonObject, parts: list[JsonObject]) -> Iterator[Rec
             if is_synthetic:
                 yield Recorded(line, raw, f"{uid}+", at, "injected")
             else:
-                yield Recorded(line, raw, uid, at, usage=_usage(info))
+                model = as_str(info.get("modelID"))
+                yield Recorded(line, raw, uid, at, usage=_usage(info), model=model, answer=uid)
     for part in parts:
         if (result := _result(part)) is not None:
             ended = iso_time(as_object(as_object(part.get("state")).get("time")).get("end")) or at
@@ -139,7 +140,14 @@ def _result(part: JsonObject) -> JsonObject | None:
 def _usage(info: JsonObject) -> Usage | None:
     tokens = as_object(info.get("tokens"))
     cache = as_object(tokens.get("cache"))
-    return as_usage({**tokens, "cacheRead": cache.get("read"), "cacheWrite": cache.get("write")})
+    return as_usage(
+        {
+            **tokens,
+            "cacheRead": cache.get("read"),
+            "cacheWrite": cache.get("write"),
+            "thoughts": tokens.get("reasoning"),  # not a part of its `output`
+        }
+    )
 
 
 FORMAT = LogFormat(NAME, "an export of opencode (`info`, `messages` with `parts`)", detect, read)

@@ -98,7 +98,7 @@ class _EventStream(SessionRows):
         if not isinstance(message, dict):
             self.odd(index, event)
             return
-        self._append(index, event, {"role": "assistant", **message}, response.get("usage"))
+        self._append(index, event, {"role": "assistant", **message}, response)
 
     def _add_action(
         self, index: int, event: JsonObject, action: str, arguments: JsonObject
@@ -125,10 +125,17 @@ class _EventStream(SessionRows):
             raw |= {"role": "tool", "tool_call_id": cause, "name": seen}
         self._append(index, event, raw)
 
-    def _append(self, index: int, event: JsonObject, raw: JsonObject, usage: object = None) -> None:
+    def _append(
+        self,
+        index: int,
+        event: JsonObject,
+        raw: JsonObject,
+        response: JsonObject | None = None,
+    ) -> None:
         # An observation that the program sent without a call is not a message of the user.
         harness = raw["role"] == "user" and ("observation" in event)
         kind: Kind = "injected" if harness else "said"
+        response = response or {}
         self.items.append(
             Recorded(
                 index,
@@ -137,7 +144,9 @@ class _EventStream(SessionRows):
                 at=iso_time(event.get("timestamp")),
                 kind=kind,
                 is_error=event.get("observation") == "error",
-                usage=as_usage(usage),
+                usage=as_usage(response.get("usage")),
+                model=as_str(response.get("model")),
+                answer=as_str(response.get("id")),
             )
         )
 

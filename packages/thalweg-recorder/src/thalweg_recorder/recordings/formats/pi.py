@@ -72,16 +72,20 @@ class _PiSession(SessionRows):
             return
         self.info = replace(self.info, model=as_str(message.get("model")) or self.info.model)
         self._note_branch(line, as_str(row.get("parentId")))
+        at = iso_time(row.get("timestamp")) or iso_time(message.get("timestamp"))
+        uid = as_str(row.get("id"))
         injected: Kind = "said" if role in _ROLES else "injected"
         self.items.append(
             Recorded(
                 line,
                 _as_anthropic(role, message),
-                uid=as_str(row.get("id")),
-                at=iso_time(row.get("timestamp")) or iso_time(message.get("timestamp")),
+                uid=uid,
+                at=at,
                 kind=injected,
                 name=as_str(message.get("toolName")),
                 usage=as_usage(message.get("usage")),
+                model=as_str(message.get("model")),
+                answer=f"{uid}@{at}" if uid else "",  # eight digits, which a fork keeps
             )
         )
 

@@ -28,6 +28,7 @@ from recorder_tests.unit.recorder.sessions import (
 from thalweg.archive import Archive, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.archive.threads.thread_history import history
+from thalweg.engine.pricing.usage import Usage
 from thalweg_recorder import import_sessions, list_sessions
 from thalweg_recorder.forgotten import ForgottenNames
 
@@ -86,7 +87,7 @@ def test_an_answer_that_was_not_complete_gets_its_further_parts(
     assert [part.name for part in rest.calls] == ["Bash"]
     assert rest.text == ""
     ((_, session),) = list_sessions(archive)
-    assert (session.calls, session.input) == (1, 1_500)
+    assert (session.total.calls, session.total.input) == (1, 1_500)
 
 
 def test_equal_rows_without_ids_are_counted(archive: Archive, tmp_path: Path) -> None:
@@ -125,7 +126,8 @@ def test_a_session_is_described_and_what_it_lost_stays(archive: Archive, tmp_pat
     assert thread == KEY.thread
     assert (session.agent, session.project, session.branch) == ("claude-code", "/src/shop", "main")
     assert (session.title, session.model) == ("Fix the cart", "claude-opus-4-5")
-    assert (session.calls, session.input, session.cached, session.output) == (1, 1_500, 500, 10)
+    (usage,) = session.usage
+    assert usage == Usage(1_500, cached=500, output=10, model="claude-opus-4-5")
     assert session.cost == pytest.approx((1_000 * 5 + 500 * 0.5 + 10 * 25) / 1e6)
     assert session.started_at < session.compacted_at < session.ended_at
     assert session.compactions == 1

@@ -52,7 +52,7 @@ def test_rows_of_one_model_message_become_one(tmp_path: Path) -> None:
     assert isinstance(answer.parts[0], Thinking)
     assert answer.parts[0].signature == "sig"
     assert (answer.line, answer.uid) == (1, "u2")
-    assert answer.usage == Usage(7, output=9)
+    assert answer.usage == Usage(7, output=9, id="m1")
 
 
 def test_results_that_came_between_the_calls_of_one_message_follow_it(tmp_path: Path) -> None:

@@ -90,6 +90,37 @@ def test_reported_tokens_belong_to_the_answer_before_them(tmp_path: Path) -> Non
     ]
 
 
+def _counted(total: int, **info: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+    last = {"input_tokens": 100, "output_tokens": 5, "reasoning_output_tokens": 2}
+    totals = {"input_tokens": total, "output_tokens": 9}
+    info |= {"last_token_usage": last, "total_token_usage": totals}
+    return _row("event_msg", type="token_count", info=info)
+
+
+def test_a_fork_repeats_the_answers_of_its_parent(tmp_path: Path) -> None:
+    """They have the same ids; its own answer has another. Each names its model."""
+    answers = [
+        _row("turn_context", model="gpt-5.5"),
+        _model("a"),
+        _counted(100, model_context_window=258_400),
+        _user("more"),
+        _row("turn_context", model="gpt-5-mini"),
+        _model("b"),
+        _counted(200),
+    ]
+    own, parent = _row("session_meta", id="child"), _row("session_meta", id="parent")
+    (tmp_path / "parent").mkdir()
+    before = read_lines(tmp_path / "parent", [parent, *answers])
+    fork = read_lines(tmp_path, [own, parent, *answers, _user("go"), _model("c"), _counted(300)])
+
+    assert (fork.session.id, fork.window) == ("child", 258_400)
+    first, second, third = fork.answers
+    assert before.answers == [first, second]
+    assert len({first.id, second.id, third.id}) == 3
+    assert [usage.model for usage in fork.answers] == ["gpt-5.5", "gpt-5-mini", "gpt-5-mini"]
+    assert (first.output, first.reasoning) == (5, 2)
+
+
 def test_what_codex_wrote_for_the_user_is_injected(tmp_path: Path) -> None:
     recording = read_lines(
         tmp_path,

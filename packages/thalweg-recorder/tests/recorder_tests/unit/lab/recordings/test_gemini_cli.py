@@ -40,7 +40,7 @@ def test_a_turn_is_read_with_thoughts_words_calls_and_results(tmp_path: Path) ->
     assert isinstance(answer.parts[0], Thinking)
     assert "for files" in answer.parts[0].text
     assert [call.id for call in answer.calls] == ["c1", "c2"]
-    assert answer.usage == Usage(100, cached=80, output=7, reasoning=2)
+    assert answer.usage == Usage(100, cached=80, output=7, reasoning=2, id="m2")
     assert (first.role, first.answers, first.name, first.is_error) == ("tool", "c1", "ls", False)
     assert (second.answers, second.is_error, second.line) == ("c2", True, 1)
     assert "no such" in second.text

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder import import_sessions, list_sessions
 from thalweg_recorder.recordings import coding_sessions, find_recordings, read_recording
@@ -69,7 +70,7 @@ def database(tmp_path: Path) -> Database:
     database.part("p1", "m1", "s1", type="text", text="Which birds?")
     database.part("p2", "m1", "s1", type="text", text="(context)", synthetic=True)
     done = {"created": START + 61_000, "completed": START + 62_000}
-    tokens = {"input": 7, "output": 5, "cache": {"read": 90, "write": 3}}
+    tokens = {"input": 7, "output": 5, "reasoning": 4, "cache": {"read": 90, "write": 3}}
     database.message("m2", "s1", role="assistant", time=done, tokens=tokens, modelID="opus")
     database.part("p3", "m2", "s1", type="reasoning", text="hm")
     result = tool("completed", output="heron", metadata={"exit": 1}, time={"end": START + 61_500})
@@ -90,8 +91,7 @@ def test_calls_results_usage_and_injected_parts_are_read(database: Database) -> 
     ]
     answer, failed = recording.messages[2:]
     assert [call.name for call in answer.calls] == ["bash"]
-    assert answer.usage is not None
-    assert (answer.usage.input, answer.usage.cached, answer.usage.written) == (100, 90, 3)
+    assert answer.usage == Usage(100, 90, 3, 9, reasoning=4, model="opus", id="m2")
     assert failed.is_error
     assert (recording.session.project, recording.session.model) == ("/src/shop", "opus")
 

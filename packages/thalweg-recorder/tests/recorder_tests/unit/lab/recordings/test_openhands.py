@@ -68,7 +68,7 @@ def test_a_model_message_with_two_calls_is_read_once(tmp_path: Path) -> None:
         ("tool", "two"),
     ]
     turn = recording.messages[2]
-    assert (turn.usage, turn.uid, turn.line) == (Usage(10, output=2), "2", 2)
+    assert (turn.usage, turn.uid, turn.line) == (Usage(10, output=2, id="r1"), "2", 2)
     assert [message.answers for message in recording.messages[3:]] == ["c1", "c2"]
 
 

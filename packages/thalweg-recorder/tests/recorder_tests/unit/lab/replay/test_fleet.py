@@ -6,9 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.window.budget import Budget
-from thalweg_recorder.replay.fleet import FleetOutcome, ReplayOrder, replay_all
+from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg_recorder.replay.fleet import (
+    USUAL_WINDOW,
+    FleetOutcome,
+    ReplayOrder,
+    replay_all,
+    tariff_of,
+    window_of,
+)
 
 POLICIES = ("thalweg", "none")
 
@@ -119,3 +129,35 @@ def test_a_broken_file_of_questions_is_told_once_and_costs_nobody_the_replay(
     assert len(outcome.failures) == 1
     assert "needles.jsonl: line 1 is no JSON" in outcome.failures[0]
     assert outcome.failures[0].endswith("replayed without questions")
+
+
+def recorded(
+    *answers: Usage, window: int = 0, compactions: tuple[RecordedCompaction, ...] = ()
+) -> Recording:
+    """Make a recording of answers with usage."""
+    messages = tuple(Message("assistant", (), usage=usage) for usage in answers)
+    last = answers[-1].model if answers else ""
+    info = SessionInfo(id="s", model=last, window=window)
+    return Recording("s", "claude-code", messages, session=info, compactions=compactions)
+
+
+def test_the_window_is_that_of_the_log_then_of_the_model() -> None:
+    opus = Usage(150_000, model="claude-opus-4-6")
+    full = RecordedCompaction(3, trigger="auto", tokens_before=167_471)
+    by_hand = RecordedCompaction(3, trigger="manual", tokens_before=40_000)
+
+    assert window_of(recorded(opus, window=258_400, compactions=(full,))) == 258_400
+    assert window_of(recorded(opus, compactions=(full,))) == 167_471
+    assert window_of(recorded(Usage(168_000, model="m"), compactions=(full,))) == 168_000
+    assert window_of(recorded(opus, compactions=(by_hand,))) == 1_000_000
+    assert window_of(recorded(Usage(9, model="nobody-s"))) == USUAL_WINDOW
+
+
+def test_the_prices_are_those_of_the_model_that_read_most_and_of_its_writes() -> None:
+    opus = Usage(150_000, written=9_000, model="claude-opus-4-6")
+    long = Usage(150_000, written=9_000, written_long=8_000, model="claude-opus-4-6")
+    haiku = Usage(1_000, model="claude-haiku-4-5")
+
+    assert tariff_of(recorded(opus, haiku)).name == "claude-opus-4-6"
+    assert tariff_of(recorded(long, haiku)).name == "claude-opus-4-6-1h"
+    assert tariff_of(recorded(Usage(9, model="nobody-s"))).name == TARIFFS["anthropic"].name
