@@ -45,8 +45,8 @@ def test_words_thoughts_calls_results_and_pictures_are_read(tmp_path: Path) -> N
     assert recording.format == "pi"
     assert turn.parts[0] == Thinking("hm", "sig", turn.parts[0].extra)  # type: ignore[union-attr]
     assert (turn.calls[0].id, turn.calls[0].arguments) == ("c1", '{"path": "ü"}')
-    usage = Usage(100, 97, 0, 5, id="e2@2026-01-01T00:00:00Z")
-    assert (turn.uid, turn.line, turn.usage) == ("e2", 2, usage)
+    expected = Usage(100, 97, 0, 5, id="e2@2026-01-01T00:00:00Z")
+    assert (turn.uid, turn.line, turn.usage) == ("e2", 2, expected)
     assert (result.answers, result.name, result.is_error, result.text) == ("c1", "read", True, "no")
     assert isinstance(result.parts[1], Media)
 
