@@ -130,8 +130,10 @@ class Fuzzer:
         self.first: dict[str, Message] = {}
         """Messages as they were first received, by marker."""
         self.saved: dict[int, State] = {}
-        """Checkpoints by turn."""
+        """Checkpoints by the record of their turn."""
         self.sent: dict[int, list[Message]] = {}
+        self.turns: dict[int, int] = {}
+        """The numbers of turns by their records."""
         self.is_fork = False
         """Whether the state is an older one, chosen by a person."""
         self.rewound: list[str] | None = None
@@ -249,6 +251,7 @@ class Fuzzer:
         for message in self.state.messages:
             self.first.setdefault(marker_of(message), message)
         self.result.folds += sum(isinstance(edit, Fold) for edit in edits)
+        self.turns[number] = session.page.turns or 0
         self.sent[number] = [item.message for item in session.engine.window.items]
         self.check(session, story, self.sent[number])
         self.leave(session, story, gone)
@@ -414,7 +417,7 @@ class Fuzzer:
         story = self.state.story
         turns = [n for n, saved in self.saved.items() if saved.story == story[: len(saved.story)]]
         turn = self.rng.choice(turns or [0])
-        if turns and self.by_hand(lambda: rewind(self.archive, self.key, turn)):
+        if turns and self.by_hand(lambda: rewind(self.archive, self.key, self.turns[turn])):
             self.rewound = self.saved[turn].story
             self.request()
 
@@ -484,13 +487,15 @@ class Fuzzer:
                 self.result.fault("lost", f"{self.key}: {marker} is not in the log as received")
         number = self.rng.choice(list(self.sent))
         try:
-            again = context_at(self.archive, self.key, number).messages
+            again = context_at(self.archive, self.key, self.turns[number]).messages
         except Exception:  # noqa: BLE001 (each is a fault to report)
             self.result.fault("dead", f"{self.key}: {traceback.format_exc(limit=-6)}")
         else:
             same = len(again) == len(self.sent[number])
             if not same or not all(map(is_same, again, self.sent[number])):
-                self.result.fault("changed", f"{self.key}: the request of turn {number}")
+                self.result.fault(
+                    "changed", f"{self.key}: the request of turn {self.turns[number]}"
+                )
 
 
 def all_text(message: Message) -> str:

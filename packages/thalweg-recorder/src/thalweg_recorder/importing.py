@@ -21,12 +21,11 @@ from thalweg.archive import (
     Logged,
     ThreadId,
     ThreadKey,
-    TurnRow,
     is_thread_id,
     parse_thread_id,
 )
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, page_to_json, read_page
+from thalweg.archive.threads.journal import TurnRecord, append_page, read_page
 from thalweg.archive.threads.retry import Retry
 from thalweg.database.base import encode
 from thalweg.engine.entries import (
@@ -430,7 +429,7 @@ def _session_after(
 
 
 def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> None:
-    """Append the rows, with a turn in the journal that states their source."""
+    """Append the rows, with a record in the journal that states their source."""
     count = archive.turn_count(key)
     before = read_page(archive, key, count - 1) if count else None
     line = before.line if before else ThreadBranch()
@@ -453,7 +452,7 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
         note=f"{len(plan.rows)} messages from {plan.session.source}",
         session={**session_to_plain(plan.session), **({"new_compactions": new} if new else {})},
     )
-    archive.add_turn(key, TurnRow(page_to_json(page)), length=length, log=plan.rows)
+    append_page(archive, key, page, before, length=length, log=plan.rows)
 
 
 def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:

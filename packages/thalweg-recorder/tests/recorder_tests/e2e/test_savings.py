@@ -125,10 +125,11 @@ def test_what_came_of_a_fold_is_told_under_it(tmp_path: Path) -> None:
     with open_archive(place) as archive:
         talk(archive, 22)
         saved = ledger(archive)
-    number, line = next(iter(saved.lines.items()))
+        record, line = next(iter(saved.lines.items()))
+        turn = turns(archive, KEY)[record].turn
     told = here("thread", "show", "t", "--archive", place).stdout.splitlines()
     plain = json.loads(here("thread", "show", "t", "--json", "--archive", place).stdout)
-    one = here("thread", "show", "t", "--turn", str(number), "--archive", place).stdout
+    one = here("thread", "show", "t", "--turn", str(turn), "--archive", place).stdout
 
     (under,) = (k for k, text in enumerate(told) if text.startswith("        fold "))
     assert told[under + 1].split("; ") == [
@@ -136,6 +137,6 @@ def test_what_came_of_a_fold_is_told_under_it(tmp_path: Path) -> None:
         f"so far {line.realised:+,.0f} (break-even after {-(-line.forecast.break_even // 1):.0f})",
     ]
     assert told[under + 1].strip() in one
-    assert plain["turns"][number]["saving"] == line.to_json()
+    assert plain["turns"][record]["saving"] == {**line.to_json(), "turn": turn}
     assert plain["saved"] == round(saved.realised, 1)
-    assert all(turn["saving"] is None for turn in plain["turns"] if turn["turn"] != number)
+    assert all(one["saving"] is None for one in plain["turns"] if one["turn"] != turn)

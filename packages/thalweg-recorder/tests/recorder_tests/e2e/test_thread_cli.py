@@ -67,7 +67,7 @@ def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_p
     commands = [
         ["list"],
         ["show", "t1"],
-        ["show", "t1", "--turn", "0"],
+        ["show", "t1", "--turn", "1"],
         ["show", "t1", "--context"],
         ["history", "t1", "--abandoned"],
         ["search", "t1", "苍鹭", "bank"],
@@ -93,7 +93,7 @@ def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_p
 def test_the_context_of_a_turn_is_told_as_it_was_sent(place: Path) -> None:
     """With the system prompt, the tools and the record of what was folded."""
     with open_archive(place) as archive:
-        folded = next(t.number for t in turns(archive, KEY) if t.page.edits)
+        folded = next(t.turn for t in turns(archive, KEY) if t.page.edits)
         context = context_at(archive, KEY, folded)
     where = ("--turn", str(folded), "--archive", place)
     told = here("thread", "show", "t1", "--context", *where).stdout
@@ -165,12 +165,12 @@ def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path
     )
 
     assert "that does not fit, so the next turn compacts again" in undone.stdout
-    assert "pinned in message #0" in pinned.stdout
+    assert "Pinned in message #0" in pinned.stdout
     assert "'苍'" in told_in_one_sentence(again)
     assert json.loads(unpinned.stdout)["fits"] is False
     assert "as it was when turn 2 was asked" in rewound.stdout
     assert 'pin #0 "绝对不要漏掉苍鹭"' in shown.stdout
-    assert "\nx    3  " in shown.stdout
+    assert "\nx    3  call" in shown.stdout
     assert "== x #5 " in left.stdout
 
 
@@ -233,7 +233,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "owner 'bob' has no thread": ["show", "t1", "--owner", "bob", *at],
         "no turn 99": ["rewind", "t1", "--turn", "99", *at],
         "has no turn -1": ["show", "t1", "--turn", "-1", *at],
-        "has no active compaction": ["undo", "t1", "--turn", "0", *at],
+        "has no active compaction": ["undo", "t1", "--turn", "1", *at],
         "has no turns": ["show", f"plain {ESCAPES}", "--context", *at],
         "no handle": ["read", "t1", "nope", *at],
         "is no range": ["read", "t1", "nope", "--lines", "3:4", *at],

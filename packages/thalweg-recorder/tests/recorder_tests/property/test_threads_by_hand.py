@@ -35,9 +35,9 @@ def do(driver: Driver, deed: str, number: int) -> None:
         case "end" if driver.mark is not None and driver.waiting:
             driver.end()
         case "rewind" if calls and not driver.is_rewound:
-            turn = calls[number % len(calls)]
-            rewind(driver.archive, KEY, turn)
-            driver.went_back(turn)
+            record = calls[number % len(calls)]
+            rewind(driver.archive, KEY, driver.turns[record])
+            driver.went_back(record)
         case "fork" if calls:
             driver.fork(calls[number % len(calls)])
         case "undo" | "pin" | "unpin" if calls and not driver.is_rewound:
@@ -64,13 +64,15 @@ def test_every_turn_is_made_again_and_nothing_that_was_left_behind_comes_back(
         do(driver, deed, number)
     driver.ask("Where were we?")
 
-    for turn, sent in driver.sent.items():
-        context = context_at(driver.archive, KEY, turn)
+    for record, sent in driver.sent.items():
+        context = context_at(driver.archive, KEY, driver.turns[record])
         assert context.messages == sent
         assert context.system == SYSTEM
         assert {i.position for i in context.items if i.position >= 0} <= {*context.page.line}
-    for turn, line in driver.line.items():
-        assert [said.message.text for said in history(driver.archive, KEY, turn)] == line
+    assert [*driver.turns.values()] == [*range(1, len(driver.sent) + 1)]
+    for record, turn in driver.turns.items():
+        line = [said.message.text for said in history(driver.archive, KEY, turn)]
+        assert line == driver.line[record]
     everything = history(driver.archive, KEY, abandoned=True)
     assert [one.position for one in everything] == list(range(driver.archive.length(KEY)))
     assert driver.archive.turn_count(KEY) == len(turns(driver.archive, KEY))

@@ -113,6 +113,7 @@ class ContextChanged(Shape):
 
     type: Literal["context.changed"] = "context.changed"
     turn: int
+    """Number of the model call in its thread, from 1."""
     tokens_before: int
     tokens_after: int
     limit: int

@@ -34,4 +34,6 @@ ThreadId = Annotated[
 Moment = datetime
 """With its offset from UTC."""
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
-"""Number of a turn, a message or an event; databases fail over larger ones."""
+"""Number of a message or an event; databases fail over larger ones."""
+TurnNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""Number of a turn, which is one model call of its thread."""

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from thalweg_server.api.shape import Moment, Number, Shape, ThreadId
+from thalweg_server.api.shape import Moment, Number, Shape, ThreadId, TurnNumber
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -131,12 +131,13 @@ class Edit(Shape):
 
 
 class Turn(Shape):
-    """One request to the model, and the decisions before it."""
+    """One request to the model, or an event between two, and the decisions before it."""
 
-    turn: int
+    turn: int | None
+    """Number of the model call in its thread, from 1; `null` of other events."""
     at: Moment
     kind: str
-    """`call`, or a manual operation: `rewind`, `compact`, `pin`…"""
+    """`call`; `end` of a run; or a manual operation: `rewind`, `compact`, `pin`…"""
     model: str = ""
     edits: tuple[Edit, ...] = ()
     tokens: int = 0
@@ -152,7 +153,7 @@ class Turn(Shape):
 
 
 class Turns(Shape):
-    """Turns of a thread, oldest first."""
+    """Turns of a thread and the events between them, oldest first."""
 
     items: tuple[Turn, ...]
 
@@ -169,9 +170,10 @@ class AdditionView(Shape):
 
 
 class Context(Shape):
-    """The exact request of a turn."""
+    """The exact request of a turn, or what the next request begins with."""
 
-    turn: int
+    turn: int | None
+    """Number of the turn, from 1; `null` of the next one, which was not sent."""
     at: Moment
     model: str
     system: str
@@ -188,8 +190,6 @@ class Context(Shape):
 class Done(Shape):
     """The result of a manual operation on a thread."""
 
-    turn: int
-    """The new turn."""
     about: int
     """The turn or message that it changed."""
     tokens: int
@@ -211,15 +211,15 @@ class DeletedThread(Shape):
 class Rewind(Shape):
     """The turn to rewind to."""
 
-    turn: Number
+    turn: TurnNumber
 
 
 class Branch(Shape):
     """A thread to create from the beginning of another."""
 
     id: ThreadId | None = None
-    turn: Number | None = None
-    """The last shared turn; by default the newest."""
+    turn: TurnNumber | None = None
+    """The last shared request; by default all of the thread."""
     title: str = Field(default="", max_length=200)
 
 

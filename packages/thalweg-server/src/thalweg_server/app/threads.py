@@ -16,6 +16,7 @@ from thalweg.archive.threads import (
     context_at,
     export,
     history,
+    next_context,
     pin,
     rewind,
     turns,
@@ -23,7 +24,7 @@ from thalweg.archive.threads import (
     unpin,
 )
 from thalweg.archive.threads.finding import newest_import, own_threads
-from thalweg.archive.threads.journal import read_page
+from thalweg.archive.threads.journal import count_turns
 from thalweg.archive.threads.thread_history import newest_messages
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
 from thalweg_memory import Scope
@@ -63,10 +64,10 @@ if TYPE_CHECKING:
 import time
 from collections.abc import Sequence
 
-from thalweg.archive import Logged, TurnRow
+from thalweg.archive import Logged
 from thalweg.archive.threads import LoggedMessage
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, page_to_json
+from thalweg.archive.threads.journal import TurnRecord, append_page
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 
@@ -74,7 +75,7 @@ from thalweg.engine.window.reading import Reader
 def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessage]) -> None:
     """Write messages into a new thread, word for word.
 
-    Its journal has one turn, an import, from which the next run continues.
+    Its journal has one record, an import, from which the next run continues.
 
     Raises:
         ConflictError: The thread is not new.
@@ -85,7 +86,7 @@ def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessa
     if logged:
         line = ThreadBranch.of(range(len(logged)))
         page = TurnRecord(kind="import", at=time.time(), length=len(logged), line=line)
-        archive.add_turn(target, TurnRow(page_to_json(page)), length=0, log=logged)
+        append_page(archive, target, page, length=0, log=logged)
 
 
 P = ParamSpec("P")
@@ -238,20 +239,37 @@ class TenantThreads:
         )
 
     async def turns(self, thread: str, *, edits_only: bool = False) -> Turns:
-        """List turns with the decisions of each and the reasons."""
+        """List turns, and the other records between them, with the decisions of each."""
         key = await self._key(thread)
         taken = await asyncio.to_thread(turns, self._parts.archive, key)
         shown = (turn_view(one) for one in taken if one.page.edits or not edits_only)
         return Turns(items=tuple(shown))
 
-    async def context(self, thread: str, turn: int | None = None) -> Context:
-        """Make the request of a turn again, exactly as it was sent; the newest by itself.
+    async def context(
+        self,
+        thread: str,
+        turn: int | None = None,
+        *,
+        next: bool = False,  # noqa: A002 (its name in the API)
+    ) -> Context:
+        """Rebuild the request of a turn, exactly as it was sent; by default the newest request.
+
+        Args:
+            thread: The thread.
+            turn: Number of the turn, from 1.
+            next: Whether to return what the next request begins with instead.
 
         Raises:
-            ArchiveError: The thread has no such turn.
+            ArchiveError: The thread has no such turn, or nothing was sent yet.
+            ConfigError: A turn and the next request are named at once.
         """
-        key = await self._key(thread)
-        return context_view(await asyncio.to_thread(context_at, self._parts.archive, key, turn))
+        key, archive = await self._key(thread), self._parts.archive
+        if not next:
+            return context_view(await asyncio.to_thread(context_at, archive, key, turn))
+        if turn is not None:
+            problem = "`turn` names a request that was sent"
+            raise ConfigError("next", problem, "pass one of the two")
+        return context_view(await asyncio.to_thread(next_context, archive, key))
 
     async def export(self, thread: str) -> AsyncIterator[str]:
         """Write a whole thread as lines of JSON, as `thalweg thread export` does.
@@ -421,9 +439,7 @@ _TIMES_END = 2**63
 
 
 def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
-    """Count the messages and the model calls of a thread."""
-    length = archive.length(key)
-    if (imported := newest_import(archive, key)) is not None:
-        return length, int(imported.session.get("calls", 0))
-    count = archive.turn_count(key)
-    return length, read_page(archive, key, count - 1).turn if count else 0
+    """Count the messages and the model calls of a thread, recorded ones included."""
+    imported = newest_import(archive, key)
+    recorded = 0 if imported is None else int(imported.session.get("calls", 0))
+    return archive.length(key), recorded + count_turns(archive, key)

@@ -74,10 +74,10 @@ def item_view(logged: LoggedMessage) -> HistoryItem:
 
 
 def turn_view(taken: Taken) -> Turn:
-    """Return the API's view of a turn with its decisions."""
+    """Return the API's view of a turn, or another record, with its decisions."""
     page, usage = taken.page, taken.usage
     return Turn(
-        turn=taken.number,
+        turn=taken.turn,
         at=datetime.fromtimestamp(page.at, UTC),
         kind=page.kind,
         model=page.model,
@@ -125,7 +125,7 @@ def _edit(kind: str, edit: Decided, position: int, **detail: object) -> Edit:
 
 
 def context_view(sent: Sent) -> Context:
-    """Show the request of a turn."""
+    """Show the request of a turn, or what the next one begins with."""
     page = sent.page
     return Context(
         turn=sent.turn,
@@ -134,9 +134,9 @@ def context_view(sent: Sent) -> Context:
         system=sent.system.text if sent.system else "",
         messages=tuple(map(message_view, sent.messages)),
         tools=sent.tools,
-        sections=dict(page.tokens),
+        sections=dict(sent.tokens),
         additions=tuple(map(addition_view, sent.additions)),
-        tokens=sum(page.tokens.values()),
+        tokens=sum(sent.tokens.values()),
         limit=page.limit,
         window=page.window,
     )

@@ -334,7 +334,7 @@ def _thread(made: FastAPI, gateway: Gateway) -> None:
     @made.post(BASE + "/compact")
     async def _compact(thread: str) -> Done:
         del thread
-        return Done(turn=3, about=2, tokens=1_000, limit=15_000)
+        return Done(about=2, tokens=1_000, limit=15_000)
 
 
 def _runs(made: FastAPI, gateway: Gateway) -> None:

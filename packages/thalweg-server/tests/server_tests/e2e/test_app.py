@@ -194,7 +194,7 @@ async def test_a_branch_has_the_beginning_and_goes_its_own_way(tmp_path: Path) -
         assert answer(await say(ada, "b1", "fourth")) == "You said: fourth. Before it: 3 requests."
         assert (await ada.threads.get("t1")).messages == 4
         assert (await ada.threads.get("b1")).messages == 8
-        early = await ada.threads.branch("t1", Branch(turn=0))
+        early = await ada.threads.branch("t1", Branch(turn=1))
         assert early.messages == 1
         with pytest.raises(ThreadExistsError):
             await ada.threads.branch("t1", Branch(id="b1"))
@@ -370,7 +370,7 @@ async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None
                 with pytest.raises(BusyError):
                     await ada.runs.start("t1", NewRun(message="more"))
                 with pytest.raises(BusyError):
-                    await ada.threads.rewind("t1", Rewind(turn=0))
+                    await ada.threads.rewind("t1", Rewind(turn=1))
                 with pytest.raises(BusyError):
                     await ada.threads.branch("t1", Branch(id="t2"))
                 with pytest.raises(BusyError):

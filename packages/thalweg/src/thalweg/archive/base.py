@@ -219,34 +219,37 @@ class Archive(Protocol):
         length: int,
         log: Sequence[Logged] = (),
         generation: int = 0,
+        expected: int | None = None,
     ) -> int:
-        """Append a turn to the thread's journal, and messages to its log, all or nothing.
+        """Append a record to the thread's journal, and messages to its log, all or nothing.
 
         Args:
             key: The thread.
-            turn: The turn.
+            turn: The record.
             length: Length of the log that the writer has seen.
-            log: Messages to append, oldest first; the turn was decided on these, too.
+            log: Messages to append, oldest first; the record was decided on these, too.
             generation: Generation of the thread that the writer has seen; 0 for any.
+            expected: Records of the journal that the writer has seen; `None` appends to any.
 
         Returns:
-            The turn's number, from 0.
+            The record's place in the journal, from 0.
 
         Raises:
-            ConflictError: The log is not `length` long any more, or the thread was deleted.
+            ConflictError: The log is not `length` long any more, the journal does not have
+                `expected` records, or the thread was deleted.
         """
         ...
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
-        """Return the bodies of turns, `last` included."""
+        """Return the bodies of records of the journal, `last` included."""
         ...
 
     def turn_count(self, key: ThreadKey) -> int:
-        """Return the number of turns in the journal."""
+        """Return the number of records in the journal."""
         ...
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
-        """Return the state of one turn; empty if it has none."""
+        """Return the state of one record of the journal; empty if it has none."""
         ...
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:

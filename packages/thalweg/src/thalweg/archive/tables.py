@@ -137,22 +137,25 @@ class TableArchive(Archive):
         length: int,
         log: Sequence[Logged] = (),
         generation: int = 0,
+        expected: int | None = None,
     ) -> int:
-        """Append a turn to the journal, and messages to the log; return the turn's number."""
+        """Append a record to the journal, and messages to the log; return the record's place."""
         body, stored = zlib.compress(turn.body.encode(), 3), stored_messages(log)
         with self._database.writing(key.owner) as db:
             thread, found = get_or_create_thread(db, key)
             if found != length or generation not in {0, thread}:
                 raise ConflictError(key.thread, length, found)
-            insert_messages(db, thread, length, stored)
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
             )
+            if expected not in {None, number}:
+                raise ConflictError(key.thread, length, found)
+            insert_messages(db, thread, length, stored)
             db.insert("archive_turn", [(thread, number, body, turn.state)])
         return int(number)
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
-        """Return the bodies of turns, `last` included."""
+        """Return the bodies of records of the journal, `last` included."""
         upto = ENDLESS if last is None else last
         with self._database.reading(key.owner) as db:
             rows = db.rows(
@@ -163,7 +166,7 @@ class TableArchive(Archive):
             return [unpack(body, packed=True) for (body,) in rows]
 
     def turn_count(self, key: ThreadKey) -> int:
-        """Return the number of turns in the journal."""
+        """Return the number of records in the journal."""
         with self._database.reading(key.owner) as db:
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
@@ -172,7 +175,7 @@ class TableArchive(Archive):
         return int(number)
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
-        """Return the state of one turn; empty if it has none."""
+        """Return the state of one record of the journal; empty if it has none."""
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT state FROM archive_turn WHERE thread = ? AND turn = ?",

@@ -95,11 +95,13 @@ def _context(context: CommandContext, rest: str) -> list[PrintedLine]:
         return text.decisions(context.client.list_turns(thread, edits_only=True)) or text.printed(
             "there was no compaction yet"
         )
+    if rest == "next":
+        return text.context(context.client.get_context(thread, next=True))
     turn = int(rest) if rest.isdecimal() else None
     request = context.client.get_context(thread, turn=turn)
     if turn is not None or not rest:
         return text.context(request)
-    known = ("system", "tools", "messages", *request.sections)
+    known = ("next", "system", "tools", "messages", *request.sections)
     if rest not in known:
         near = difflib.get_close_matches(rest, known, n=1, cutoff=0.4)
         meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
@@ -131,14 +133,14 @@ def _forget(context: CommandContext, words: str) -> list[PrintedLine]:
 def _undo(context: CommandContext, rest: str) -> list[PrintedLine]:
     del rest
     done = context.client.undo_compaction(context.status.thread)
-    return _changed(context, f"the compaction of record {done.about} is undone", done)
+    return _changed(context, f"the compaction of turn {done.about} is undone", done)
 
 
 def _rewind(context: CommandContext, rest: str) -> list[PrintedLine]:
     if not rest.isdecimal():
-        raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the record")
+        raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the turn")
     done = context.client.rewind_thread(context.status.thread, int(rest))
-    return _changed(context, f"back at record {done.about}", done)
+    return _changed(context, f"back at turn {done.about}", done)
 
 
 def _model(context: CommandContext, rest: str) -> list[PrintedLine]:
@@ -220,10 +222,12 @@ COMMANDS: Mapping[str, Command] = {
     for each in (
         Command("help", "", "show this", _help),
         Command("compact", "", "compact the context now; nothing is lost", _compact),
-        Command("context", "[SECTION|RECORD|edits]", "show the model's context", _context),
+        Command(
+            "context", "[SECTION|TURN|next|edits]", "show the newest request, or another", _context
+        ),
         Command("memory", "[WORDS|forget WORDS|MODE]", "show, search or forget", _memory),
         Command("undo", "", "undo the newest compaction", _undo),
-        Command("rewind", "RECORD", "go back to an earlier state of the thread", _rewind),
+        Command("rewind", "TURN", "go back to an earlier state of the thread", _rewind),
         Command("model", "[NAME]", "show the models, or change the one that answers", _model),
         Command("threads", "[WORDS]", "list threads", _threads),
         Command("thread", "ID", "switch to another thread", _thread),

@@ -97,9 +97,10 @@ def _item(item: HistoryItem) -> Iterator[PrintedLine]:
 
 
 def context(request: Context) -> list[PrintedLine]:
-    """Show the sections of the newest request."""
+    """Show the sections of a request."""
+    name = "the next request" if request.turn is None else f"turn {request.turn}"
     head = (
-        f"record {request.turn}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
+        f"{name}, {request.model}: {request.tokens:,} of {request.limit:,} tokens "
         f"(the window has {request.window:,})"
     )
     most = max(request.sections.values(), default=0)
@@ -118,7 +119,7 @@ def context(request: Context) -> list[PrintedLine]:
         for one in request.additions
     )
     listed = ["besides messages and tools:", *additions] if additions else []
-    more = "/context NAME shows one of them, /context RECORD an earlier request"
+    more = "/context NAME shows one of them, /context TURN an earlier request"
     return printed(
         head,
         *rows,
@@ -154,8 +155,9 @@ def _described(tool: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def turn(one: Turn) -> list[PrintedLine]:
-    """Show the decisions before one request."""
-    head = f"record {one.turn} ({one.kind}), {one.tokens:,} of {one.limit:,} tokens"
+    """Show the decisions before one request, or of one event."""
+    name = one.kind if one.turn is None else f"turn {one.turn}"
+    head = f"{name}, {one.tokens:,} of {one.limit:,} tokens"
     rows = columns(
         (
             edit.kind,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from thalweg_server.api.shape import Number
+from thalweg_server.api.shape import Number, TurnNumber
 from thalweg_server.api.threads import (
     Branch,
     Context,
@@ -117,16 +117,22 @@ async def list_turns(
     thread: ThreadId,
     edits_only: Annotated[bool, Query(description="Only turns with decisions.")] = False,  # noqa: FBT002
 ) -> Turns:
-    """List turns with the decisions about the context in each, the reasons and the price."""
+    """List turns and the events between them, with the decisions about the context in each."""
     return await tenant.threads.turns(thread, edits_only=edits_only)
 
 
 @threads.get("/{thread}/context")
 async def get_context(
-    tenant: CurrentTenant, thread: ThreadId, turn: Number | None = None
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    turn: TurnNumber | None = None,
+    upcoming: Annotated[  # noqa: FBT002 (a query has no positions)
+        bool,
+        Query(alias="next", description="What the next request begins with, before its message."),
+    ] = False,
 ) -> Context:
     """Return the exact request of a turn, as the model received it; the newest by default."""
-    return await tenant.threads.context(thread, turn)
+    return await tenant.threads.context(thread, turn, next=upcoming)
 
 
 @threads.post("/{thread}/compact", responses=problems(409, 502))
@@ -145,7 +151,7 @@ async def rewind_thread(
 
 @threads.post("/{thread}/undo", responses=problems(409))
 async def undo_compaction(
-    tenant: CurrentTenant, thread: ThreadId, turn: Number | None = None
+    tenant: CurrentTenant, thread: ThreadId, turn: TurnNumber | None = None
 ) -> Done:
     """Undo a compaction; the newest if no turn is named."""
     return await tenant.threads.undo(thread, turn)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazily
 
 if TYPE_CHECKING:
-    from thalweg.archive.threads.contexts import TurnContext, context_at
+    from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
     from thalweg.archive.threads.operations import (
         OperationResult,
         compact,
@@ -30,6 +30,7 @@ __all__ = [
     "context_at",
     "export",
     "history",
+    "next_context",
     "pin",
     "rewind",
     "turns",
@@ -45,6 +46,7 @@ __getattr__, __dir__ = lazily(
         "LoggedMessage": "thalweg.archive.threads.thread_history",
         "Taken": "thalweg.archive.threads.thread_history",
         "context_at": "thalweg.archive.threads.contexts",
+        "next_context": "thalweg.archive.threads.contexts",
         "export": "thalweg.archive.threads.thread_export",
         "history": "thalweg.archive.threads.thread_history",
         "turns": "thalweg.archive.threads.thread_history",

@@ -9,12 +9,9 @@ from functools import partial
 from typing import Self
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import GivenAnswer, TurnRecord, read_pages
+from thalweg.archive.threads.journal import BLOCK, GivenAnswer, TurnRecord, read_pages
 from thalweg.engine.entries import Message
 from thalweg.engine.window.binding import ReasoningBinding
-
-BLOCK = 64
-"""Turn records that are read at once."""
 
 
 @dataclass(slots=True)

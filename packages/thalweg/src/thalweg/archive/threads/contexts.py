@@ -1,12 +1,13 @@
-"""Rebuild the context that a turn sent, from the log and the journal alone."""
+"""Rebuild the request of a turn, and the beginning of the next, from log and journal alone."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.journal import TurnRecord, page_at, standing_at
+from thalweg.archive.threads.journal import TurnRecord, call_at, page_at, standing_at
 from thalweg.archive.threads.restoring import resumed
 from thalweg.engine.additions import Listed
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -16,20 +17,23 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import GO_ON, WindowItem
 from thalweg.engine.window.window import OverheadSection
 
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What one turn sent, or, for a turn without a request, the view when it was added.
+    """The request of a turn, or the beginning of the next one.
 
     What other middleware changed or added for one call alone is in no log, and not included.
     """
 
-    turn: int
+    turn: int | None
+    """Number of the turn; `None` of the next one, which was not sent."""
     page: TurnRecord
-    """The turn's record in the journal: time, model, limit, tokens by section."""
+    """The turn's record in the journal: time, model, limit; of the next turn, the newest record."""
+    tokens: Mapping[str, int]
+    """Its tokens, by section."""
     items: tuple[WindowItem, ...]
     """The messages in the order they were sent, each with its position."""
     system: Message | None
@@ -40,7 +44,7 @@ class TurnContext:
     @property
     def additions(self) -> tuple[Listed, ...]:
         """Its parts besides messages and tools, in the order they were sent."""
-        return self.page.additions
+        return () if self.turn is None else self.page.additions
 
     @property
     def messages(self) -> list[Message]:
@@ -54,18 +58,55 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Tur
     Args:
         archive: The archive of the thread.
         key: The thread.
-        turn: Number of the turn in the journal; by default the newest.
+        turn: Number of the turn, from 1; by default the newest request.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The thread has no such turn, or nothing was sent yet.
     """
-    number, page = page_at(archive, key, turn)
-    engine = engine_at(archive, key, page, standing_at(archive, key, number, page))
+    record, page = call_at(archive, key, turn)
+    engine = engine_at(archive, key, page, standing_at(archive, key, record, page))
+    items, tokens = tuple(engine.window.items), dict(page.tokens)
+    return _context(archive, key, page, items, tokens, turn=page.turns)
+
+
+def next_context(archive: Archive, key: ThreadKey) -> TurnContext:
+    """Rebuild the thread as it is now: the next request begins with it.
+
+    A new message follows, before which the next request may compact.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+
+    Raises:
+        ArchiveError: The thread has no journal.
+    """
+    record, page = page_at(archive, key)
+    engine = engine_at(archive, key, page, standing_at(archive, key, record, page))
+    items = tuple(engine.window.items)
+    if items and items[-1].message is GO_ON:  # not sent if a message follows
+        items = items[:-1]
+    tokens: Counter[str] = Counter(engine.window.overhead)
+    for item in items:
+        tokens[item.section] += item.tokens
+    return _context(archive, key, page, items, {k: n for k, n in tokens.items() if n}, turn=None)
+
+
+def _context(
+    archive: Archive,
+    key: ThreadKey,
+    page: TurnRecord,
+    items: tuple[WindowItem, ...],
+    tokens: Mapping[str, int],
+    *,
+    turn: int | None,
+) -> TurnContext:
     system = archive.attachment(key, page.system) if page.system else ""
     return TurnContext(
-        turn=number,
+        turn=turn,
         page=page,
-        items=tuple(engine.window.items),
+        tokens=tokens,
+        items=items,
         system=message_from_json(system) if system else None,
         tools=tuple(tools_of(archive, key, page)),
     )
@@ -108,7 +149,7 @@ def new_engine(archive: Archive, key: ThreadKey, page: TurnRecord) -> Engine:
 
 def set_overhead(engine: Engine, page: TurnRecord) -> None:
     """Set the number of model calls and the overhead tokens as a turn had them."""
-    engine.turn = page.turn
+    engine.turn = page.calls
     for section in get_args(OverheadSection):
         engine.window.set_overhead(section, page.tokens.get(section, 0))
 

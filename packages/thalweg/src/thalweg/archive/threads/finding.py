@@ -5,7 +5,13 @@ from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.base import INSIDE, escaped
-from thalweg.archive.threads.journal import TurnRecord, read_page, read_pages
+from thalweg.archive.threads.journal import (
+    TurnRecord,
+    count_turns,
+    page_at,
+    read_page,
+    read_pages,
+)
 from thalweg.errors import ArchiveError
 
 
@@ -46,7 +52,7 @@ def thread_title(archive: Archive, key: ThreadKey) -> str:
 
 
 def newest_import(archive: Archive, key: ThreadKey) -> TurnRecord | None:
-    """Return the turn of the newest import of a recorded session; `None` for any other thread.
+    """Return the record of the newest import of a recorded session; `None` for any other thread.
 
     Its `session` has the agent that recorded it.
     """
@@ -68,8 +74,9 @@ class ThreadOverview:
     length: int
     """Messages in its log."""
     model_calls: int
+    """Its turns, those of abandoned branches included."""
     newest: TurnRecord | None
-    """The newest turn; `None` if the thread has no journal."""
+    """The newest record of its journal; `None` if it has none."""
 
 
 def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
@@ -77,11 +84,9 @@ def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
     found = []
     for thread in archive.threads(owner):
         key = ThreadKey(owner, thread)
-        count = archive.turn_count(key)
-        newest = read_page(archive, key, count - 1) if count else None
-        found.append(
-            ThreadOverview(thread, archive.length(key), newest.turn if newest else 0, newest)
-        )
+        newest = page_at(archive, key)[1] if archive.turn_count(key) else None
+        turns = count_turns(archive, key)
+        found.append(ThreadOverview(thread, archive.length(key), turns, newest))
     return found
 
 

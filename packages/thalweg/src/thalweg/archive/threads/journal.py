@@ -1,7 +1,12 @@
 """The journal of a thread: the decisions before each model call, stored in the archive.
 
-A turn names its parent turn, so a thread that was rewound, or run by two processes at once, is a
-tree of turns over one log, and every context in it can be rebuilt.
+A record names its parent record, so a thread that was rewound, or run by two processes at once, is
+a tree of records over one log, and every context in it can be rebuilt.
+
+A turn is one model call. The turns of a thread are numbered from 1 in the order of their records,
+those of abandoned branches included. Records of other kinds (`end`, `undo`, `import` …) have no
+number; only this package knows places of records. `record_of` and `call_at` find the record of a
+turn.
 """
 
 import json
@@ -24,14 +29,16 @@ from thalweg.engine.serialization import (
     standing_to_bytes,
 )
 from thalweg.engine.snapshot import EngineSnapshot, Quote
-from thalweg.errors import ArchiveError
+from thalweg.errors import ArchiveError, ConflictError
 
 THIS = -1
-"""As the base of a turn record: the turn itself."""
+"""As the base of a record: the record itself."""
 Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
-"""A model call; the end of a run; a person's operation on the thread; imported rows."""
+"""A model call, which is a turn; the end of a run; a person's operation; imported rows."""
 BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
-"""The kinds of turns that a person added."""
+"""The kinds of records that a person added."""
+BLOCK = 64
+"""Records that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +55,32 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
-    """The turn record (journal row)."""
+    """A record of the journal: of a turn, or of another event between turns."""
 
     kind: Kind
     at: float
     """Time in seconds since 1970."""
+    turns: int | None = None
+    """Turns of the thread up to this record, itself included: of a model call, its number. `None`
+    before it is stored, and in a record of an older version."""
     parent: int | None = None
-    """The parent turn, from which it continues."""
+    """Place of the parent record, from which it continues."""
     instead_of: int | None = None
-    """The turn of the state, if the engine could not continue from it but from an earlier one."""
+    """The record of the state, if the engine could not continue from it but from an earlier one."""
     root: int = 0
     """Length of the log when its branch began: a state without a checkpoint pointer began it. The
     first branch of a thread has 0."""
     base: int | None = None
-    """The nearest ancestor turn with an engine snapshot: `THIS` for the turn itself, `None` before
-    the first compaction."""
+    """The nearest ancestor record with an engine snapshot: `THIS` for the record itself, `None`
+    before the first compaction."""
     length: int
     """Length of the log."""
     line: ThreadBranch = field(default_factory=ThreadBranch)
     """The visible positions of the thread."""
     held: tuple[Span, ...] = ()
     """Those also stored in the state of the agent's graph, in its order."""
-    turn: int = 0
-    """Model calls so far."""
+    calls: int = 0
+    """Model calls of its branch so far, from which a policy estimates how many will follow."""
     policy: Mapping[str, float] = field(default_factory=dict)
     """State of the policy; see `Policy.memory`."""
     calibration: Mapping[str, tuple[float, int]] = field(default_factory=dict)
@@ -136,6 +146,9 @@ def page_to_json(page: TurnRecord) -> str:
         for name in TurnRecord.__dataclass_fields__
         if (value := getattr(page, name)) not in (None, 0, "", (), {}, (0, 0))
     }
+    plain["turn"] = plain.pop("calls", 0)  # its name in older versions
+    if page.turns is not None:
+        plain["turns"] = page.turns
     plain["line"] = [[s.first, s.last] for s in page.line.spans]
     plain["held"] = [[s.first, s.last] for s in page.held]
     plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
@@ -169,6 +182,7 @@ def page_from_json(text: str) -> TurnRecord:
 def _page(plain: dict[str, Any]) -> TurnRecord:
     plain["line"] = ThreadBranch(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
+    plain["calls"] = plain.pop("turn", 0)
     plain["edits"] = tuple(edits_from_plain(plain["edits"]))
     plain["cleared"] = tuple(plain.get("cleared", (0, 0)))
     plain["repairs"] = tuple(made_of(Repair, repair) for repair in plain.get("repairs", ()))
@@ -182,57 +196,209 @@ def _page(plain: dict[str, Any]) -> TurnRecord:
     return made_of(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 
-def read_page(archive: Archive, key: ThreadKey, turn: int) -> TurnRecord:
-    """Return one turn record.
+def read_page(archive: Archive, key: ThreadKey, record: int) -> TurnRecord:
+    """Return one record by its place in the journal.
 
     Raises:
-        ArchiveError: The journal has no such turn, or its row is damaged.
+        ArchiveError: The journal has no such record, or its row is damaged.
     """
-    found = archive.turns(key, turn, turn)
+    found = archive.turns(key, record, record)
     if not found:
-        problem = f"thread {key.thread!r} has no turn {turn}; `thalweg thread show` lists them"
+        problem = f"the journal of thread {key.thread!r} has no record {record}"
         raise ArchiveError(problem)
     try:
         return page_from_json(found[0])
     except ValueError as error:
         problem = (
-            f"turn {turn} of thread {key.thread!r} cannot be read, its row in the archive is "
-            f"damaged ({error}); restore the archive from a backup or use another turn"
+            f"record {record} in the journal of thread {key.thread!r} cannot be read, its row in "
+            f"the archive is damaged ({error}); restore the archive from a backup or use another "
+            "turn"
         )
         raise ArchiveError(problem) from error
 
 
-def page_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
-    """Return a turn record with its number; by default the newest.
+def page_at(archive: Archive, key: ThreadKey, record: int | None = None) -> tuple[int, TurnRecord]:
+    """Return a record with its place in the journal; by default the newest, of any kind.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The journal has no such record.
     """
-    if turn is not None:
-        return turn, read_page(archive, key, turn)
+    if record is not None:
+        return record, read_page(archive, key, record)
     newest = archive.turn_count(key) - 1
     if newest < 0:
-        problem = f"thread {key.thread!r} has no turns: nothing was sent yet"
-        raise ArchiveError(problem)
+        raise ArchiveError(_no_turns(key))
     return newest, read_page(archive, key, newest)
+
+
+def _no_turns(key: ThreadKey) -> str:
+    return f"thread {key.thread!r} has no turns: nothing was sent yet"
 
 
 def read_pages(
     archive: Archive, key: ThreadKey, first: int = 0, last: int | None = None
 ) -> dict[int, TurnRecord]:
-    """Return turn records by number, `last` included; those with a damaged row are omitted."""
+    """Return records by place, `last` included; those with a damaged row are omitted."""
     pages: dict[int, TurnRecord] = {}
-    for number, body in enumerate(archive.turns(key, first, last), first):
+    for record, body in enumerate(archive.turns(key, first, last), first):
         with suppress(ValueError):
-            pages[number] = page_from_json(body)
+            pages[record] = page_from_json(body)
     return pages
 
 
-def ancestry(pages: Mapping[int, TurnRecord], number: int | None) -> Iterator[int]:
-    """Yield the numbers of a turn and its ancestors, as far as the records go."""
-    while number is not None and number in pages:
-        yield number
-        number = pages[number].parent
+def read_journal(archive: Archive, key: ThreadKey) -> dict[int, TurnRecord]:
+    """Return all records by place, numbered: `TurnRecord.turns` is set in older ones, too.
+
+    Those with a damaged row are omitted, and count as turns.
+    """
+    pages, turns, following = read_pages(archive, key), 0, 0
+    for record, page in pages.items():
+        damaged, following = record - following, record + 1
+        if page.turns is not None:
+            turns = page.turns
+            continue
+        turns += damaged + (page.kind == "call")
+        note = page.note
+        if page.kind in {"undo", "rewind"} and note.isdecimal() and int(note) in pages:
+            note = str(shown_from(pages[int(note)]))  # older versions noted the place
+        pages[record] = replace(page, turns=turns, note=note)
+    return pages
+
+
+def shown_from(page: TurnRecord) -> int:
+    """Return the number of the first turn whose request shows the effect of a numbered record."""
+    return (page.turns or 0) + (page.kind != "call")
+
+
+def count_turns(archive: Archive, key: ThreadKey, record: int | None = None) -> int:
+    """Return the number of turns up to a record, itself included; by default of the thread.
+
+    One record is read, unless it is damaged or an older version wrote it: then also those before
+    it, up to one that is numbered. A damaged record counts as a turn, so that no number is used
+    twice.
+    """
+    last = archive.turn_count(key) - 1 if record is None else record
+    turns, block = 0, 1
+    while last >= 0:
+        first = max(0, last - block + 1)
+        pages = read_pages(archive, key, first, last)
+        for page in (pages.get(record) for record in range(last, first - 1, -1)):
+            if page is not None and page.turns is not None:
+                return turns + page.turns
+            turns += page is None or page.kind == "call"
+        last, block = first - 1, BLOCK
+    return turns
+
+
+def record_of(archive: Archive, key: ThreadKey, turn: int) -> int:
+    """Return the place of the record of a turn: a binary search, as the numbers ascend.
+
+    The journal of an older version is read whole.
+
+    Raises:
+        ArchiveError: The thread has no such turn, or its row is damaged.
+    """
+    turns = count_turns(archive, key)
+    if not 1 <= turn <= turns:
+        problem = _no_turns(key)
+        if turns:
+            problem = (
+                f"thread {key.thread!r} has no turn {turn}, its turns are 1 to {turns}; "
+                "`thalweg thread show` lists them"
+            )
+        raise ArchiveError(problem)
+    first, last = turn - 1, archive.turn_count(key) - 1
+    while first < last:
+        middle = (first + last) // 2
+        page = read_pages(archive, key, middle, middle).get(middle)
+        if page is None or page.turns is None:
+            return _counted_record(archive, key, turn)
+        first, last = (first, middle) if page.turns >= turn else (middle + 1, last)
+    return first
+
+
+def _counted_record(archive: Archive, key: ThreadKey, turn: int) -> int:
+    for record, page in read_journal(archive, key).items():
+        if page.kind == "call" and page.turns == turn:
+            return record
+    problem = (
+        f"turn {turn} of thread {key.thread!r} cannot be read, its row in the archive is damaged; "
+        "restore the archive from a backup or use another turn"
+    )
+    raise ArchiveError(problem)
+
+
+def call_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> tuple[int, TurnRecord]:
+    """Return the record of a turn with its place; by default of the newest request.
+
+    Raises:
+        ArchiveError: The thread has no such turn, or its row is damaged.
+    """
+    turn = max(1, count_turns(archive, key)) if turn is None else turn
+    record = record_of(archive, key, turn)
+    return record, replace(read_page(archive, key, record), turns=turn)
+
+
+def ancestry(pages: Mapping[int, TurnRecord], record: int | None) -> Iterator[int]:
+    """Yield the places of a record and its ancestors, as far as the records go."""
+    while record is not None and record in pages:
+        yield record
+        record = pages[record].parent
+
+
+def turn_before(pages: Mapping[int, TurnRecord], record: int) -> int | None:
+    """Return the number of the turn from which a numbered record continues; `None` for none."""
+    way = ancestry(pages, pages[record].parent)
+    return next((pages[n].turns for n in way if pages[n].kind == "call"), None)
+
+
+def append_page(
+    archive: Archive,
+    key: ThreadKey,
+    page: TurnRecord,
+    parent: TurnRecord | None = None,
+    *,
+    length: int,
+    log: Sequence[Logged] = (),
+    state: bytes = b"",
+    generation: int = 0,
+) -> tuple[int, TurnRecord]:
+    """Append a record to the journal, numbered.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        page: The record; its number is filled in.
+        parent: The record of its parent, which is usually the newest; else the newest is read.
+        length: Length of the log that the writer has seen.
+        log: Messages to append to the log with it.
+        state: See `TurnRow`.
+        generation: Generation of the thread (`Archive.extent`); 0 for any.
+
+    Returns:
+        Its place, and the record as it was stored.
+
+    Raises:
+        ConflictError: The log has another length now.
+    """
+    count = 0 if page.parent is None else page.parent + 1
+    turns = 0 if page.parent is None else parent.turns if parent else None
+    while True:
+        if turns is None:
+            turns = count_turns(archive, key, count - 1)
+        numbered = replace(page, turns=turns + (page.kind == "call"))
+        row = TurnRow(page_to_json(numbered), state)
+        try:
+            record = archive.add_turn(
+                key, row, length=length, log=log, generation=generation, expected=count
+            )
+        except ConflictError:
+            found = archive.turn_count(key)
+            if found == count:
+                raise
+            count, turns = found, None
+        else:
+            return record, numbered
 
 
 def enter_page(
@@ -246,20 +412,20 @@ def enter_page(
     length: int | None = None,
     generation: int = 0,
 ) -> tuple[int, TurnRecord]:
-    """Append a turn to the journal, with an engine snapshot if it compacted.
+    """Append a record to the journal, with an engine snapshot if it compacted.
 
     Args:
         archive: The archive of the thread.
         key: The thread.
-        page: The turn record; its base is filled in.
-        parent: The record of its parent turn.
-        engine: The engine after the turn.
-        log: Messages not in the archive yet, on which the turn was decided, too.
+        page: The record; its base and its number are filled in.
+        parent: The record of its parent.
+        engine: The engine after the record.
+        log: Messages not in the archive yet, on which the record was decided, too.
         length: Current length of the log; by default the record's, without `log`.
         generation: Generation of the thread (`Archive.extent`); 0 for any.
 
     Returns:
-        Its number, and the record as it was stored.
+        Its place, and the record as it was stored.
 
     Raises:
         ConflictError: The log has another length now.
@@ -270,35 +436,38 @@ def enter_page(
     page = replace(page, base=THIS if folded else before)
     state = standing_to_bytes(engine.standing()) if folded else b""
     seen = page.length - len(log) if length is None else length
-    row = TurnRow(page_to_json(page), state)
-    return archive.add_turn(key, row, length=seen, log=log, generation=generation), page
+    return append_page(
+        archive, key, page, parent, length=seen, log=log, state=state, generation=generation
+    )
 
 
-def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -> EngineSnapshot:
-    """Return the engine snapshot after a turn.
+def standing_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord) -> EngineSnapshot:
+    """Return the engine snapshot after a record.
 
     Args:
         archive: The archive of the thread.
         key: The thread.
-        turn: Number of the turn.
-        page: The turn record.
+        record: Its place in the journal.
+        page: The record.
 
     Raises:
         ArchiveError: The snapshot of the compaction is missing or damaged.
     """
-    base = turn if page.base == THIS else page.base
+    base = record if page.base == THIS else page.base
     try:
         saved = (
             EngineSnapshot() if base is None else standing_from_bytes(archive.turn_state(key, base))
         )
     except ValueError as error:
-        problem = f"the compaction of turn {base} in thread {key.thread!r} cannot be read: {error}"
+        problem = (
+            f"the compaction of record {base} in thread {key.thread!r} cannot be read: {error}"
+        )
         raise ArchiveError(problem) from error
     if page.base == THIS:
         return saved
     rewrites = {edit.position: edit for edit in saved.rewrites}
     pins, stripped = saved.pins, saved.stripped
-    for edit in _edits_between(archive, key, page.base, turn):
+    for edit in _edits_between(archive, key, page.base, record):
         match edit:
             case Pin():
                 pins = (*pins, Quote(edit.position, edit.quote))
@@ -308,7 +477,8 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -
                 stripped = (*stripped, *edit.positions)
             case Fold():
                 problem = (
-                    f"the compaction of turn {turn} in thread {key.thread!r} has no engine snapshot"
+                    f"the compaction of record {record} in thread {key.thread!r} has no engine "
+                    "snapshot"
                 )
                 raise ArchiveError(problem)
             case _:
@@ -316,9 +486,11 @@ def standing_at(archive: Archive, key: ThreadKey, turn: int, page: TurnRecord) -
     return replace(saved, rewrites=tuple(rewrites.values()), pins=pins, stripped=stripped)
 
 
-def _edits_between(archive: Archive, key: ThreadKey, base: int | None, turn: int) -> Sequence[Edit]:
-    """Return the edits between a base, exclusive, and a turn."""
+def _edits_between(
+    archive: Archive, key: ThreadKey, base: int | None, record: int
+) -> Sequence[Edit]:
+    """Return the edits between a base, exclusive, and a record."""
     first = 0 if base is None else base + 1
-    pages = read_pages(archive, key, first, turn)
-    way = list(ancestry(pages, turn))
+    pages = read_pages(archive, key, first, record)
+    way = list(ancestry(pages, record))
     return [edit for number in reversed(way) for edit in pages[number].edits]

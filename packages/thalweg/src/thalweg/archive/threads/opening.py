@@ -92,7 +92,7 @@ def open_session(
 
     restored = restore(archive, key, number, page, line, engine_of)
     engine, page = restored.engine, restored.page
-    engine.turn = page.turn
+    engine.turn = page.calls
     engine.policy.memory.update(page.policy)
     session = ThreadSession(
         archive=archive,

@@ -1,6 +1,6 @@
 """Manual operations on a thread: compact it, undo a compaction, rewind, pin words.
 
-Each adds a turn to the journal, from which the thread's next run continues; nothing is removed
+Each adds a record to the journal, from which the thread's next run continues; nothing is removed
 from the log. Intended for an idle thread: a run under way still finishes its answer.
 """
 
@@ -19,8 +19,10 @@ from thalweg.archive.threads.journal import (
     ancestry,
     enter_page,
     page_at,
+    read_journal,
     read_page,
-    read_pages,
+    record_of,
+    shown_from,
 )
 from thalweg.archive.threads.restoring import RestoredEngine, pin_again, restore
 from thalweg.archive.threads.retry import Retry
@@ -35,8 +37,6 @@ from thalweg.errors import ArchiveError, ConflictError, PinError
 class OperationResult:
     """The result of a manual operation."""
 
-    turn: int
-    """Number of the turn that was added."""
     about: int
     """The turn whose compaction is undone or that is the target of the rewind, or a position."""
     tokens: int
@@ -44,7 +44,7 @@ class OperationResult:
     limit: int
     """Tokens it may fill, if recorded in the journal; else 0."""
     changed: bool = True
-    """Whether a turn was added; `False` if there was nothing to compact."""
+    """Whether the thread changed; `False` if there was nothing to compact."""
 
     @property
     def fits(self) -> bool:
@@ -54,7 +54,7 @@ class OperationResult:
 
 @dataclass(frozen=True, slots=True)
 class _ManualOperation:
-    """A turn to add, and the state from which the thread continues."""
+    """A record to add, and the state from which the thread continues."""
 
     kind: Kind
     about: int
@@ -84,7 +84,7 @@ def compact(
 ) -> OperationResult:
     """Compact as much as possible, independent of savings.
 
-    If nothing can be compacted, no turn is added.
+    If nothing can be compacted, no record is added.
 
     Args:
         archive: The archive of the thread.
@@ -110,9 +110,7 @@ def compact(
     _commit_each(engine, settle)
     edits = [edit for batch in batches for edit in batch]
     if not edits:
-        return OperationResult(
-            number, newest.line.last, engine.window.tokens, newest.limit, changed=False
-        )
+        return OperationResult(newest.line.last, engine.window.tokens, newest.limit, changed=False)
 
     def deed() -> _ManualOperation:
         if page_at(archive, key)[0] != number:
@@ -149,23 +147,24 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
     Args:
         archive: The archive of the thread.
         key: The thread.
-        turn: The turn that compacted; by default the newest one that did.
+        turn: The turn that compacted, or the first after a manual compaction; by default the
+            newest compaction.
 
     Raises:
         ArchiveError: The thread's history has no such turn, or it compacted nothing.
     """
 
     def deed() -> _ManualOperation:
-        pages = read_pages(archive, key)
+        pages = read_journal(archive, key)
         way = list(ancestry(pages, max(pages, default=None)))
         folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
-        undone = next(iter(folds), None) if turn is None else turn
-        if undone is None or undone not in folds:
-            raise ArchiveError(_nothing_to_undo(key, undone))
+        named = (n for n in folds if turn in {None, shown_from(pages[n])})
+        if (undone := next(named, None)) is None:
+            raise ArchiveError(_nothing_to_undo(key, turn))
         since = [pages[number] for number in reversed(way[: way.index(undone) + 1])]
         return _ManualOperation(
             kind="undo",
-            about=undone,
+            about=shown_from(pages[undone]),
             parent=pages[undone].parent,
             state=replace(pages[way[0]], policy={}),
             act=lambda engine: pin_again(engine, [edit for page in since for edit in page.edits]),
@@ -191,16 +190,16 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
     Args:
         archive: The archive of the thread.
         key: The thread.
-        turn: Number of the turn in the journal.
+        turn: Number of the turn, from 1.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The thread has no such turn.
     """
 
     def deed() -> _ManualOperation:
-        there = read_page(archive, key, turn)
-        state = replace(there, length=archive.length(key))
-        return _ManualOperation(kind="rewind", about=turn, parent=turn, state=state)
+        record = record_of(archive, key, turn)
+        state = replace(read_page(archive, key, record), length=archive.length(key))
+        return _ManualOperation(kind="rewind", about=turn, parent=record, state=state)
 
     return _entered(archive, key, deed)
 
@@ -280,15 +279,15 @@ def _enter(
         parent=restored.number,
         length=deed.state.length,
         line=deed.state.line,
-        turn=deed.state.turn,
+        calls=deed.state.calls,
         policy=deed.state.policy,
         tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
         edits=tuple(engine.history),
         spent=deed.spent(),
         note=str(deed.about),
     )
-    number, _ = enter_page(archive, key, page, parent, engine, length=length)
-    return OperationResult(number, deed.about, engine.window.tokens, newest.limit)
+    enter_page(archive, key, page, parent, engine, length=length)
+    return OperationResult(deed.about, engine.window.tokens, newest.limit)
 
 
 def _restored(

@@ -27,7 +27,7 @@ class Saved:
     """The savings of the current branch of a thread."""
 
     lines: Mapping[int, Saving]
-    """By the number of the turn that made the rewrite."""
+    """By the place of the record that made the rewrite."""
     beyond: float = 0.0
     """Cost of sending the tokens over the window, which no request could hold."""
 
@@ -48,7 +48,7 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
         key: The thread.
         turns: All of them; see `history.turns`.
     """
-    pages = {turn.number: turn.page for turn in turns}
+    pages = {turn.record: turn.page for turn in turns}
     way = [*ancestry(pages, len(turns) - 1)][::-1]
 
     @cache
@@ -77,7 +77,7 @@ class _SavingsState:
     """Whether the provider reports cached tokens."""
     ledger: Savings = field(default_factory=Savings)
     numbers: list[int] = field(default_factory=list)
-    """Numbers of the turns of the lines."""
+    """Places of the records of the lines."""
     sent: ChargedRequest | None = None
     """The last call."""
     _waiting: list[Taken] = field(default_factory=list)
@@ -106,12 +106,12 @@ class _SavingsState:
             edits = [edit for one in self._waiting for edit in one.page.edits]
             spent = [one.page.spent for one in self._waiting if one.page.spent]
             summary_cost = sum(units_of(one, tariff) for one in spent)
-            change = change_of(page.turn, edits, summary_cost, took=self._took(edits))
+            change = change_of(page.calls, edits, summary_cost, took=self._took(edits))
             if change.forecast is None:  # from the data of that time
                 foreseen = foresee(sent_of(page, tariff), change, self._tokens)
                 change = replace(change, forecast=foreseen)
-            folded = (t.number for t in self._waiting if _folds(t.page.edits))
-            self.numbers.append(next(folded, self._waiting[0].number))
+            folded = (t.record for t in self._waiting if _folds(t.page.edits))
+            self.numbers.append(next(folded, self._waiting[0].record))
             self._waiting = []
         self._tokens = sum(page.tokens.values())
         self.ledger.window = page.window

@@ -319,7 +319,7 @@ class ThreadSession:
             length=self.length,
             line=self.line,
             held=spans_of(h.position for h in self.held),
-            turn=self.engine.turn,
+            calls=self.engine.turn,
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
             edits=(*self.carried, *edits),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
 from thalweg.archive import Archive, ThreadKey, default_place
-from thalweg.archive.threads.contexts import TurnContext, context_at
+from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
 from thalweg.archive.threads.thread_history import history
 from thalweg.database.private_files import open_private
 from thalweg.engine.entries import (
@@ -109,16 +109,20 @@ def export(
         archive: The archive of the thread.
         key: The thread.
         form: Format of the export.
-        turn: Exports the thread as of this turn; by default as it is now.
+        turn: Exports the thread as of the request of this turn; by default as it is now.
 
     Returns:
         The text, piece by piece.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The thread has no such turn.
     """
     messages = [logged.message for logged in history(archive, key, turn)]
-    context = context_at(archive, key, turn) if archive.turn_count(key) else None
+    context = None
+    if turn is not None:
+        context = context_at(archive, key, turn)
+    elif archive.turn_count(key):
+        context = next_context(archive, key)
     if context is not None and context.system is not None:
         messages.insert(0, context.system)
     tools = context.tools if context else ()

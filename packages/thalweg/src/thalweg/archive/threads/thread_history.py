@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.journal import TurnRecord, ancestry, page_at, read_pages
+from thalweg.archive.threads.journal import (
+    TurnRecord,
+    ancestry,
+    call_at,
+    page_at,
+    read_journal,
+    turn_before,
+)
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 
@@ -28,13 +35,13 @@ def history(
     Args:
         archive: The archive of the thread.
         key: The thread.
-        turn: As of this turn; by default as it is now.
+        turn: As of the request of this turn; by default as it is now.
         abandoned: Whether abandoned messages are included.
 
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The thread has no such turn.
     """
-    line = line_at(archive, key, turn)
+    line = line_at(archive, key) if turn is None else call_at(archive, key, turn)[1].line
     there = _whole(archive, key) if abandoned else line
     return _logged(archive, key, there, line)
 
@@ -76,15 +83,20 @@ def _logged(
     ]
 
 
-def line_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> ThreadBranch:
+def line_at(archive: Archive, key: ThreadKey, record: int | None = None) -> ThreadBranch:
     """Return the visible positions of a thread; all of the log, if it has no journal.
 
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        record: As of this record of the journal; by default as it is now.
+
     Raises:
-        ArchiveError: The journal has no such turn.
+        ArchiveError: The journal has no such record.
     """
-    if turn is None and not archive.turn_count(key):
+    if record is None and not archive.turn_count(key):
         return _whole(archive, key)
-    return page_at(archive, key, turn)[1].line
+    return page_at(archive, key, record)[1].line
 
 
 def _whole(archive: Archive, key: ThreadKey) -> ThreadBranch:
@@ -94,22 +106,30 @@ def _whole(archive: Archive, key: ThreadKey) -> ThreadBranch:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One turn, and its outcome."""
+    """One turn, or another record of the journal, and its outcome."""
 
-    number: int
+    record: int
+    """Its place in the journal."""
     page: TurnRecord
     """Its journal record: kind, time, model, tokens, limit, edits, cost of compaction."""
     usage: Usage | None
-    """The reported usage; `None` if there is none, or the turn is no call."""
+    """The reported usage; `None` if there is none, or the record is no turn."""
     is_current: bool
     """Whether its request is part of the current branch; a rewind abandons turns."""
     answer: LoggedMessage | None = None
-    """The message that answered it; `None` if there is none, or the turn is no call."""
+    """The message that answered it; `None` if there is none, or the record is no turn."""
+    before: int | None = None
+    """Number of the turn from which it continues; `None` if it continues from none."""
+
+    @property
+    def turn(self) -> int | None:
+        """Number of the turn; `None` of a record that is none."""
+        return self.page.turns if self.page.kind == "call" else None
 
 
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
-    """Return the turns of a thread, oldest first."""
-    pages = read_pages(archive, key)
+    """Return the turns of a thread and the other records of its journal, oldest first."""
+    pages = read_journal(archive, key)
     way = set(ancestry(pages, len(pages) - 1))
     line = pages[len(pages) - 1].line if pages else ThreadBranch()
     answers = {
@@ -123,6 +143,7 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
             answers[number].message.usage if number in answers else None,
             number in way or _is_within(page.line, line),
             answers.get(number),
+            turn_before(pages, number),
         )
         for number, page in pages.items()
     ]

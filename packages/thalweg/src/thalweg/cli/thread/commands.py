@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
-from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.contexts import context_at, next_context
 from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import saved_so_far
@@ -26,6 +26,7 @@ from thalweg.cli.thread.text import (
     plain_turn,
     render_context,
     render_history,
+    render_next,
     render_operation,
     render_threads,
     render_turn,
@@ -33,10 +34,12 @@ from thalweg.cli.thread.text import (
 )
 from thalweg.cli.values import as_range, whole_number
 from thalweg.engine.transcript import printable
+from thalweg.errors import ConfigError
 
 thread = CommandGroup(
     "Show the requests of a thread, search and export it, undo a compaction, rewind. A turn "
-    "is named by its number in `thalweg thread show ID`, a message by its position (#12).",
+    "is one model call, numbered from 1 in `thalweg thread show ID`; a message is named by its "
+    "position (#12).",
     argument(
         "--archive",
         metavar="ADDRESS",
@@ -52,7 +55,7 @@ _TURN = argument(
     "--turn",
     metavar="N",
     type=whole_number("--turn"),
-    help="Number of a turn. Default: the newest.",
+    help="Number of a turn. Default: the thread as it is now.",
 )
 _WORDS = argument("words", metavar="WORDS", help="The user's words, exactly; quoted.")
 _POSITION = argument(
@@ -91,7 +94,15 @@ def list_threads(options: Namespace) -> None:
     "show",
     "Show the turns of a thread, or the request of one turn.",
     _ID,
-    _TURN,
+    argument(
+        "--turn",
+        metavar="N",
+        type=whole_number("--turn"),
+        help="Number of a turn. Default: all; with --context, the newest request.",
+    ),
+    argument(
+        "--next", action="store_true", help="What the next request begins with, before its message."
+    ),
     argument(
         "--context", action="store_true", help="Print the whole request of the turn, verbatim."
     ),
@@ -99,23 +110,34 @@ def list_threads(options: Namespace) -> None:
 def show(options: Namespace) -> None:
     """Show the turns of a thread: size, limit, the usage reported by the provider, edits.
 
-    Below a compaction are its predicted savings, and its savings so far.
-    With --turn, one of them by section; with --context, the exact messages that were sent, rebuilt
-    from the archive.
+    Below a compaction are its predicted savings, and its savings so far. Other records of the
+    journal have no number. With --turn, one turn by section; with --context, the exact messages
+    that were sent, rebuilt from the archive; with --next, the thread as it would be sent now.
+
+    Raises:
+        ConfigError: --turn and --next name two requests.
     """
+    if options.next and options.turn is not None:
+        raise ConfigError("--next", "--turn names a request that was sent", "name one of them")
     with _opened(options) as (archive, key):
         taken = turns(archive, key)
         saved = saved_so_far(archive, key, taken)
+        if options.next:
+            made = next_context(archive, key)
+            lines = [*render_next(made), *(render_context(made) if options.context else ())]
+            _respond(options, lines, {"thread": options.name, **plain_context(made)})
+            return
         if options.turn is None and not options.context:
-            listed = [plain_turn(one, saved.lines.get(one.number)) for one in taken]
+            listed = [plain_turn(one, saved.lines.get(one.record)) for one in taken]
             plain = {"thread": options.name, "turns": listed, **plain_saved(saved)}
             _respond(options, render_turns(taken, saved), plain)
             return
         made = context_at(archive, key, options.turn)
-    shown, saving = taken[made.turn], saved.lines.get(made.turn)
+    shown = next(one for one in taken if one.turn == made.turn)
+    saving = saved.lines.get(shown.record)
     context = plain_context(made) if options.context else {}
     lines = [
-        *render_turn(made, shown.usage, saving),
+        *render_turn(made, shown.usage, saving, before=shown.before),
         *(render_context(made) if options.context else ()),
     ]
     _respond(options, lines, {"thread": options.name, **plain_turn(shown, saving), **context})
@@ -229,7 +251,8 @@ def export_thread(options: Namespace) -> None:
         "--turn",
         metavar="N",
         type=whole_number("--turn"),
-        help="The turn that compacted. Default: the newest.",
+        help="The turn that compacted; of a manual compaction, the first after it. Default: the "
+        "newest compaction.",
     ),
 )
 def undo_compaction(options: Namespace) -> None:

@@ -60,12 +60,13 @@ def plain_logged(logged: LoggedMessage) -> dict[str, Any]:
 
 
 def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
-    """Return one turn of the journal, with the savings of its rewrite."""
+    """Return one turn, or another record of the journal, with the savings of its rewrite."""
     return {
-        **_page(turn.number, turn.page),
+        **_page(turn.turn, turn.page),
+        "continues": turn.before,
         "current": turn.is_current,
         "usage": asdict(turn.usage) if turn.usage else None,
-        "saving": saving.to_json() if saving else None,
+        "saving": {**saving.to_json(), "turn": turn.turn} if saving else None,
     }
 
 
@@ -78,9 +79,11 @@ def plain_saved(saved: Saved) -> dict[str, Any]:
 
 
 def plain_context(context: TurnContext) -> dict[str, Any]:
-    """Return the context that a turn sent."""
+    """Return the request of a turn, or the beginning of the next one."""
     return {
         **_page(context.turn, context.page),
+        **({"kind": "next", "edits": [], "note": ""} if context.turn is None else {}),
+        "tokens": dict(context.tokens),
         "system": plain_message(context.system) if context.system else None,
         "messages": [
             {
@@ -101,19 +104,18 @@ def plain_done(done: OperationResult) -> dict[str, Any]:
     return {**asdict(done), "fits": done.fits}
 
 
-def _page(number: int, page: TurnRecord) -> dict[str, Any]:
+def _page(turn: int | None, page: TurnRecord) -> dict[str, Any]:
     return {
-        "turn": number,
+        "turn": turn,
         "kind": page.kind,
         "at": _time(page.at),
-        "parent": page.parent,
         "messages_logged": page.length,
         "positions": [[span.first, span.last] for span in page.line.spans],
         "model": page.model or None,
         "window": page.window or None,
         "limit": page.limit or None,
         "tokens": dict(page.tokens),
-        "edits": [edit_to_plain(edit) for edit in page.edits],
+        "edits": [{**edit_to_plain(edit), "turn": turn} for edit in page.edits],
         "spent": asdict(page.spent) if page.spent else None,
         "note": page.note,
     }
@@ -141,7 +143,7 @@ _DONE: Mapping[str, str] = {
     "unpin": "unpinned in message #{about}",
     "compact": "compacted up to message #{about}",
 }
-"""The operations by a person, by the kind of turn."""
+"""The operations by a person, by the kind of record."""
 
 
 def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
@@ -158,10 +160,11 @@ def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
 def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
     """List turns, one line each, with their edits below; `x` marks abandoned ones.
 
-    A model is named if it differs from the previous one.
+    Other records of the journal have no number. A model is named if it differs from the previous
+    one.
 
     Args:
-        turns: The turns to list.
+        turns: The turns and the other records.
         saved: The savings of the rewrites.
     """
     yield _TURNS
@@ -169,7 +172,7 @@ def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str
     for turn in turns:
         yield _turn_line(turn, turn.page.model if turn.page.model != model else "")
         model = turn.page.model
-        gained = _saving_lines(saved.lines.get(turn.number))
+        gained = _saving_lines(saved.lines.get(turn.record))
         for line in (*_edit_lines(turn.page.edits), *gained, *_extra_lines(turn.page)):
             yield f"        {line}"
     if saved.lines:
@@ -201,7 +204,8 @@ def _all_saved(saved: Saved) -> str:
 def _turn_line(turn: Taken, model: str) -> str:
     page = turn.page
     left = " " if turn.is_current else "x"
-    line = f"{left} {turn.number:>4}  {page.kind:<6}  {_when(page.at)}"
+    number = "" if turn.turn is None else turn.turn
+    line = f"{left} {number:>4}  {page.kind:<6}  {_when(page.at)}"
     if page.kind == "end":
         return line
     reported = f"{turn.usage.input:,}" if turn.usage else "-"
@@ -254,21 +258,25 @@ def render_turn(
     context: TurnContext,
     usage: Usage | None,
     saving: Saving | None = None,
+    *,
+    before: int | None = None,
 ) -> Iterator[str]:
-    """Yield one turn: its size by section, its edits with their reasons, and their savings."""
+    """Yield one turn: its size by section, its edits with their reasons, and their savings.
+
+    Args:
+        context: Its request.
+        usage: The reported usage.
+        saving: The savings of its edits.
+        before: Number of the turn from which it continues.
+    """
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
-    yield f"turn {context.turn}: {page.kind}, {_when(page.at)}{model}"
-    total = sum(page.tokens.values())
-    room = f" of {page.limit:,}" if page.limit else ""
-    parts = ", ".join(f"{section} {tokens:,}" for section, tokens in page.tokens.items())
-    yield f"  {total:,}{room} tokens{f': {parts}' if parts else ''}"
+    yield f"turn {context.turn}, {_when(page.at)}{model}"
+    yield _size(context)
     if usage is not None:
         cache = f"{usage.cached:,} cached, {usage.written:,} written"
         yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
-    yield f"  {len(context.items)} messages, {len(context.tools)} tools" + (
-        f"; it continues from turn {page.parent}" if page.parent is not None else ""
-    )
+    yield _contents(context) + (f"; it continues from turn {before}" if before is not None else "")
     for edit in page.edits:
         if isinstance(edit, Fold):
             kept = "".join(f" #{position}" for position in edit.kept)
@@ -277,8 +285,26 @@ def render_turn(
         yield f"  {line}"
 
 
+def render_next(context: TurnContext) -> Iterator[str]:
+    """Yield what the next request begins with: its size by section."""
+    yield "the next request, before its new message"
+    yield _size(context)
+    yield _contents(context)
+
+
+def _size(context: TurnContext) -> str:
+    total, limit = sum(context.tokens.values()), context.page.limit
+    room = f" of {limit:,}" if limit else ""
+    parts = ", ".join(f"{section} {tokens:,}" for section, tokens in context.tokens.items())
+    return f"  {total:,}{room} tokens{f': {parts}' if parts else ''}"
+
+
+def _contents(context: TurnContext) -> str:
+    return f"  {len(context.items)} messages, {len(context.tools)} tools"
+
+
 def render_context(context: TurnContext) -> Iterator[str]:
-    """Render the context that a turn sent: additions to the messages, then each message."""
+    """Render a request: additions to the messages, then each message."""
     if context.additions:
         yield "\n== besides messages and tools"
         for one in context.additions:
@@ -311,7 +337,7 @@ def render_operation(kind: str, done: OperationResult) -> str:
     room = f" of {done.limit:,}" if done.limit else ""
     size = f"the next request begins from {done.tokens:,}{room} tokens"
     again = "" if done.fits else "; that does not fit, so the next turn compacts again"
-    return f"Turn {done.turn}: {action}; {size}{again}."
+    return f"{action[0].upper()}{action[1:]}; {size}{again}."
 
 
 def _when(at: float) -> str:

@@ -84,7 +84,7 @@ class TurnReport:
         """The expected cost and savings; the actual ones are in the journal."""
         page = self.page
         summary_cost = units_of(page.spent, self.tariff) if page.spent else 0.0
-        change = change_of(page.turn, self.edits, summary_cost)
+        change = change_of(page.calls, self.edits, summary_cost)
         return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
 
 
@@ -132,13 +132,13 @@ def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> Non
     event = {
         "type": REPAIRED,
         "thread": key.thread,
-        "turn": page.turn,
+        "turn": page.turns,
         "model": page.model,
         "repairs": [asdict(repair) for repair in page.repairs],
     }
     runtime.stream_writer(event)
     reasons = "; ".join(dict.fromkeys(repair.reason for repair in page.repairs))
-    _log.info(_REPAIRED, key.thread, page.turn, reasons, extra={"thalweg": event})
+    _log.info(_REPAIRED, key.thread, page.turns, reasons, extra={"thalweg": event})
     trace(event)
 
 
@@ -147,7 +147,7 @@ _REPAIRED = "thread %s, turn %d: the request was repaired: %s"
 
 def emit_rejection(
     key: ThreadKey,
-    turn: int,
+    turn: int | None,
     rejection: Rejection,
     cause: Cause,
     edits: Sequence[Edit],
@@ -201,7 +201,7 @@ def event_of(report: TurnReport) -> dict[str, Any]:
     return {
         "type": EVENT,
         "thread": report.key.thread,
-        "turn": page.turn,
+        "turn": page.turns,
         "model": page.model,
         "trigger": list(dict.fromkeys(edit.reason for edit in report.edits)),
         "edits": [_edit(edit) for edit in report.edits],
@@ -253,7 +253,7 @@ def sentence(report: TurnReport) -> str:
     made = made_of(report.edits)
     why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
     return (
-        f"thread {report.key.thread}, turn {report.page.turn}: {report.before} -> {report.after} "
+        f"thread {report.key.thread}, turn {report.page.turns}: {report.before} -> {report.after} "
         f"tokens of {report.page.limit} ({made}): {why}"
     )
 

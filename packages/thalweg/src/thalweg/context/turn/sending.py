@@ -135,14 +135,15 @@ class Sending:
 
     def _repair(self, opened: OpenThread, rejection: Rejection, error: Exception) -> None:
         """Plan the repair of a request whose content was refused; there is one in a turn."""
-        engine, key = opened.session.engine, opened.session.key
+        session, key = opened.session, opened.session.key
+        engine, turn = session.engine, session.page.turns
         if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
             self.sessions.binding.add(rejection.model)
             _log.warning(_BINDS, rejection.model, rejection.message[:200])
         is_alternation = ALTERNATION.words.search(rejection.message) is not None
         if is_alternation and rejection.model not in self.sessions.alternating:
             self.sessions.alternating.add(rejection.model)
-            emit_rejection(key, engine.turn, rejection, ALTERNATION, (), self.runtime)
+            emit_rejection(key, turn, rejection, ALTERNATION, (), self.runtime)
             return
         found = None if self.tried else plan_repair(rejection, engine)
         if found is None:
@@ -151,7 +152,7 @@ class Sending:
             raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
         cause, self._repairs = found
         self.tried = f"{made_of(self._repairs)} ({cause.name})"
-        emit_rejection(key, engine.turn, rejection, cause, self._repairs, self.runtime)
+        emit_rejection(key, turn, rejection, cause, self._repairs, self.runtime)
 
     def take_repairs(self) -> Sequence[Edit]:
         """Hand out the edits that the next request needs, once."""

@@ -47,6 +47,7 @@ PAGE = TurnRecord(
     kind="call",
     at=AT,
     length=9,
+    turns=2,
     parent=1,
     line=ThreadBranch.of(range(9)),
     model="openai:gpt",
@@ -80,7 +81,7 @@ def test_turns_are_told_with_what_was_edited_and_why() -> None:
         "        evict x2 2,000 -> 200: the request would not fit",
         "        fold 900 -> 90: asked for",
         "        the summary took 2 calls of mini: 300 tokens in, 40 out",
-        "x    3  end     2026-09-21 14:13",
+        "x       end     2026-09-21 14:13",
         "",
         "x: abandoned by a rewind or by an edit of the agent's state.",
     ]
@@ -140,11 +141,11 @@ def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
 
 def test_one_turn_is_told_by_section() -> None:
     """With what was folded and kept."""
-    context = TurnContext(2, PAGE, (), None, ())
-    told = [*render_turn(context, Usage(1_300, 200, 50, 7))]
+    context = TurnContext(2, PAGE, PAGE.tokens, (), None, ())
+    told = [*render_turn(context, Usage(1_300, 200, 50, 7), before=1)]
 
     assert told[:5] == [
-        "turn 2: call, 2026-09-21 14:13, openai:gpt",
+        "turn 2, 2026-09-21 14:13, openai:gpt",
         "  1,250 of 5,000 tokens: system 10, history 1,240",
         "  reported: 1,300 tokens in (200 cached, 50 written), 7 out",
         "  0 messages, 0 tools; it continues from turn 1",
@@ -167,9 +168,8 @@ def test_messages_that_were_left_behind_are_marked() -> None:
 
 def test_what_was_done_is_told_with_what_comes_of_it() -> None:
     """A request that is too large will be compacted again."""
-    assert render_operation("undo", OperationResult(9, 4, 900, 1_000)) == (
-        "Turn 9: the compaction of turn 4 is undone; the next request begins from 900 of 1,000 "
-        "tokens."
+    assert render_operation("undo", OperationResult(4, 900, 1_000)) == (
+        "The compaction of turn 4 is undone; the next request begins from 900 of 1,000 tokens."
     )
-    assert "compacts again" in render_operation("undo", OperationResult(9, 4, 1_001, 1_000))
-    assert "of 0" not in render_operation("pin", OperationResult(9, 4, 900, 0))
+    assert "compacts again" in render_operation("undo", OperationResult(4, 1_001, 1_000))
+    assert "of 0" not in render_operation("pin", OperationResult(4, 900, 0))

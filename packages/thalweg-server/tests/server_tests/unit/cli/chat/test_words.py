@@ -68,7 +68,7 @@ def test_a_turn_says_what_was_decided_and_why() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     turn = Turn(turn=4, at=at, kind="call", tokens=1_000, limit=8_000, edits=(edit,))
     assert text.turn(turn)[0].text.splitlines() == [
-        "record 4 (call), 1,000 of 8,000 tokens",
+        "turn 4, 1,000 of 8,000 tokens",
         "evict  #3  900 → 40  too large",
     ]
 

@@ -31,11 +31,13 @@ class Driver:
     state: list[Message] = field(default_factory=list)
     mark: int | None = None
     sent: dict[int, list[Message]] = field(default_factory=dict)
-    """What each call sent, by turn."""
+    """What each call sent, by its record."""
+    turns: dict[int, int] = field(default_factory=dict)
+    """The number of each turn, by its record."""
     line: dict[int, list[str]] = field(default_factory=dict)
-    """The messages of the thread, by turn."""
+    """The messages of the thread, by record."""
     states: dict[int, list[Message]] = field(default_factory=dict)
-    """The state after each call, by turn."""
+    """The state after each call, by its record."""
     number: int = 0
     """Of the next message."""
     said: list[str] = field(default_factory=list)
@@ -99,6 +101,8 @@ class Driver:
         )
         self._entered(session.enter(page, edits))
         assert self.mark is not None
+        assert session.page.turns is not None
+        self.turns[self.mark] = session.page.turns
         self.sent[self.mark] = [item.message for item in window.items]
         self.state = [message for message in self.state if message.uid not in gone]
         self.states[self.mark] = list(self.state)
@@ -137,12 +141,12 @@ class Driver:
         self.waiting = []
         self.line[number] = self.said
 
-    def went_back(self, turn: int) -> None:
+    def went_back(self, record: int) -> None:
         """Take note that a person rewound the thread to a turn."""
-        self.said = self.line[turn]
+        self.said = self.line[record]
         self.waiting = []
 
-    def fork(self, turn: int) -> None:
+    def fork(self, record: int) -> None:
         """Go back to the state after an older call, as LangGraph does."""
-        self.state, self.mark, self.is_rewound = list(self.states[turn]), turn, True
-        self.said, self.waiting = self.line[turn], []
+        self.state, self.mark, self.is_rewound = list(self.states[record]), record, True
+        self.said, self.waiting = self.line[record], []

@@ -4,7 +4,7 @@ import pytest
 
 from core_tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive import Logged, ThreadKey, TurnRow, open_archive
-from thalweg.archive.threads.contexts import context_at
+from thalweg.archive.threads.contexts import context_at, next_context
 from thalweg.archive.threads.finding import find_thread, known_threads
 from thalweg.archive.threads.operations import compact, pin, rewind, undo, unpin
 from thalweg.archive.threads.thread_export import export
@@ -14,7 +14,7 @@ from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, PinError
 
 
-def test_the_turns_are_counted_whatever_their_number() -> None:
+def test_the_records_are_counted_whatever_their_number() -> None:
     """Without reading them all."""
     with open_archive(":memory:") as archive:
         for number in range(70):
@@ -45,7 +45,7 @@ def test_a_turn_that_is_not_there_is_an_error_everywhere() -> None:
     before = driver.archive.turn_count(KEY)
 
     for deed in (context_at, history, rewind, undo):
-        for turn in (-1, 99):
+        for turn in (-1, 0, 3, 99):
             with pytest.raises(ArchiveError, match=rf"turn {turn}\b"):
                 deed(driver.archive, KEY, turn)
     assert driver.archive.turn_count(KEY) == before
@@ -73,7 +73,7 @@ def test_an_older_compaction_is_undone_with_all_later_ones() -> None:
         driver.ask(f"Count bank {bank}.")
     driver.end()
     folds = [
-        turn.number
+        turn.turn
         for turn in turns(driver.archive, KEY)
         if any(isinstance(edit, Fold) for edit in turn.page.edits)
     ]
@@ -81,7 +81,7 @@ def test_an_older_compaction_is_undone_with_all_later_ones() -> None:
 
     done = undo(driver.archive, KEY, folds[0])
 
-    items = context_at(driver.archive, KEY).items
+    items = next_context(driver.archive, KEY).items
     shown = [item.position for item in items if item.position >= 0]
     assert shown == list(range(driver.archive.length(KEY)))
     assert not done.fits

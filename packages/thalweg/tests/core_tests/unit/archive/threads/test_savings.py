@@ -78,7 +78,7 @@ class Journal:
             parent=number - 1 if number else None,
             length=0,
             line=ThreadBranch(),
-            turn=number + 1,
+            calls=number + 1,
             window=1_000_000,
             tokens={"history": tokens},
             tariff=self.tariff if tariff is None else tariff,
