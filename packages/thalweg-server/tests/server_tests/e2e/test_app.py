@@ -157,7 +157,7 @@ async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> N
         ada = app.tenant("ada")
         await say(ada, "t1", "first")
         await say(ada, "t1", "second")
-        calls = [one.turn for one in (await ada.threads.turns("t1")).items if one.kind == "call"]
+        calls = [one.turn for one in (await ada.threads.turns("t1")).items if one.turn]
         await ada.threads.rewind("t1", Rewind(turn=calls[1]))
         events = await say(ada, "t1", "third")
         # The second request stands, its answer does not: the thread is as it was when it was asked.

@@ -39,7 +39,7 @@ async def test_a_thread_goes_on_from_another_home_on_the_same_server(
         # One of the messages before it names the task that was delegated.
         assert answer(await say(ada, "t1", "third")) == "You said: third. Before it: 3 requests."
         turns = (await ada.threads.turns("t1")).items
-        calls = [one.turn for one in turns if one.kind == "call"]
+        calls = [one.turn for one in turns if one.turn]
         await ada.threads.rewind("t1", Rewind(turn=calls[-1]))
         assert answer(await say(ada, "t1", "fourth")) == "You said: fourth. Before it: 4 requests."
         assert [one.id for one in (await ada.threads.list(limit=1)).items] == ["t1"]
