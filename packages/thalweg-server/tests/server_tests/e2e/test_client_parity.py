@@ -318,6 +318,7 @@ FAIL = [
     "get_thread",
     "list_threads",
     "get_context",
+    "get_context",
     "undo_compaction",
     "pin",
     "export_thread",
