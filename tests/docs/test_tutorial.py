@@ -38,8 +38,8 @@ def test_the_tutorial_ends_in_a_saved_dollar(
     assert (tmp_path / "report.html").exists()
     assert "evict" in done[1].stdout
     assert "day 3, line 1200" in done[2].stdout
-    (verdict,) = re.findall(r"^With thalweg .*$", done[-1].stdout, re.MULTILINE)
+    (verdict,) = re.findall(r"^With Thalweg .*$", done[-1].stdout, re.MULTILINE)
     ours, whole = map(float, re.findall(DOLLARS, verdict))
-    shown = map(float, re.findall(DOLLARS, PAGE[PAGE.index("With thalweg this session") :]))
+    shown = map(float, re.findall(DOLLARS, PAGE[PAGE.index("With Thalweg this session") :]))
     assert list(shown) == pytest.approx([ours, whole], abs=0.05), verdict
     assert whole - ours >= 1

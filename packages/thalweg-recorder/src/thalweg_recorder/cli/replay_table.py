@@ -7,37 +7,21 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from thalweg_recorder.replay.figures import Figure, figures_of
 from thalweg_recorder.replay.fleet import totals
 from thalweg_recorder.replay.results import ReplayRun
-from thalweg_recorder.replay.verdict import amount
 
-LEGEND: dict[str, str] = {
-    "calls": "model calls",
-    "largest": "tokens of the largest request",
-    "cost": "of all calls and summaries, in $ or uncached input tokens",
-    "vs. all": "cost, divided by that of sending every call whole",
-    "cached": "share of the input that the provider's cache held",
-    "steps": "calls to have removed content again where it is used/lost",
-    "with steps": "cost, each step a whole call that adds to later ones",
-    "re-reads": "the former steps: uses of removed results, readable/lost",
-    "with re-reads": "cost, each re-read a call that adds to no later one",
-    "edits": "compactions/cleared results/cleared arguments/stale reads",
-    "details": "answers in the final context/found by one search/neither",
-    "goals lost": "quotes of goals and constraints not in the final context",
-    "wrong": "requests over the window/invalid/bytes beyond any reference",
-}
-"""The columns after thread and policy, in order, and their meaning."""
 DROPPED_FIRST = (
-    "edits",
     "cached",
-    "with re-reads",
-    "re-reads",
     "calls",
-    "with steps",
-    "cost",
     "largest",
-    "steps",
+    "changes",
+    "compactions",
     "details",
+    "steps",
+    "vs. all",
+    "rejected",
+    "lost",
 )
 """Columns that a narrow terminal omits, the first first; `--json` has everything."""
 SHORT_NAME = 14
@@ -70,8 +54,9 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
     Returns:
         The table, of fixed width, and the meaning of its columns, one line each.
     """
+    figures = figures_of(runs)
     rows = [
-        _TableRow(_printable(_name(run, width)), run.policy, run.tariff, _cells([run]))
+        _TableRow(_printable(_name(run, width)), run.policy, run.tariff, _cells([run], figures))
         for run in runs
     ]
     if len({run.trajectory for run in runs}) > 1:
@@ -79,10 +64,10 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
         summed = [replace(run, tariff="") for run in runs] if once else runs
         for (policy, tariff), group in totals(summed).items():
             name = f"all {len(group)} threads"
-            rows.append(_TableRow(name, policy, tariff, _cells(group), is_total=True))
+            rows.append(_TableRow(name, policy, tariff, _cells(group, figures), is_total=True))
     if not (priced := len({run.tariff for run in runs}) > 1):
         rows = [replace(row, tariff="") for row in rows]
-    room, titles = _fitting(rows, width)
+    room, titles = _fitting(rows, [figure.name for figure in figures], width)
     table = _empty_table(titles, priced=priced)
     above = ""
     for row in rows:
@@ -93,7 +78,7 @@ def as_table(runs: Sequence[ReplayRun], width: int | None = None) -> tuple[Table
         table.add_row(Text(name), Text(row.policy), *under, *cells, style=style)
         above = row.name
     table.width = _width(rows, room, titles)
-    return table, _legend(titles)
+    return table, _legend(figures, titles)
 
 
 def _empty_table(titles: Sequence[str], *, priced: bool) -> Table:
@@ -110,9 +95,11 @@ def _name(run: ReplayRun, width: int | None) -> str:
     return run.title if width and run.project and run.title else run.trajectory
 
 
-def _fitting(rows: Sequence[_TableRow], width: int | None) -> tuple[int, list[str]]:
+def _fitting(
+    rows: Sequence[_TableRow], names: Sequence[str], width: int | None
+) -> tuple[int, list[str]]:
     """Choose how long a name may be, and which columns are shown."""
-    titles = list(LEGEND)
+    titles = list(names)
     longest = max((cell_len(row.name) for row in rows), default=0)
     if width is None:
         return longest, titles
@@ -136,10 +123,10 @@ def _width(rows: Sequence[_TableRow], room: int, titles: Sequence[str]) -> int:
     return max(room, cell_len("thread")) + policy + sum(widths) + GAP * (1 + len(titles))
 
 
-def _legend(titles: Sequence[str]) -> str:
+def _legend(figures: Sequence[Figure], titles: Sequence[str]) -> str:
     longest = max(map(len, titles))
-    lines = [f"{title:<{longest}}  {LEGEND[title]}" for title in titles]
-    if left_out := [title for title in LEGEND if title not in titles]:
+    lines = [f"{f.name:<{longest}}  {f.about}" for f in figures if f.name in titles]
+    if left_out := [f.name for f in figures if f.name not in titles]:
         lines.append(f"Hidden: {', '.join(left_out)}.")
     return "\n".join(lines)
 
@@ -161,39 +148,5 @@ def _shortened(name: str, room: int) -> str:
     return "".join((*head, "..", *tail))
 
 
-def _cells(runs: Sequence[ReplayRun]) -> dict[str, Text]:
-    rows = [run.to_json(timing=False) for run in runs]
-
-    def total(field: str) -> float:
-        return sum(float(row[field]) for row in rows)
-
-    def of(field: str, *keys: str) -> list[int]:
-        return [sum(row[field][key] for row in rows) for key in keys]
-
-    whole, read = total("cost_unmanaged"), total("input_tokens")
-    wrong = [total(f) for f in ("over_window", "invalid_requests", "unrecoverable_bytes")]
-    needles = of("recall", "inline", "search", "lost")
-    verbatim, lost = of("goals", "verbatim", "lost")
-    return {
-        "calls": Text(f"{total('calls'):,.0f}"),
-        "largest": Text(f"{max(row['peak_tokens'] for row in rows):,}"),
-        "cost": Text(amount(runs)),
-        "vs. all": Text(f"{total('cost') / whole:.2f}" if whole else "-"),
-        "cached": Text(f"{total('cached_tokens') / read:.0%}" if read else "-"),
-        "steps": Text(_each(of("steps", "needed", "lost"))),
-        "with steps": Text(amount(runs, "cost_with_steps")),
-        "re-reads": Text(_each(of("faults", "recoverable", "lost"))),
-        "with re-reads": Text(amount(runs, "cost_with_faults")),
-        "edits": Text(_each(of("edits", "fold", "evict", "elide", "supersede"))),
-        "details": Text(_each(needles) if any(needles) else "-"),
-        "goals lost": _good_or_bad(f"{lost}", bad=lost > 0) if verbatim + lost else Text("-"),
-        "wrong": _good_or_bad(_each(wrong) if any(wrong) else "0", bad=any(wrong)),
-    }
-
-
-def _each(numbers: Sequence[float]) -> str:
-    return "/".join(f"{n:,.0f}" for n in numbers)
-
-
-def _good_or_bad(text: str, *, bad: bool) -> Text:
-    return Text(text, style="red" if bad else "green")
+def _cells(runs: Sequence[ReplayRun], figures: Sequence[Figure]) -> dict[str, Text]:
+    return {f.name: Text(f.text(runs), style="red" if f.is_bad(runs) else "") for f in figures}

@@ -40,6 +40,8 @@ class RecordedCompaction:
     """Of the context, as the agent counted them; 0 if it is not logged."""
     summary: str = ""
     """The agent's own summary; empty if it is not logged."""
+    transcript: str = ""
+    """The file with everything from before, if the summary names it to the model."""
 
 
 @dataclass(frozen=True, slots=True)

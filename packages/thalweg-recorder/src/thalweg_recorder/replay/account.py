@@ -5,13 +5,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from thalweg.engine.edits import forecast_of, main_reason
+from thalweg.engine.edits import Fold, forecast_of, main_reason
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, RequestChanges, Savings
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
+from thalweg_recorder.replay.bill import Bill
 from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg_recorder.replay.faults import Faults
@@ -33,9 +34,10 @@ HEAD_CHARS = 100
 class Account:
     """The accounting of one contestant's requests under one tariff.
 
-    A contestant's own overhead tokens (its harness's prompt, its tools) are excluded from the cost:
-    they are the same in every request, and do not affect how a thread fits into the window.
-    `overhead` has their number.
+    Its cost and its requests are of messages. The bill has the recorded agent's own system prompt
+    and tools, too, if the log states usage: they precede the messages of every request, also of a
+    summary that is requested on the live thread, and a second cache has them. A contestant's own
+    overhead tokens are in neither; `overhead` has their number.
     """
 
     subject: ReplaySubject
@@ -44,6 +46,8 @@ class Account:
     budget: Budget
     count: Counter = field(default_factory=exact_counter)
     cache: PrefixCache = field(init=False)
+    billed: PrefixCache = field(init=False)
+    """The same cache, with the recorded agent's overhead before the messages."""
     savings: Savings = field(init=False)
     calls: list[ReplayedCall] = field(default_factory=list)
     outlines: list[list[OutlineLine]] = field(default_factory=list)
@@ -54,6 +58,7 @@ class Account:
     step_cost: float = 0.0
     """Cost of the steps to removed content, and of what they brought while it stayed."""
     faults: Faults = field(init=False)
+    compactions: int = 0
     overhead: int = 0
     """Maximum overhead tokens that the contestant sent in a request."""
     _whole: AbstractSet[int] = frozenset()
@@ -63,6 +68,7 @@ class Account:
 
     def __post_init__(self) -> None:
         self.cache = PrefixCache(self.terms.tariff)
+        self.billed = PrefixCache(self.terms.tariff)
         self.savings = Savings(self.budget.window)
         self.faults = Faults(self.subject, self.terms.tariff)
 
@@ -82,13 +88,18 @@ class Account:
         self.summaries += request.summaries
         self.read.update(*(summary.read for summary in request.summaries))
         self.overhead = max(self.overhead, request.overhead)
-        charge = self.cache.send(items, cold=cold)
+        self.compactions += _compactions(request)
+        charge = billed = self.cache.send(items, cold=cold)
+        if self.terms.overhead:
+            billed = self.billed.send(items, cold=cold, overhead=self.terms.overhead)
+        before = self.step_cost
         sent = self._enter(position, request, charge)
         self._outline(items, contestant, rewritten=charge.broke_at >= 0)
         dropped = self._whole - request.whole
         self._whole = request.whole
         self.faults.take(position, request, contestant, tokens=charge.tokens, dropped=dropped)
         self._pay_for(steps, sent, items)
+        calls = sum(miss.calls for miss in steps.misses)
         self.calls.append(
             ReplayedCall(
                 turn=len(self.calls) + 1,
@@ -100,11 +111,18 @@ class Account:
                 cold=cold,
                 broke_at=charge.broke_at,
                 edits=request.edits,
-                steps=sum(miss.calls for miss in steps.misses),
+                steps=calls,
                 engine_ms=request.engine_ms,
                 outline=len(self.outlines) - 1,
                 length=len(items),
                 problems=request.problems,
+                bill=Bill(
+                    input=self.terms.factor * charge.cost + (billed.cost - charge.cost),
+                    output=self.terms.output(position),
+                    summaries=sum(map(self._billed_summary, request.summaries), 0.0),
+                    steps=self.terms.factor * (self.step_cost - before)
+                    + calls * self._overhead_read(billed.tokens),
+                ),
             )
         )
 
@@ -173,6 +191,18 @@ class Account:
         read = tariff.charge(summary.cached, summary.written, plain)
         return read + summary.output * tariff.prices(summary.tokens).output
 
+    def _billed_summary(self, summary: Summarizing) -> float:
+        """Price a summary; one that is requested on the live thread has the overhead as well."""
+        price = self.terms.factor * self._summarizing(summary)
+        if not summary.cached + summary.written:
+            return price
+        is_cold, prices = not summary.cached, self.terms.tariff.prices(summary.tokens)
+        return price + self.terms.overhead * (prices.write if is_cold else prices.read)
+
+    def _overhead_read(self, tokens: int) -> float:
+        """Return the cost of the overhead in one more call, which finds it in the cache."""
+        return self.terms.overhead * self.terms.tariff.prices(tokens).read
+
     def close(self, final: PeerRequest, contestant: Contestant) -> ReplayRun:
         """Sum up, with the request that the thread's next call would be.
 
@@ -196,12 +226,16 @@ class Account:
             messages=len(recording.messages),
             calls=tuple(self.calls),
             outlines=tuple(map(tuple, self.outlines)),
+            compactions=self.compactions,
             summaries=len(self.summaries),
             summary_input_tokens=sum(summary.tokens for summary in self.summaries),
             summary_output_tokens=sum(summary.output for summary in self.summaries),
             overhead_tokens=self.overhead,
             cost=cost,
             cost_unmanaged=self.terms.cost_unmanaged,
+            is_whole=self.terms.is_whole,
+            bill_unmanaged=self.terms.bill_unmanaged,
+            priced_by=self.terms.priced_by,
             misses=tuple(self.misses),
             cost_with_steps=cost + self.step_cost,
             faults_recoverable=self.faults.count - self.faults.lost,
@@ -237,6 +271,12 @@ class Account:
             at = next((e.position for e in entries if e.message.line == needle.line), -1)
             steps.append(contestant.steps(needle, at, f"{context}\n{recalled}"))
         return NeedleRecall(inline, search, len(steps), tuple(steps), tokens)
+
+
+def _compactions(request: PeerRequest) -> int:
+    """Count the compactions for a request; a contestant without edits has one per summary."""
+    folds = sum(isinstance(edit, Fold) for edit in request.edits)
+    return max(folds, len(request.summaries))
 
 
 def _unnamed(broke_at: int) -> str:

@@ -25,6 +25,7 @@ from thalweg.errors import RecordingError, ThalwegError
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.files import read_recording
 from thalweg_recorder.replay.account import Account
+from thalweg_recorder.replay.bill import PriceSource
 from thalweg_recorder.replay.contestant import Contestant
 from thalweg_recorder.replay.harm import Harm
 from thalweg_recorder.replay.policies import contestant_named
@@ -95,6 +96,12 @@ class ReplayOrder:
         """Return the tariffs of a recording."""
         return self.tariffs or (tariff_of(recording),)
 
+    def priced_by(self, recording: Recording) -> PriceSource:
+        """Return whose prices these are."""
+        if self.tariffs:
+            return "chosen"
+        return "model" if tariff_of_model(recording.model) else "assumed"
+
 
 def window_of(recording: Recording) -> int:
     """Return the window that a log states or shows, else that of its model, else `USUAL_WINDOW`."""
@@ -157,7 +164,10 @@ def replay_subject(
     failures: list[str] = []
     recording = subject.recording
     budget = order.budget_for(recording)
-    terms = [terms_of(subject, tariff) for tariff in order.tariffs_for(recording)]
+    terms = [
+        terms_of(subject, tariff, order.priced_by(recording))
+        for tariff in order.tariffs_for(recording)
+    ]
     for policy in order.policies_for(recording):
         for one in terms:
             try:

@@ -13,9 +13,11 @@ from typing import Any
 
 from thalweg.engine.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.pricing.table import NAMED
 from thalweg.engine.transcript import as_text
 from thalweg_recorder.pages import Pool
+from thalweg_recorder.replay.figures import Figure, cost, figures_of
+from thalweg_recorder.replay.fleet import totals
 from thalweg_recorder.replay.results import OutlineLine, ReplayRun
 from thalweg_recorder.replay.verdict import verdict
 
@@ -46,8 +48,9 @@ def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
 
     Example:
         >>> payload([])
-        {'verdict': [], 'texts': [], 'lines': [], 'trajectories': []}
+        {'verdict': [], 'columns': [], 'all': [], 'texts': [], 'lines': [], 'trajectories': []}
     """
+    figures = figures_of(runs) if runs else ()
     pools = _PayloadPools()
     by_recording: dict[str, list[ReplayRun]] = {}
     for run in runs:
@@ -59,32 +62,46 @@ def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
             "project": group[0].project,
             "started_at": group[0].started_at,
             "notes": list(dict.fromkeys(note for run in group for note in run.notes)),
-            "runs": [_run(run, pools) for run in group],
+            "runs": [_run(run, pools, figures) for run in group],
         }
         for name, group in by_recording.items()
     ]
     return {
         "verdict": verdict(runs),
+        "columns": [[figure.name, figure.about] for figure in figures],
+        "all": [
+            {"policy": policy, "row": _row(group, figures)}
+            for (policy, _), group in totals(runs).items()
+        ],
         "texts": list(pools.texts.numbers),
         "lines": list(pools.lines.numbers),
         "trajectories": trajectories,
     }
 
 
-def _run(run: ReplayRun, pools: _PayloadPools) -> dict[str, Any]:
+def _row(runs: Sequence[ReplayRun], figures: Sequence[Figure]) -> dict[str, Any]:
+    """Write a row of the table: its cells, those that are a problem, and its cost for a bar."""
+    return {
+        "cells": [figure.text(runs) for figure in figures],
+        "bad": [k for k, figure in enumerate(figures) if figure.is_bad(runs)],
+        "cost": round(cost(runs), 4),
+    }
+
+
+def _run(run: ReplayRun, pools: _PayloadPools, figures: Sequence[Figure]) -> dict[str, Any]:
     calls = run.calls
     return {
         "totals": run.to_json(timing=False),
+        "row": _row([run], figures),
         "limit": run.limit,
         "tariff": _tariff(run.tariff),
         "missing": list(run.goals_missing),
-        "summaries": _summaries(run),
         "calls": {
             "position": [call.position for call in calls],
             "tokens": [call.tokens for call in calls],
             "cached": [call.cached for call in calls],
             "written": [call.written for call in calls],
-            "cost": [round(call.cost, 1) for call in calls],
+            "bill": [round(call.bill.total, 1) for call in calls],
             "broke": [call.broke_at for call in calls],
             "steps": [call.steps for call in calls],
             "outline": [call.outline for call in calls],
@@ -98,22 +115,8 @@ def _run(run: ReplayRun, pools: _PayloadPools) -> dict[str, Any]:
 
 
 def _tariff(name: str) -> dict[str, Any]:
-    known = TARIFFS.get(name)
+    known = NAMED.get(name)
     return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
-
-
-def _summaries(run: ReplayRun) -> list[_Row]:
-    """Return the cost of a call's summaries, if a model writes them."""
-    read, written = run.summary_input_tokens, run.summary_output_tokens
-    spent = run.cost - sum(call.cost for call in run.calls)
-    price = (spent - read) / written if written else 0.0
-    costs = [
-        [k, round(e.summary_input + price * e.summary_output, 1)]
-        for k, call in enumerate(run.calls)
-        for e in call.edits
-        if isinstance(e, Fold)
-    ]
-    return [row for row in costs if row[1]]
 
 
 def _edit(call: int, edit: Edit, pools: _PayloadPools) -> _Row:

@@ -17,32 +17,32 @@ RECORDED = "recorded"
 def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
     """Return the calls of a log with their costs, and the content that its compactions removed.
 
-    The agent's own system prompt and tools are estimated as the tokens that its first request has
-    above the messages. As for every policy they are reported in `overhead_tokens` and not
-    included in the cost. The context after a compaction is the agent's own summary and later
-    messages: a request of the user that neither contains is lost, and so is all text from before,
-    since the agent has no tool that reads it back.
+    The bill is what was paid: the usage of each answer. Cost and tokens of requests are of messages
+    alone, as for every policy: without the overhead of `TariffTerms`, which `overhead_tokens`
+    reports. The context after a compaction is the agent's own summary and later messages: a request
+    of the user that neither contains is lost, and so is all text from before, unless the summary
+    names the file of the session, which the agent can read.
 
     Raises:
         RecordingError: The log states no usage.
     """
     recording = subject.recording
-    answers = [(p, m.usage) for p, m in enumerate(recording.messages) if m.usage is not None]
+    answers = [
+        (p, m.usage) for p, m in enumerate(recording.messages) if m.usage and p in terms.paid
+    ]
     if not answers:
         raise RecordingError(recording.name, "states no usage", "omit the policy for this log")
-    first, usage = answers[0]
-    overhead = max(0, usage.input - terms.whole[first].tokens)
     starts = _starts(subject, recording.compactions)
     breaks = {bisect_right([p for p, _ in answers], start - 1) for start in starts}
     calls = tuple(
-        _call(turn, position, _without(each, overhead), terms, broke=turn in breaks)
+        _call(turn, position, _without(each, terms.overhead), terms, broke=turn in breaks)
         for turn, (position, each) in enumerate(answers)
     )
     start = starts[-1] if starts else 0
-    summary = recording.compactions[-1].summary if starts else ""
+    newest = recording.compactions[-1] if starts else RecordedCompaction(line=-1)
     gone = subject.entries[:start]
     goals = subject.questions.goals
-    lost = tuple(goal.quote for goal in goals if _is_lost(goal, subject, start, summary))
+    lost = tuple(goal.quote for goal in goals if _is_lost(goal, subject, start, newest.summary))
     cost = sum(call.cost for call in calls)
     return ReplayRun(
         trajectory=recording.name,
@@ -54,17 +54,21 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         messages=len(recording.messages),
         calls=calls,
         outlines=((),),
-        summaries=len(starts),
-        overhead_tokens=overhead,
+        compactions=len(recording.compactions),
+        summaries=len(recording.compactions),
+        overhead_tokens=terms.overhead,
         cost=cost,
         cost_unmanaged=terms.cost_unmanaged,
+        is_whole=True,
+        bill_unmanaged=terms.bill_unmanaged,
+        priced_by=terms.priced_by,
         cost_with_steps=cost,
         cost_with_faults=cost,
         goals_verbatim=len(goals) - len(lost),
         goals_lost=len(lost),
         goals_missing=lost,
         evicted_tokens=sum(entry.tokens for entry in gone),
-        unrecoverable_bytes=sum(entry.size_bytes for entry in gone),
+        unrecoverable_bytes=0 if newest.transcript else sum(e.size_bytes for e in gone),
     )
 
 
@@ -98,6 +102,7 @@ def _call(
         cost=terms.tariff.charge(usage.cached, usage.written, plain),
         cold=position in terms.cold,
         broke_at=0 if broke else -1,
+        bill=terms.paid[position],
     )
 
 

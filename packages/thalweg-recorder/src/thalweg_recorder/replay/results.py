@@ -6,6 +6,8 @@ from typing import Any
 
 from thalweg.engine.edits import Edit
 from thalweg.engine.pricing.savings import Saving
+from thalweg.engine.pricing.tariff import PER_MILLION
+from thalweg_recorder.replay.bill import Bill, PriceSource
 from thalweg_recorder.replay.harm import LOST, Miss
 
 
@@ -36,6 +38,7 @@ class ReplayedCall:
     cached: int
     written: int
     cost: float
+    """Of its input alone, without the recorded agent's system prompt and tools."""
     cold: bool
     """Whether the cache had expired since the call before."""
     broke_at: int
@@ -51,6 +54,7 @@ class ReplayedCall:
     """How many messages it had."""
     problems: tuple[str, ...] = ()
     """Why a provider would reject it."""
+    bill: Bill = field(default_factory=Bill)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class ReplayRun:
     beginning of one of them."""
     usd_per_million: float | None = None
     """Dollars for a million units of `cost`; `None` if the tariff is not in dollars."""
+    compactions: int
+    """How often a summary replaced older messages."""
     summaries: int
     """Calls of a summarizer."""
     summary_input_tokens: int = 0
@@ -116,7 +122,14 @@ class ReplayRun:
     overhead_tokens: int
     """Tokens that the policy's own prompt and tools add to a request; in no cost."""
     cost: float
+    """Of the input of all calls and of their summaries; see `bill`."""
     cost_unmanaged: float
+    """`cost`, if every call is sent whole."""
+    is_whole: bool = False
+    """Whether the log states usage, so that `bill` leaves nothing out."""
+    bill_unmanaged: float
+    """The total of `bill`, if every call is sent whole."""
+    priced_by: PriceSource = "chosen"
     misses: tuple[Miss, ...] = field(default=(), repr=False)
     """Uses of content that a request no longer showed whole."""
     cost_with_steps: float
@@ -152,6 +165,31 @@ class ReplayRun:
         """Number of uses of removed content that no call brings."""
         return sum(miss.steps == LOST for miss in self.misses)
 
+    @property
+    def bill(self) -> Bill:
+        """The bill of all calls."""
+        return sum((call.bill for call in self.calls), Bill())
+
+    @property
+    def changes(self) -> int:
+        """Number of calls before which content that was already sent is changed."""
+        return sum(map(_is_change, self.calls))
+
+    @property
+    def peak_tokens(self) -> int:
+        """Tokens of the messages of the largest request."""
+        return max((call.tokens for call in self.calls), default=0)
+
+    @property
+    def calls_over_window(self) -> int:
+        """Number of requests that exceed the window."""
+        return sum(call.tokens > self.window for call in self.calls)
+
+    @property
+    def invalid_requests(self) -> int:
+        """Number of requests that a provider rejects for their form."""
+        return sum(bool(call.problems) for call in self.calls)
+
     def to_json(self, *, timing: bool = True) -> dict[str, Any]:
         """Return the fields that `thalweg replay --json` prints.
 
@@ -183,6 +221,7 @@ class ReplayRun:
             "cost_with_steps": round(self.cost_with_steps, 1),
             "faults": {"recoverable": self.faults_recoverable, "lost": self.faults_lost},
             "cost_with_faults": round(self.cost_with_faults, 1),
+            "bill": self._bill_to_json(),
             "usd_per_million": self.usd_per_million,
             "saved": round(sum((line.realised for line in self.savings), 0.0), 1),
             "cost_beyond_window": round(self.cost_beyond, 1),
@@ -201,16 +240,33 @@ class ReplayRun:
         kinds = ("Evict", "Elide", "Supersede", "Fold")
         return {
             "calls": len(calls),
-            "compactions": sum(_rewrites(call) for call in calls),
+            "compactions": self.compactions,
+            "changes": self.changes,
             "edits": {k.lower(): sum(type(e).__name__ == k for e in edits) for k in kinds},
-            "peak_tokens": max((call.tokens for call in calls), default=0),
-            "over_window": sum(call.tokens > self.window for call in calls),
-            "invalid_requests": sum(bool(call.problems) for call in calls),
+            "peak_tokens": self.peak_tokens,
+            "over_window": self.calls_over_window,
+            "invalid_requests": self.invalid_requests,
             "input_tokens": sum(call.tokens for call in calls),
             "cached_tokens": sum(call.cached for call in calls),
             "written_tokens": sum(call.written for call in calls),
             "prefix_breaks": sum(call.broke_at >= 0 for call in calls),
         }
+
+    def _bill_to_json(self) -> dict[str, Any]:
+        bill, usd = self.bill, self.usd_per_million
+        costs = {
+            "input": bill.input,
+            "output": bill.output,
+            "summaries": bill.summaries,
+            "steps": bill.steps,
+            "total": bill.total,
+            "unmanaged": self.bill_unmanaged,
+        }
+        unit = "USD" if usd else "uncached input tokens"
+        in_unit = {
+            k: round(v * usd / PER_MILLION, 6) if usd else round(v, 1) for k, v in costs.items()
+        }
+        return {"unit": unit, "prices": self.priced_by, "whole": self.is_whole, **in_unit}
 
     def engine_ms(self) -> dict[str, float]:
         """Summarize the time spent in the engine per call, in milliseconds."""
@@ -221,6 +277,6 @@ class ReplayRun:
         return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
 
 
-def _rewrites(call: ReplayedCall) -> bool:
+def _is_change(call: ReplayedCall) -> bool:
     """Whether a call changes content sent before (bounding an arrival does not)."""
     return call.broke_at >= 0 or any(e.reason != "arrived too large" for e in call.edits)

@@ -2,7 +2,14 @@
 
 from collections.abc import Sequence
 
-from thalweg.engine.pricing.tariff import PER_MILLION
+from thalweg_recorder.replay.figures import (
+    amount,
+    cost,
+    cost_of_everything,
+    in_dollars,
+    is_whole,
+    size,
+)
 from thalweg_recorder.replay.recorded import RECORDED
 from thalweg_recorder.replay.results import ReplayRun
 
@@ -11,8 +18,6 @@ UNLIMITED = "none"
 """The policy that sends everything."""
 CLOSE = 0.01
 """Costs that differ by a smaller share are called equal."""
-THOUSAND = 1_000
-CENT = 0.01
 
 
 def verdict(runs: Sequence[ReplayRun]) -> list[str]:
@@ -34,105 +39,154 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
     if not groups:
         return []
     first = next((name for name in groups if name.startswith(OWN_POLICY)), next(iter(groups)))
+    own, paid = groups[first], groups.get(RECORDED, [])
+    if not any(run.calls for run in own):
+        return [f"The {'session has' if len(own) == 1 else 'sessions have'} no model call."]
     rest = [name for name in groups if name not in {first, UNLIMITED, RECORDED}]
+    if first == RECORDED:
+        return _recorded(paid, has_cost=True)
+    is_compared = {run.trajectory for run in own} == {run.trajectory for run in paid}
     return [
-        _headline(first, groups[first]),
-        *_recorded(groups.get(RECORDED, [])),
-        *(f"{name}: {_price(groups[name])}; {_faults(groups[name])}." for name in rest),
-        *_unlimited(groups.get(UNLIMITED, [])),
+        _against_paid(first, own, paid) if is_compared else _headline(first, own),
+        *_recorded(paid, has_cost=not is_compared),
+        *(f"{name}: {_cost(groups[name])}; {_losses(groups[name])}." for name in rest),
+        *_unlimited(groups.get(UNLIMITED, []), own, has_cost=is_compared),
     ]
 
 
-def _headline(name: str, runs: Sequence[ReplayRun]) -> str:
-    what = "this session costs" if len(runs) == 1 else f"these {len(runs):,} sessions cost"
-    cost, whole = (_total(runs, field) for field in ("cost", "cost_unmanaged"))
-    if not whole:
-        return f"The {'session has' if len(runs) == 1 else 'sessions have'} no model call."
-    change = 1 - cost / whole
-    if abs(change) < CLOSE:
-        compared = ", as much as sending everything"
-    else:
-        direction = "less" if change > 0 else "more"
-        compared = (
-            f" instead of {_price(runs, 'cost_unmanaged')}, "
-            f"{abs(change):.0%} {direction} than sending everything"
-        )
-    return f"With {name} {what} {_price(runs)}{compared}; {_faults(runs)}."
-
-
-def _price(runs: Sequence[ReplayRun], field: str = "cost") -> str:
-    in_dollars = all(run.usd_per_million for run in runs)
-    return amount(runs, field) + ("" if in_dollars else " uncached input tokens")
-
-
-def amount(runs: Sequence[ReplayRun], field: str = "cost") -> str:
-    """Format a cost of runs in dollars, or in uncached input tokens where one has no dollars.
-
-    Args:
-        runs: At least one.
-        field: The cost: a field of `ReplayRun`.
-    """
-    total = _total(runs, field)
-    return dollars(total) if all(run.usd_per_million for run in runs) else f"{total:,.0f}"
-
-
-def _total(runs: Sequence[ReplayRun], field: str) -> float:
-    if all(run.usd_per_million for run in runs):
-        return sum(float(getattr(run, field)) * (run.usd_per_million or 0) for run in runs) / (
-            PER_MILLION
-        )
-    return float(sum(getattr(run, field) for run in runs))
-
-
-def dollars(usd: float) -> str:
-    """Format an amount of money: whole dollars from a thousand on, four digits below a cent.
-
-    Example:
-        >>> dollars(1234.5), dollars(4.846), dollars(0.0012)
-        ('$1,234', '$4.85', '$0.0012')
-    """
-    digits = 0 if usd >= THOUSAND else 2 if usd >= CENT or not usd else 4
-    return f"${usd:,.{digits}f}"
-
-
-def _faults(runs: Sequence[ReplayRun]) -> str:
-    """List the losses and the requests that would be rejected."""
-    rows = [run.to_json(timing=False) for run in runs]
-    lost = sum(run.unrecoverable_bytes for run in runs)
-    gone, kept = (
-        sum(getattr(run, f"goals_{name}") for run in runs) for name in ("lost", "verbatim")
+def _against_paid(name: str, own: Sequence[ReplayRun], paid: Sequence[ReplayRun]) -> str:
+    """Compare a policy with what the recorded agent cost and lost."""
+    was, now = cost(paid), cost(own)
+    gone, kept = _goals(paid)
+    here = _goals(own)[0]
+    left = f"{gone:,} of {gone + kept:,} of your requests had left the context"
+    losses = [f"{left}, here {f'{here:,}' if here else 'none'}"] if gone else []
+    losses += _loss_list(own)[1 if gone and here else 0 :]
+    bill = _money(now, own)
+    return (
+        f"{_opening(paid)}. With {_title(name)} it would have been about {bill}"
+        f"{_compared(now, was)}; {', '.join(losses) or 'nothing is lost'}."
     )
+
+
+def _opening(paid: Sequence[ReplayRun]) -> str:
+    """State what the recorded answers cost, and whose prices that has."""
+    bill = _money(cost(paid), paid)
+    sessions = f" for {len(paid):,} sessions" if len(paid) > 1 else ""
+    if any(run.priced_by == "chosen" for run in paid):
+        return f"At the prices of {_tariffs(paid)} you would have paid {bill}{sessions}"
+    if assumed := [run for run in paid if run.priced_by == "assumed"]:
+        guess = f", with the prices of {_tariffs(assumed)} for a model without known prices"
+        return f"You paid about {bill}{sessions}{guess}"
+    return f"You paid {bill}{sessions}"
+
+
+def _headline(name: str, runs: Sequence[ReplayRun]) -> str:
+    verb = "this session costs" if len(runs) == 1 else f"these {len(runs):,} sessions cost"
+    now, everything = cost(runs), cost_of_everything(runs)
+    compared = _compared(now, everything, "sending everything")
+    if compared.startswith(", as"):
+        against = compared
+    else:
+        against = f" instead of {_money(everything, runs)}{compared}"
+    return f"With {_title(name)} {verb} {_cost(runs)}{against}{_assumption(runs)}; {_losses(runs)}."
+
+
+def _compared(now: float, then: float, name: str = "") -> str:
+    change = 1 - now / then if then else 0.0
+    if abs(change) < CLOSE:
+        return f", as much as {name}" if name else ", as much"
+    than = f" than {name}" if name else ""
+    return f", {abs(change):.0%} {'less' if change > 0 else 'more'}{than}"
+
+
+def _assumption(runs: Sequence[ReplayRun]) -> str:
+    """Name the parts that a bill of input leaves out, and the prices where they are not known."""
+    parts = []
+    if not is_whole(runs):
+        states = "the log states no usage" if len(runs) == 1 else "not all logs state usage"
+        parts += [f"{states}: without system prompt, tools and answers"]
+    if any(run.priced_by != "model" for run in runs):
+        parts += [f"at the prices of {_tariffs(runs)}"]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _tariffs(runs: Sequence[ReplayRun]) -> str:
+    return " and ".join(dict.fromkeys(run.tariff for run in runs))
+
+
+def _title(name: str) -> str:
+    return "Thalweg" if name == OWN_POLICY else name
+
+
+def _money(value: float, runs: Sequence[ReplayRun]) -> str:
+    return amount(value, runs) + ("" if in_dollars(runs) else " uncached input tokens")
+
+
+def _cost(runs: Sequence[ReplayRun]) -> str:
+    """Format the bill of a group; one that is not whole is called that of input."""
+    return _money(cost(runs), runs) + ("" if is_whole(runs) else " of input")
+
+
+def _goals(runs: Sequence[ReplayRun]) -> tuple[int, int]:
+    """Return how many goals are not in the final contexts, and how many are."""
+    return sum(run.goals_lost for run in runs), sum(run.goals_verbatim for run in runs)
+
+
+def _losses(runs: Sequence[ReplayRun]) -> str:
+    return ", ".join(_loss_list(runs)) or "nothing is lost"
+
+
+def _loss_list(runs: Sequence[ReplayRun]) -> list[str]:
+    """List the losses and the requests that would be rejected, those of goals first."""
+    lost = sum(run.unrecoverable_bytes for run in runs)
+    gone, kept = _goals(runs)
     missing, total = sum(run.recall.lost for run in runs), sum(run.recall.total for run in runs)
-    over, invalid = (sum(row[key] for row in rows) for key in ("over_window", "invalid_requests"))
+    over = sum(run.calls_over_window for run in runs)
+    invalid = sum(run.invalid_requests for run in runs)
     parts = [
-        f"{_size(lost)} cannot be read back" * bool(lost),
         f"{gone:,} of {gone + kept:,} requests of the user are no longer in the context"
         * bool(gone),
+        f"{size(lost)} cannot be read back" * bool(lost),
         f"{missing:,} of {total:,} details are not found again" * bool(missing),
         f"{over:,} {'call exceeds' if over == 1 else 'calls exceed'} the window" * bool(over),
         f"{invalid:,} {'call is' if invalid == 1 else 'calls are'} invalid" * bool(invalid),
     ]
-    found = [part for part in parts if part]
-    return ", ".join(found) if found else "nothing is lost"
+    return [part for part in parts if part]
 
 
-def _recorded(runs: Sequence[ReplayRun]) -> list[str]:
-    """Describe the costs of the agent that wrote the logs, and the content its compactions took."""
-    if not runs:
+def _recorded(runs: Sequence[ReplayRun], *, has_cost: bool) -> list[str]:
+    """Describe the compactions of the agent that wrote the logs, and the content that they took.
+
+    Args:
+        runs: Of the policy `recorded`; may be empty.
+        has_cost: Whether no other sentence has its cost and the lost requests of the user.
+    """
+    made = sum(run.compactions for run in runs)
+    if not runs or not (made or has_cost):
         return []
-    made = sum(run.summaries for run in runs)
+    gone = sum(run.evicted_tokens for run in runs)
+    left = f" took {gone:,} tokens out of the context" if gone else ""
+    readable = bool(gone) and not any(run.unrecoverable_bytes for run in runs)
+    where = ", which the agent can read again in its transcript" if readable else ""
+    losses = _loss_list(runs)
+    if has_cost:
+        ends = ", ".join(losses) or "nothing is lost"
+    else:
+        ends = ", ".join(losses[1 if _goals(runs)[0] else 0 :])
+    opening = f"{_opening(runs)}; " if has_cost else "Recorded: "
     compactions = f"{made:,} compaction{'s' if made != 1 else ''}"
-    return [f"What really happened: {_price(runs)}, {compactions}; {_faults(runs)}."]
+    return [f"{opening}{compactions}{left}{where}{f'; {ends}' if ends else ''}."]
 
 
-def _unlimited(runs: Sequence[ReplayRun]) -> list[str]:
-    over = sum(call.tokens > run.window for run in runs for call in run.calls)
+def _unlimited(runs: Sequence[ReplayRun], own: Sequence[ReplayRun], *, has_cost: bool) -> list[str]:
+    over = sum(run.calls_over_window for run in runs)
     calls = sum(len(run.calls) for run in runs)
-    exceed = "exceeds" if over == 1 else "exceed"
-    return [f"Without any policy {over:,} of {calls:,} calls {exceed} the window."] if over else []
-
-
-def _size(count: int) -> str:
-    if count < THOUSAND:
-        return f"{count} bytes"
-    return f"{count / THOUSAND:,.0f} kB"
+    sentences = []
+    if has_cost:
+        everything = _money(cost_of_everything(own), own)
+        sentences += [f"Sending everything would have cost about {everything}."]
+    if over:
+        exceed = "exceeds" if over == 1 else "exceed"
+        sentences += [f"Without any policy {over:,} of {calls:,} calls {exceed} the window."]
+    return sentences

@@ -27,13 +27,13 @@ function frame(chart, { width, height, count, label, room = 152 }) {
   return { picture, left, right, wide };
 }
 
-// Lines for amounts from 0 to `top`; gives where an amount stands.
-function amounts(chart, picture, { top, left, right, most = 6 }) {
+// Lines for amounts from 0 to `top`, each with its name; gives where an amount stands.
+function amounts(chart, picture, { top, left, right, most = 6, name = tick }) {
   const y = (amount) => chart.bottom - ((chart.bottom - chart.top) * amount) / top;
   for (const amount of steps(top, most)) {
     picture.append(
       svg("line", { class: "grid", x1: left, x2: right, y1: y(amount), y2: y(amount) }),
-      svg("text", { x: left - 8, y: y(amount) + 4, "text-anchor": "end" }, tick(amount)));
+      svg("text", { x: left - 8, y: y(amount) + 4, "text-anchor": "end" }, name(amount)));
   }
   return y;
 }

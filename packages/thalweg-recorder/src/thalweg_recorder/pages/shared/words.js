@@ -30,6 +30,10 @@ function percent(share) {
   return `${value > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 function plural(count, one, many) {
   return `${number(count)} ${count === 1 ? one : many || `${one}s`}`;
 }

@@ -33,6 +33,8 @@ _BOUNDARIES = frozenset({_COMPACTION, "microcompact_boundary"})
 _OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TITLES = ("customTitle", "aiTitle", "summary")
 """Keys of the rows that name a session, the user's own name first."""
+_TRANSCRIPT = re.compile(r"read the full transcript at: (.+)")
+"""How a summary names the file of its session to the model, from version 2.1 on."""
 _NO_MODEL = "<synthetic>"
 """The program's model name for an answer that it wrote itself."""
 
@@ -127,11 +129,12 @@ class _ClaudeSession(SessionRows):
         texts = (as_str(block.get("text")) for block in as_objects(_blocks(message)))
         summary = "\n".join(filter(None, texts))
         self.note_summary(line, len(str(message.get("content"))))
-        if self.compactions and not self.compactions[-1].summary:
-            self.compactions[-1] = replace(self.compactions[-1], summary=summary)
-        else:
-            at = as_str(row.get("timestamp"))
-            self.compactions.append(RecordedCompaction(line, at=at, summary=summary))
+        named = _TRANSCRIPT.search(summary)
+        if not self.compactions or self.compactions[-1].summary:
+            self.compactions.append(RecordedCompaction(line, at=as_str(row.get("timestamp"))))
+        self.compactions[-1] = replace(
+            self.compactions[-1], summary=summary, transcript=named[1].strip() if named else ""
+        )
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
         if row.get("isSidechain") is True and not self.of_subagent:

@@ -120,10 +120,10 @@ function callFrame(chart, width, height) {
   return frame(chart, { width, height, count: state.count, label: "model call" });
 }
 
-function drawLines(chart, width, { value, top, ending, references }) {
+function drawLines(chart, width, { value, top, ending, references, name = tick }) {
   const height = width >= LABELS_FROM ? 340 : 270;
   const { picture, left, right, wide } = callFrame(chart, width, height);
-  const y = amounts(chart, picture, { top, left, right });
+  const y = amounts(chart, picture, { top, left, right, name });
   const lines = clipped(chart, picture, { left, right });
   const words = references(picture, { y, left, right });
   const labels = [];
@@ -184,16 +184,18 @@ function drawTokens(chart, width) {
 
 function drawCost(chart, width) {
   const runs = shownRuns();
-  const whole = runs.some((run) => run.isPlain) || !runs.length ? 0 : runs[0].totals.cost_unmanaged;
-  const top = Math.max(1, whole, ...runs.map((run) => run.sums.at(-1) || 0)) * 1.04;
+  const whole = runs.some((run) => run.isPlain) || !runs.length ? 0 : runs[0].totals.bill.unmanaged;
+  const top = (Math.max(whole, ...runs.map((run) => valueOf(run.sums.at(-1) || 0, run))) || 1) * 1.04;
+  const usd = runs.length && runs[0].totals.usd_per_million;
   return drawLines(chart, width, {
-    value: (run, call) => run.sums[call], top,
-    ending: (run) => `${run.label} ${short(run.sums.at(-1))}`,
+    value: (run, call) => valueOf(run.sums[call], run), top,
+    name: usd ? dollars : tick,
+    ending: (run) => `${run.label} ${money(run.sums.at(-1), run)}`,
     references: (into, { y, left, right }) => {
       if (!whole) return [];
       into.append(svg("line", { class: "limit", x1: left, x2: right, y1: y(whole), y2: y(whole) }));
       return [svg("text", { class: "limit", x: left + 6, y: y(whole) + 15 },
-        `every call sent whole ${short(whole)}`)];
+        `every call sent whole ${usd ? dollars(whole) : short(whole)}`)];
     },
   }).picture;
 }

@@ -27,10 +27,8 @@ function aboutOf({ name, title, project, started_at: at }) {
 function readRun(run, index, namesWindow) {
   const { policy, window } = run.totals;
   const calls = run.calls;
-  const spent = new Map();
-  for (const [call, cost] of run.summaries) spent.set(call, (spent.get(call) || 0) + cost);
   let total = 0;
-  const sums = calls.cost.map((cost, k) => (total += cost + (spent.get(k) || 0)));
+  const sums = calls.bill.map((cost) => (total += cost));
   const edits = run.edits.map(readEdit);
   const byCall = new Map();
   for (const edit of edits) {
@@ -69,6 +67,23 @@ function readLine(index) {
     position, tokens, speaker: TEXTS[speaker], shown: TEXTS[shown], head: TEXTS[head],
     handle: TEXTS[handle],
   };
+}
+
+// A cost of a run: in dollars, or in uncached input tokens where its prices are not in dollars.
+function valueOf(units, run) {
+  const { usd_per_million: usd } = run.totals;
+  return usd ? (units * usd) / 1e6 : units;
+}
+
+function money(units, run) {
+  const value = valueOf(units, run);
+  return run.totals.usd_per_million ? dollars(value) : short(value);
+}
+
+// As `dollars` of the table does: no cents from a thousand on, four digits below a cent.
+function dollars(usd) {
+  const digits = usd >= 1000 ? 0 : usd >= 0.01 || !usd ? 2 : 4;
+  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
 // The lines of the request of one call, in order.

@@ -19,7 +19,7 @@ function requestFacts(run, call) {
     ["Tokens", `${number(calls.tokens[call])}, ${percent(room)} of the window`],
     ["Messages", number(calls.length[call])],
     ["Read from the cache", `${number(calls.cached[call])}, ${percent(hitShare(run, call))}${cold}`],
-    ["Cost", `${number(calls.cost[call])} units`],
+    [capital(COLUMNS[0].name), money(calls.bill[call], run)],
     ["Answered by", `message #${calls.position[call]}`],
   ];
   if (calls.steps[call]) {

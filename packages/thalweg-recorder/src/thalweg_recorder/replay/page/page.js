@@ -73,7 +73,7 @@ function chooseRecording(recording) {
   byId("recording-facts").textContent =
     `${recording.about ? `${recording.about}. ` : ""}${plural(messages, "message")}, ${plural(state.count, "model call")}.`;
   fill("recording-totals", totalsTable(`Totals of ${recording.name}`,
-    recording.runs.map((run) => ({ run, label: run.label, totals: run.totals }))));
+    recording.runs.map((run) => ({ run, label: run.label, row: run.row }))));
   fill("recording-missing", recording.runs.filter((run) => run.missing.length).map(missingRequests));
   document.querySelector(".controls").hidden = !state.count;
   fill("policy-select", recording.runs.map((run) => html("option", { value: run.index }, run.label)));
@@ -128,10 +128,9 @@ function explain() {
     `Input tokens of every request. The window is what the model accepts; the limit leaves room for its answer. `
     + `A mark is an edit made for that call; point at it, or press Page Down in the chart, to read why.`;
   const priced = tariff && tariff.read !== undefined
-    ? ` A token read from the cache counts ${tariff.read}, a token written to it ${tariff.write}, and a token that a summary model writes ${tariff.output} (prices: ${tariff.name}).`
-    : "";
-  byId("cost-about").textContent =
-    `One unit is the price of one input token outside the cache.${priced} The agent's own answers are the same under every policy and are not counted.`;
+    ? ` Of the price of an input token outside the cache, one read from it costs ${tariff.read}, one written to it ${tariff.write}, and an output token ${tariff.output} (prices: ${tariff.name}).`
+    : ` Prices: ${tariff.name}.`;
+  byId("cost-about").textContent = `${capital(COLUMNS[0].name)}: ${COLUMNS[0].about}.${priced}`;
   const cold = state.recording.runs[0].cold.size;
   const pause = tariff && tariff.lifetime_s ? ` (a pause of more than ${duration(tariff.lifetime_s)})` : "";
   byId("cache-about").textContent =
@@ -157,21 +156,19 @@ function drawOverview() {
     byId("overview").hidden = true;
     return;
   }
-  const byPolicy = new Map();
-  for (const run of RECORDINGS.flatMap((recording) => recording.runs)) {
-    byPolicy.set(run.label, [...(byPolicy.get(run.label) || []), run]);
-  }
-  const rows = [...byPolicy].map(([label, runs]) => ({ run: runs[0], label, totals: together(runs) }));
+  const runs = RECORDINGS.flatMap((recording) => recording.runs);
+  const rows = PAYLOAD.all.map(({ policy, row }) =>
+    ({ run: runs.find((run) => run.policy === policy), label: policy, row }));
   fill("overview-body",
     totalsTable("Totals of all recordings", rows),
-    matrixTable([...byPolicy.keys()], openRecording),
+    matrixTable([...new Set(runs.map((run) => run.label))], openRecording),
     html("p", { class: "quiet" }, "A triangle marks a problem: a request over the window or invalid, or something lost. A name leads to the recording."),
     html("details", { class: "each" },
       html("summary", {}, "All figures of each recording"),
       RECORDINGS.map((recording) => [
         html("h3", { class: "each-name" }, recording.title),
         totalsTable(`Totals of ${recording.name}`, recording.runs.map((run) =>
-          ({ run, label: run.label, totals: run.totals }))),
+          ({ run, label: run.label, row: run.row }))),
       ])));
 }
 
@@ -216,10 +213,10 @@ function begin() {
   byId("recording-chooser").hidden = RECORDINGS.length < 2;
   byId("recording-title").hidden = RECORDINGS.length < 2;
   fill("recording-select", RECORDINGS.map((recording, k) => html("option", { value: k }, [recording.title, recording.about].filter(Boolean).join(" – "))));
-  fill("terms", COLUMNS.flatMap((column) => [html("dt", {}, column.head), html("dd", {}, column.about)]));
+  fill("terms", COLUMNS.flatMap((column) => [html("dt", {}, column.name), html("dd", {}, column.about)]));
   const tokensAt = (run, call) => `${number(run.calls.tokens[call] || 0)} tokens`;
   makeChart("tokens-chart", "Tokens per call", drawTokens, tokensAt);
-  makeChart("cost-chart", "Cost so far", drawCost, (run, call) => `${short(run.sums[call] || 0)} units`);
+  makeChart("cost-chart", "Cost so far", drawCost, (run, call) => money(run.sums[call] || 0, run));
   makeChart("cache-chart", "Read from the cache", drawCache, (run, call) => percent(hitShare(run, call)));
   drawOverview();
   listen();

@@ -1,102 +1,34 @@
 // The tables: totals by policy, and the edits of one run.
 
-const UNITS = ["B", "kB", "MB", "GB"];
+const COLUMNS = PAYLOAD.columns.map(([name, about]) => ({ name, about }));
 
-function bytes(count) {
-  let k = 0;
-  let size = count;
-  while (size >= 1000 && k < UNITS.length - 1) {
-    size /= 1000;
-    k += 1;
-  }
-  return `${k ? trimmed(size, size < 10 ? 1 : 0) : number(size)} ${UNITS[k]}`;
-}
-
-const COLUMNS = [
-  { head: "Cost", of: (t) => money(t.cost, t), bar: (t) => t.cost,
-    about: "Input of all model calls, and the summaries that a model wrote, at the prices of the model. The agent's own answers cost the same under every policy and are left out." },
-  { head: "Lost for good", of: (t) => bytes(t.unrecoverable_bytes), bad: (t) => t.unrecoverable_bytes > 0,
-    about: "Text of the recording that the final context neither shows nor can read back." },
-  { head: "User requests lost", of: (t) => goals(t.goals), bad: (t) => t.goals.lost > 0,
-    about: "Goals and constraints of the user whose words are no longer in the final context." },
-  { head: "Compared with sending all", of: (t) => (t.cost_unmanaged ? percent(t.cost / t.cost_unmanaged) : "–"),
-    about: "The cost, compared with sending every call whole, as if the window had no end." },
-  { head: "Details kept / searchable / lost", of: (t) => recall(t.recall), bad: (t) => t.recall.lost > 0,
-    about: "Questions about the recording: answered by the final context itself, by one search from it, or lost." },
-  { head: "Calls over the window", of: (t) => number(t.over_window), bad: (t) => t.over_window > 0,
-    about: "Requests larger than the window. A provider rejects them." },
-  { head: "Invalid calls", of: (t) => number(t.invalid_requests), bad: (t) => t.invalid_requests > 0,
-    about: "Requests that a provider rejects for their form, for example a tool result without its call." },
-  { head: "Largest call", of: (t) => number(t.peak_tokens), about: "Tokens of the largest request." },
-  { head: "Compactions", of: (t) => number(t.compactions),
-    about: "Calls before which something already sent was rewritten." },
-  { head: "Steps", of: (t) => steps(t.steps), bad: (t) => t.steps.lost > 0,
-    about: "More calls that later uses of removed content need to have it again. Content that no call brings is counted as lost." },
-  { head: "Cost with steps", of: (t) => money(t.cost_with_steps, t),
-    about: "The cost, when each step is paid as a whole call, and what it brings is part of later requests." },
-];
-
-// A cost in dollars, or in uncached input tokens where the prices are not in dollars.
-function money(cost, totals) {
-  if (!totals.usd_per_million) return short(cost);
-  const usd = (cost * totals.usd_per_million) / 1e6;
-  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.01 ? 4 : 2 })}`;
-}
-
-function steps({ needed, lost }) {
-  return lost ? `${number(needed)}, ${number(lost)} lost` : number(needed);
-}
-
-function recall({ inline, search, lost }) {
-  if (!(inline + search + lost)) return "–";
-  return `${number(inline)} / ${number(search)} / ${number(lost)}`;
-}
-
-function goals({ verbatim, lost }) {
-  return verbatim + lost ? `${number(lost)} of ${number(verbatim + lost)}` : "–";
-}
-
-// Totals of several runs of one policy, in the form of one run's totals.
-function together(runs) {
-  const all = runs.map((run) => run.totals);
-  const added = (...names) => Object.fromEntries(names.map((n) => [n, sum(all, (t) => t[n])]));
-  const inside = (group, ...names) => ({ [group]: Object.fromEntries(
-    names.map((n) => [n, sum(all, (t) => t[group][n])])) });
-  return {
-    ...added("cost", "cost_unmanaged", "cost_with_steps", "compactions", "over_window",
-      "invalid_requests", "unrecoverable_bytes"),
-    ...inside("steps", "needed", "lost"),
-    ...inside("recall", "inline", "search", "lost"),
-    ...inside("goals", "verbatim", "lost"),
-    usd_per_million: all[0].usd_per_million,
-    peak_tokens: Math.max(0, ...all.map((t) => t.peak_tokens)),
-  };
-}
-
-// One row per policy. Rows are `{ run, label, totals }`.
+// One row per policy. Rows are `{ run, label, row }`, with `row` as the payload has it.
 function totalsTable(caption, rows) {
-  const most = Math.max(1, ...rows.map((row) => row.totals.cost));
+  const most = Math.max(...rows.map(({ row }) => row.cost)) || 1;
   return html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     html("table", { class: "totals" },
       html("caption", { class: "unseen" }, caption),
-      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Policy"),
-        COLUMNS.map((column) => html("th", { scope: "col" }, column.head)))),
-      html("tbody", {}, rows.map((row) => html("tr", {},
-        html("th", { scope: "row" }, html("span", { class: "policy" }, swatch(row.run), row.label)),
-        COLUMNS.map((column) => totalsCell(column, row.totals, most)))))));
+      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "policy"),
+        COLUMNS.map((column) => html("th", { scope: "col" }, column.name)))),
+      html("tbody", {}, rows.map(({ run, label, row }) => html("tr", {},
+        html("th", { scope: "row" }, html("span", { class: "policy" }, swatch(run), label)),
+        row.cells.map((text, k) => totalsCell(text, row, k, most)))))));
 }
 
-function totalsCell(column, totals, most) {
-  const isBad = column.bad && column.bad(totals);
-  return html("td", { class: isBad ? "bad" : null }, column.of(totals),
+// The first column is the cost, which has a bar.
+function totalsCell(text, row, k, most) {
+  const isBad = row.bad.includes(k);
+  return html("td", { class: isBad ? "bad" : null }, text,
     isBad && html("span", { class: "unseen" }, " (a problem)"),
-    column.bar && html("span", { class: "gauge", "aria-hidden": "true" },
-      html("i", { css: { width: `${(100 * column.bar(totals)) / most}%` } })));
+    k === 0 && html("span", { class: "gauge", "aria-hidden": "true" },
+      html("i", { css: { width: `${(100 * row.cost) / most}%` } })));
 }
+
+const COMPARED = COLUMNS.findIndex(({ name }) => name === "vs. all");
 
 // Recordings by policies: what each costs, compared with sending all.
 function matrixTable(labels, open) {
-  const caption = "Cost with steps, compared with sending every call whole";
+  const caption = "Cost, divided by that of sending every call whole";
   const samples = labels.map((label) => RECORDINGS.flatMap((one) => one.runs).find((run) => run.label === label));
   return [html("h3", { class: "each-name" }, caption), html("div", { class: "scroll tall free", tabindex: "0", role: "region", "aria-label": caption },
     html("table", { class: "totals matrix" },
@@ -111,12 +43,11 @@ function matrixTable(labels, open) {
 
 function matrixCell(run) {
   if (!run) return html("td", {}, "–");
-  const { totals } = run;
-  const wrong = COLUMNS.filter((column) => column.bad && column.bad(totals))
-    .map((column) => column.head.split(":")[0].toLowerCase());
-  return html("td", { class: wrong.length ? "bad" : null, title: wrong.join(", ") || null },
-    totals.cost_unmanaged ? percent(totals.cost_with_steps / totals.cost_unmanaged) : "–",
-    wrong.length > 0 && html("span", { class: "unseen" }, ` (a problem: ${wrong.join(", ")})`));
+  const { cells, bad } = run.row;
+  const wrong = bad.map((k) => COLUMNS[k].name).join(", ");
+  return html("td", { class: wrong ? "bad" : null, title: wrong || null },
+    cells[COMPARED],
+    wrong && html("span", { class: "unseen" }, ` (a problem: ${wrong})`));
 }
 
 const EDITS_SHOWN = 200;

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from recorder_tests.unit.lab.replay.runs import a_run
-from thalweg_recorder.cli.replay_table import LEGEND, as_table
+from thalweg_recorder.cli.replay_table import as_table
+from thalweg_recorder.replay.figures import figures_of
 from thalweg_recorder.replay.results import NeedleRecall, ReplayRun
 
 LEAST = 55
@@ -31,12 +32,19 @@ RUNS = [
     for policy in ("thalweg", "deepagents")
 ]
 
+NAMES = [figure.name for figure in figures_of(RUNS)]
+
+
+def cells_of(run: ReplayRun) -> dict[str, str]:
+    """Return the columns of a run by their names."""
+    return {figure.name: figure.text([run]) for figure in figures_of([run])}
+
 
 def test_in_a_pipe_every_line_names_its_thread_and_has_every_column() -> None:
     """So that it can be searched and cut."""
     head, *rows = lines_of(RUNS)
 
-    assert all(title in head for title in LEGEND)
+    assert all(title in head for title in NAMES)
     assert [row.split()[0] for row in rows[:4]] == [run.trajectory for run in RUNS]
     assert len({len(row.split()) for row in rows[:4]}) == 1
 
@@ -49,7 +57,7 @@ def test_several_threads_are_added_up_by_policy() -> None:
         ["all", "2", "threads", "thalweg"],
         ["all", "2", "threads", "deepagents"],
     ]
-    assert rows[-1].split()[4] == "12"
+    assert rows[-1].split()[4] == "30,000"
     assert len(lines_of(RUNS[:2])) == 3
 
 
@@ -78,21 +86,22 @@ def test_no_line_is_wider_than_the_terminal(width: int, names: list[str]) -> Non
 
 
 def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
-    """What was lost or wrong, and the cost against the whole, are the last to be dropped."""
+    """The cost and the lost goals are never dropped."""
     table, legend = as_table(RUNS, LEAST)
 
     titles = [column.header for column in table.columns]
-    assert titles == ["thread", "policy", "vs. all", "goals lost", "wrong"]
+    assert titles == ["thread", "policy", "cost of input", "goals lost"]
     shown, _, left_out = legend.partition("Hidden: ")
-    assert all(title in left_out for title in LEGEND if title not in titles)
+    assert all(title in left_out for title in NAMES if title not in titles)
     assert [line.split("  ")[0] for line in shown.splitlines()] == titles[2:]
 
 
-def test_at_eighty_columns_losses_are_shown() -> None:
+def test_at_eighty_columns_cost_and_losses_are_shown() -> None:
     """The terminal that everybody has."""
     head = lines_of(RUNS, width=80)[0]
 
-    assert all(title in head for title in ("vs. all", "steps", "details", "goals lost", "wrong"))
+    shown = ("cost of input", "vs. all", "lost", "goals lost", "rejected")
+    assert all(title in head for title in shown)
 
 
 def test_the_legend_fits_eighty_columns() -> None:
@@ -100,7 +109,7 @@ def test_the_legend_fits_eighty_columns() -> None:
     _, legend = as_table(RUNS)
 
     assert all(len(line) <= 80 for line in legend.splitlines())
-    assert len(legend.splitlines()) == len(LEGEND)
+    assert len(legend.splitlines()) == len(NAMES)
 
 
 def test_a_long_name_loses_its_middle() -> None:
@@ -125,19 +134,54 @@ def test_any_name_is_shown_as_text_on_one_line(name: str) -> None:
 
 def test_what_was_not_asked_is_no_figure() -> None:
     """No needles and no goals are not the same as none lost."""
-    quiet = replace(a_run(), recall=NeedleRecall(), goals_verbatim=0, goals_lost=0)
+    quiet = cells_of(replace(a_run(), recall=NeedleRecall(), goals_verbatim=0, goals_lost=0))
+    full = cells_of(a_run())
 
-    assert lines_of([quiet])[1].split()[-3:] == ["-", "-", "0"]
-    assert lines_of([a_run()])[1].split()[-3:] == ["1/2/0", "0", "0"]
+    assert (quiet["details"], quiet["goals lost"]) == ("-", "-")
+    assert (full["details"], full["goals lost"]) == ("1/2/0", "0 of 3")
 
 
-def test_what_is_wrong_is_told_in_three_numbers() -> None:
-    """Over the window, invalid, out of reach."""
-    assert lines_of([replace(a_run(), unrecoverable_bytes=7)])[1].split()[-1] == "0/0/7"
+def test_changes_and_compactions_are_two_figures() -> None:
+    """A preview of a large result is neither; a cleared result is a change only."""
+    run = a_run()
+    cleared = replace(
+        run.calls[2], edits=(replace(run.calls[1].edits[0], reason="a trigger of the policy"),)
+    )
+    more = replace(run, calls=(*run.calls[:2], cleared, *run.calls[3:]))
+
+    assert (cells_of(run)["compactions"], cells_of(run)["changes"]) == ("1", "1")
+    assert (cells_of(more)["compactions"], cells_of(more)["changes"]) == ("1", "2")
+
+
+def test_a_cost_has_the_name_of_what_its_bill_has() -> None:
+    """Where some logs state usage, both are columns, and the sum of the whole is none."""
+    whole = replace(a_run(), is_whole=True)
+    mixed = figures_of([whole, a_run()])
+
+    assert [f.name for f in figures_of([whole])][:2] == ["cost", "vs. all"]
+    assert [f.name for f in mixed][:3] == ["cost of input", "cost", "vs. all"]
+    assert [mixed[1].text(runs) for runs in ([whole], [a_run()], [whole, a_run()])] == [
+        "15,000",
+        "-",
+        "-",
+    ]
+
+
+def test_text_out_of_reach_is_a_size() -> None:
+    """With a unit, and 0 without one."""
+    assert cells_of(replace(a_run(), unrecoverable_bytes=7))["lost"] == "7 bytes"
+    assert cells_of(a_run())["lost"] == "0"
 
 
 def test_a_thread_without_calls_has_no_shares() -> None:
     """Nothing is divided by nothing."""
-    empty = replace(a_run(), calls=(), outlines=(), cost=0.0, cost_unmanaged=0.0)
+    empty = replace(a_run(), calls=(), outlines=(), cost_with_steps=0.0, cost_unmanaged=0.0)
+    cells = cells_of(empty)
 
-    assert lines_of([empty])[1].split()[2:7] == ["0", "0", "0", "-", "-"]
+    assert [cells[name] for name in ("calls", "largest", "cost of input", "vs. all", "cached")] == [
+        "0",
+        "0",
+        "0",
+        "-",
+        "-",
+    ]

@@ -131,6 +131,28 @@ def test_rows_that_are_no_messages_are_counted_by_kind(tmp_path: Path) -> None:
     ]
 
 
+def test_a_summary_may_name_the_transcript_of_its_session(tmp_path: Path) -> None:
+    """As Claude Code writes from version 2.1 on."""
+    names = (
+        "It was fixed.\n\nIf you need details, read the full transcript at: /home/ada/1.jsonl\nGo"
+    )
+    boundary = {"type": "system", "subtype": "compact_boundary", "sessionId": "s"}
+
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "Go"),
+            boundary,
+            _user("u2", "It was fixed.", isCompactSummary=True),
+            boundary,
+            _user("u3", names, isCompactSummary=True),
+        ],
+    )
+
+    assert [one.transcript for one in recording.compactions] == ["", "/home/ada/1.jsonl"]
+    assert [one.summary for one in recording.compactions] == ["It was fixed.", names]
+
+
 def test_the_history_stands_uncompacted_and_the_summary_is_left_out(tmp_path: Path) -> None:
     boundary = {
         "type": "system",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Text
 from thalweg.engine.pricing.savings import Forecast, Saving
+from thalweg_recorder.replay.bill import Bill
 from thalweg_recorder.replay.results import NeedleRecall, OutlineLine, ReplayedCall, ReplayRun
 
 HOSTILE = (
@@ -30,6 +31,7 @@ def a_call(turn: int, tokens: int, edits: tuple[Edit, ...] = (), outline: int = 
         outline=outline,
         length=3 if outline else 2 * turn - 1,
         problems=(),
+        bill=Bill(input=tokens * 0.675, steps=825.0 if turn == 6 else 0.0),
     )
 
 
@@ -93,16 +95,18 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         messages=12,
         calls=calls,
         outlines=(tuple(whole), tuple(folded)) if managed else (tuple(whole),),
+        compactions=int(managed),
         summaries=0,
         summary_input_tokens=0,
         summary_output_tokens=0,
         overhead_tokens=0,
         cost=sum(call.cost for call in calls),
         cost_unmanaged=20_000.0,
+        bill_unmanaged=20_000.0,
         faults_recoverable=1,
         faults_lost=0,
-        cost_with_steps=16_000.0,
-        cost_with_faults=15_000.0,
+        cost_with_steps=15_000.0,
+        cost_with_faults=14_000.0,
         savings=savings if managed else (),
         cost_beyond=70.0 if managed else 0.0,
         recall=NeedleRecall(inline=1, search=2, lost=0),

@@ -1,7 +1,7 @@
 """The totals of requests, from any sender."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -9,6 +9,7 @@ from recorder_tests.unit.lab.replay.threads import FLAT, answered, asked, driven
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.recordings.base import Recording
@@ -105,7 +106,7 @@ def test_who_sends_everything_costs_what_everything_costs() -> None:
 
     assert run.cost == run.cost_unmanaged == run.cost_with_faults
     assert (run.evicted_tokens, run.unrecoverable_bytes, run.faults_lost) == (0, 0, 0)
-    assert run.to_json()["prefix_breaks"] == run.to_json()["compactions"] == 0
+    assert run.to_json()["prefix_breaks"] == run.to_json()["changes"] == 0
 
 
 def test_one_drive_is_charged_under_every_tariff() -> None:
@@ -136,6 +137,45 @@ def test_a_summary_is_paid_for_by_where_its_input_stood() -> None:
     assert (told["summaries"], told["summary_input_tokens"]) == (1, 1_000)
 
 
+def test_a_bill_has_the_recorded_agents_overhead_in_every_call() -> None:
+    """Written once and read later, also by a summary that is requested on the live thread."""
+    size = sum(entry.tokens for entry in entries_of(THREAD[:1]))
+    usage = Usage(5_000 + size, written=5_000 + size, output=70)
+    log = (THREAD[0], replace(THREAD[1], usage=usage), *THREAD[2:])
+    subject = subject_of(Recording("by-hand", "by hand", log), Questions())
+    terms = terms_of(subject, FLAT)
+    made = Summarizing(tokens=1_000, cached=600, written=100, output=50, read=frozenset())
+    apart = Summarizing(tokens=1_000, output=50, read=frozenset())
+    contestant = ByHand(FORGETS, {3: made, 4: apart})
+
+    (run,) = drive(subject, contestant, [Account(subject, terms, "x", Budget(window=8_000))])
+
+    overhead = 5_000 * FLAT.write + 5 * 5_000 * FLAT.read
+    assert (terms.overhead, terms.factor) == (5_000, 1.0)
+    assert run.bill.input == pytest.approx(sum(c.cost for c in run.calls) + overhead)
+    assert run.bill.output == 70 * FLAT.output
+    live, alone = 600 * 0.1 + 100 * 1.25 + 300 + 50 * 5.0, 1_000 + 50 * 5.0
+    assert run.bill.summaries == pytest.approx(live + 5_000 * FLAT.read + alone)
+    assert run.is_whole
+
+
+def test_without_usage_the_bill_is_the_cost_of_input() -> None:
+    """With summaries and steps, and without anything that is only guessed."""
+    (run,) = settled(ByHand(LATE, kept=range(3)), FLAT)
+
+    assert not run.is_whole
+    assert run.bill.total == pytest.approx(run.cost_with_steps)
+    assert run.bill.steps > 0
+    assert run.bill_unmanaged == run.cost_unmanaged
+
+
+def test_a_summary_of_a_contestant_without_edits_is_a_compaction() -> None:
+    made = Summarizing(tokens=10, output=1, read=frozenset())
+    (run,) = settled(ByHand(FORGETS, {3: made}), FLAT)
+
+    assert (run.compactions, run.changes) == (1, 1)
+
+
 def test_what_left_unread_is_what_no_summarizer_was_shown() -> None:
     """Whether or not it can be read back."""
     sizes = [entry.tokens for entry in entries_of(THREAD)]
@@ -151,7 +191,7 @@ def test_a_rewritten_beginning_is_a_break_of_the_prefix() -> None:
     """Once, when it happens."""
     (run,) = settled(ByHand(FORGETS), FLAT)
 
-    assert run.to_json()["prefix_breaks"] == run.to_json()["compactions"] == 1
+    assert run.to_json()["prefix_breaks"] == run.to_json()["changes"] == 1
     assert [call.broke_at for call in run.calls] == [-1, -1, -1, 0, -1, -1]
 
 

@@ -5,10 +5,14 @@ from dataclasses import replace
 import pytest
 
 from thalweg.engine.entries import Message, Role, Text
+from thalweg.engine.pricing.cost import cost_of_answers, units_of
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.usage import Usage
+from thalweg.engine.window.budget import Budget
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg_recorder.replay.bill import PriceSource
+from thalweg_recorder.replay.fleet import replay_under
 from thalweg_recorder.replay.questions import Questions, requests_of
 from thalweg_recorder.replay.recorded import recorded_run
 from thalweg_recorder.replay.results import ReplayRun
@@ -40,15 +44,25 @@ RECORDING = Recording(
     ),
 )
 
+PRICED = replace(
+    RECORDING,
+    messages=tuple(
+        replace(message, usage=usage and replace(usage, output=400, model="claude-opus-4-5"))
+        for message in RECORDING.messages
+        for usage in [message.usage]
+    ),
+)
 
-def run_of(recording: Recording) -> ReplayRun:
+
+def run_of(recording: Recording, priced_by: PriceSource = "chosen") -> ReplayRun:
     """Run the policy on a recording, with the requests of its user as goals."""
     subject = subject_of(recording, Questions(goals=requests_of(recording)))
-    return recorded_run(subject, terms_of(subject, TARIFFS["anthropic"]), 200_000)
+    terms = terms_of(subject, TARIFFS["anthropic"], priced_by)
+    return recorded_run(subject, terms, 200_000)
 
 
-def test_the_agents_own_prompt_and_tools_are_in_no_cost() -> None:
-    """They are the same under every policy, and are reported separately."""
+def test_the_cost_of_input_leaves_out_the_agents_own_prompt_and_tools() -> None:
+    """They are in the bill, and their number of tokens is reported."""
     run = run_of(RECORDING)
 
     assert run.overhead_tokens == pytest.approx(20_000, abs=20)
@@ -61,7 +75,7 @@ def test_the_agents_own_prompt_and_tools_are_in_no_cost() -> None:
 
 
 def test_what_a_compaction_took_is_lost_unless_its_summary_has_it() -> None:
-    """The agent has no tool that reads it back."""
+    """No transcript is named to the agent."""
     run = run_of(RECORDING)
 
     assert (run.goals_lost, run.goals_verbatim) == (1, 2)
@@ -86,3 +100,70 @@ def test_a_log_without_usage_is_an_error_that_names_it() -> None:
 def test_a_title_is_the_sessions_own_or_its_first_request() -> None:
     assert RECORDING.title == "Never push to the main branch, please."
     assert replace(RECORDING, session=SessionInfo(title="Parser")).title == "Parser"
+
+
+def test_the_bill_is_what_was_paid() -> None:
+    """The usage of every answer: input, cache, output, at the prices of its own model."""
+    usages = [message.usage for message in PRICED.messages if message.usage]
+    run = run_of(PRICED, "model")
+
+    assert run.is_whole
+    assert run.usd_per_million is not None
+    assert run.bill.total * run.usd_per_million / 1e6 == pytest.approx(cost_of_answers(usages))
+    assert run.bill.output > 0
+
+
+def test_prices_that_the_caller_chose_are_those_of_every_answer() -> None:
+    run = run_of(PRICED, "chosen")
+    usages = [message.usage for message in PRICED.messages if message.usage]
+
+    assert run.bill.total == pytest.approx(sum(units_of(u, TARIFFS["anthropic"]) for u in usages))
+
+
+def test_text_that_a_transcript_has_can_be_read_back() -> None:
+    """Claude Code names the file of the session to its model."""
+    (compaction,) = RECORDING.compactions
+    named = replace(compaction, transcript="/home/ada/.claude/projects/x/1.jsonl")
+
+    run = run_of(replace(RECORDING, compactions=(named,)))
+
+    assert run.unrecoverable_bytes == 0
+    assert run.evicted_tokens > 0
+    assert run.goals_lost == 1
+
+
+def test_every_policy_pays_for_the_overhead_and_the_answers() -> None:
+    """Sending everything costs what was paid if the agent removed nothing and read its cache."""
+    log = (
+        said("user", "Never push to the main branch, please.", 0),
+        said("assistant", "Understood.", 1, Usage(20_010, written=20_010, output=400)),
+        said("user", "Rename the function parse to read.", 2),
+        said("assistant", "Renamed.", 3, Usage(20_030, cached=20_010, written=20, output=300)),
+        said("user", "Run the tests of the parser now.", 4),
+        said("assistant", "They pass.", 5, Usage(20_050, cached=20_030, written=20, output=50)),
+    )
+    subject = subject_of(Recording("s", "claude-code", log), Questions())
+    terms = terms_of(subject, TARIFFS["anthropic"])
+    paid = recorded_run(subject, terms, 200_000)
+    (none,) = replay_under(subject, "none", Budget(window=200_000), [terms])
+
+    assert none.bill.output == pytest.approx(paid.bill.output)
+    assert none.bill.total == pytest.approx(none.bill_unmanaged)
+    assert none.bill.total == pytest.approx(paid.bill.total, rel=0.01)
+    assert none.bill.total > 10 * none.cost
+
+
+def test_a_provider_that_counts_more_tokens_charges_for_them() -> None:
+    """The recorded requests grow faster than our count of their messages."""
+    alike = replace(PRICED, messages=PRICED.messages[:4], compactions=())
+    more = [
+        replace(m, usage=replace(m.usage, input=m.usage.input + 20 * k) if m.usage else None)
+        for k, m in enumerate(alike.messages)
+    ]
+
+    factors = [
+        terms_of(subject_of(one, Questions()), TARIFFS["anthropic"]).factor
+        for one in (alike, replace(alike, messages=tuple(more)))
+    ]
+
+    assert factors[1] > 1.5 * factors[0]

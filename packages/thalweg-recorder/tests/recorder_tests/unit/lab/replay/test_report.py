@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder_tests.unit.lab.replay.runs import HOSTILE, a_run, a_slower
-from thalweg.engine.edits import Fold
 from thalweg.errors import ConfigError
 from thalweg_recorder.pages import as_data_block
 from thalweg_recorder.replay.payload import TEXT_CHARS, payload
 from thalweg_recorder.replay.report import render_report, write_report
-from thalweg_recorder.replay.results import OutlineLine, ReplayRun
+from thalweg_recorder.replay.results import OutlineLine
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
@@ -123,32 +122,14 @@ def test_lines_are_written_once() -> None:
     assert len(one["lines"]) == len(two["lines"]) == 10
 
 
-def test_summaries_are_charged_to_the_call_they_were_written_for() -> None:
-    """The costs by call add up to the cost of the run."""
-    run = with_summary(a_run())
+def test_the_bills_of_the_calls_add_up_to_the_cost_of_the_table() -> None:
+    """The chart ends at the figure that the table has."""
+    run = replace(a_run(), usd_per_million=5_000.0)
     written = payload([run])["trajectories"][0]["runs"][0]
 
-    assert written["summaries"] == [[4, 4_500.0]]
-    charged = sum(written["calls"]["cost"]) + sum(cost for _, cost in written["summaries"])
-    assert charged == pytest.approx(run.cost, rel=1e-6)
-
-
-def with_summary(run: ReplayRun) -> ReplayRun:
-    """Let a model have read 2,000 tokens and written 500 for the fold."""
-    fifth = run.calls[4]
-    (fold,) = (
-        replace(edit, summary_input=2_000, summary_output=500)
-        for edit in fifth.edits
-        if isinstance(edit, Fold)
-    )
-    calls = (*run.calls[:4], replace(fifth, edits=(fold,)), *run.calls[5:])
-    return replace(
-        run,
-        calls=calls,
-        cost=run.cost + 2_000 + 5 * 500,
-        summary_input_tokens=2_000,
-        summary_output_tokens=500,
-    )
+    assert sum(written["calls"]["bill"]) == pytest.approx(run.bill.total)
+    assert written["row"]["cells"][0] == "$75.00"
+    assert written["totals"]["bill"]["total"] == written["row"]["cost"] == 75.0
 
 
 def test_a_text_without_end_is_shortened_and_says_so() -> None:

@@ -1,49 +1,166 @@
-"""The verdict names the saving, the money and every loss."""
+"""The verdict names the bill, the saving, what the bill leaves out and every loss."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from recorder_tests.unit.lab.replay.runs import a_run
-from thalweg_recorder.replay.results import NeedleRecall
+from thalweg_recorder.replay.bill import Bill, PriceSource
+from thalweg_recorder.replay.results import NeedleRecall, ReplayRun
 from thalweg_recorder.replay.verdict import verdict
 
-CLEAN = replace(
-    a_run(),
-    cost=250_000.0,
-    cost_unmanaged=1_000_000.0,
-    usd_per_million=5.0,
-    goals_verbatim=15,
-    goals_lost=0,
-    recall=NeedleRecall(inline=9, search=7),
-    unrecoverable_bytes=0,
+
+def costing(run: ReplayRun, units: float, everything: float = 1_000_000.0) -> ReplayRun:
+    """Return a run with one call of this cost."""
+    (call, *_) = run.calls or a_run().calls
+    return replace(
+        run,
+        calls=(replace(call, bill=Bill(input=units)),),
+        cost_with_steps=units,
+        bill_unmanaged=everything,
+        cost_unmanaged=everything,
+    )
+
+
+CLEAN = costing(
+    replace(
+        a_run(),
+        usd_per_million=5.0,
+        is_whole=True,
+        priced_by="model",
+        goals_verbatim=15,
+        goals_lost=0,
+        recall=NeedleRecall(inline=9, search=7),
+        unrecoverable_bytes=0,
+    ),
+    250_000.0,
+)
+OF_INPUT = replace(CLEAN, is_whole=False)
+PAID = costing(
+    replace(
+        CLEAN,
+        policy="recorded",
+        compactions=2,
+        goals_verbatim=6,
+        goals_lost=9,
+        recall=NeedleRecall(),
+        evicted_tokens=180_000,
+    ),
+    400_000.0,
 )
 
 
-def test_the_first_sentence_has_the_money_and_that_nothing_is_lost() -> None:
+def test_a_session_with_usage_is_compared_with_what_was_paid() -> None:
+    """One sentence has both bills and the requests that left the context."""
+    assert verdict([CLEAN, PAID]) == [
+        (
+            "You paid $2.00. With Thalweg it would have been about $1.25, 38% less; 9 "
+            "of 15 of your "
+            "requests had left the context, here none."
+        ),
+        (
+            "Recorded: 2 compactions took 180,000 tokens out of the context, which "
+            "the agent can read "
+            "again in its transcript."
+        ),
+        "Sending everything would have cost about $5.00.",
+    ]
+
+
+def test_text_that_no_transcript_has_cannot_be_read_back() -> None:
+    lost = replace(PAID, unrecoverable_bytes=781_000)
+
+    assert verdict([CLEAN, lost])[1] == (
+        "Recorded: 2 compactions took 180,000 tokens out of the context; 781 kB "
+        "cannot be read back."
+    )
+
+
+def test_losses_of_the_first_policy_are_in_the_comparison() -> None:
+    worse = replace(CLEAN, goals_verbatim=14, goals_lost=1, unrecoverable_bytes=9_000)
+
+    assert verdict([worse, PAID])[0].endswith(
+        "9 of 15 of your requests had left the context, here 1, 9 kB cannot be read back."
+    )
+
+
+@pytest.mark.parametrize(
+    ("priced_by", "opening"),
+    [
+        ("model", "You paid $2.00. With"),
+        ("chosen", "At the prices of anthropic you would have paid $2.00. With"),
+        (
+            "assumed",
+            (
+                "You paid about $2.00, with the prices of anthropic for a model "
+                "without known prices. "
+                "With"
+            ),
+        ),
+    ],
+)
+def test_other_prices_than_the_models_own_are_named(priced_by: PriceSource, opening: str) -> None:
+    runs = [replace(run, priced_by=priced_by) for run in (CLEAN, PAID)]
+
+    assert verdict(runs)[0].startswith(opening)
+
+
+def test_several_sessions_are_paid_together() -> None:
+    others = [replace(run, trajectory="b") for run in (CLEAN, PAID)]
+
+    assert verdict([CLEAN, PAID, *others])[0].startswith(
+        "You paid $4.00 for 2 sessions. With Thalweg it would have been about $2.50, 38% less; "
+        "18 of 30 of your requests"
+    )
+
+
+def test_where_only_some_sessions_state_usage_no_bill_is_compared_with_another() -> None:
+    """What was paid for one session is not that for two."""
+    other = replace(OF_INPUT, trajectory="b")
+
+    first, recorded, *_ = verdict([CLEAN, other, PAID])
+
+    assert first.startswith("With Thalweg these 2 sessions cost $2.50 of input instead of $10.00")
+    assert "(not all logs state usage: without system prompt, tools and answers)" in first
+    assert recorded.startswith("You paid $2.00; 2 compactions took 180,000 tokens")
+
+
+def test_without_a_recorded_row_the_first_sentence_has_the_money_and_the_losses() -> None:
     """A reader of one sentence learns both."""
     assert verdict([CLEAN]) == [
         (
-            "With thalweg this session costs $1.25 instead of $5.00, 75% less than sending "
-            "everything; nothing is lost."
+            "With Thalweg this session costs $1.25 instead of $5.00, 75% less than "
+            "sending everything; "
+            "nothing is lost."
         )
     ]
+
+
+def test_a_cost_of_input_is_called_so_in_the_sentence_that_has_it() -> None:
+    """With what it leaves out, and whose prices are assumed."""
+    assert verdict([replace(OF_INPUT, priced_by="assumed")])[0] == (
+        "With Thalweg this session costs $1.25 of input instead of $5.00, 75% less than sending "
+        "everything (the log states no usage: without system prompt, tools and answers, at the "
+        "prices of anthropic); nothing is lost."
+    )
 
 
 def test_another_policy_has_its_price_and_every_loss() -> None:
     """No loss is omitted, and each has its number."""
     other = replace(
-        CLEAN,
+        costing(OF_INPUT, 500_000.0),
         policy="langchain",
-        cost=500_000.0,
         unrecoverable_bytes=378_924,
         goals_verbatim=9,
         goals_lost=6,
         recall=NeedleRecall(lost=16),
     )
 
-    assert verdict([other, CLEAN])[1:] == [
+    assert verdict([other, OF_INPUT])[1:] == [
         (
-            "langchain: $2.50; 379 kB cannot be read back, 6 of 15 requests of the user are no "
-            "longer in the context, 16 of 16 details are not found again."
+            "langchain: $2.50 of input; 6 of 15 requests of the user are no longer in the context, "
+            "379 kB cannot be read back, 16 of 16 details are not found again."
         )
     ]
 
@@ -51,7 +168,7 @@ def test_another_policy_has_its_price_and_every_loss() -> None:
 def test_calls_over_the_window_and_invalid_calls_count() -> None:
     """They are no call that a provider answers."""
     over = replace(CLEAN.calls[0], tokens=CLEAN.window + 1)
-    invalid = replace(CLEAN.calls[0], problems=("a result without its call",))
+    invalid = replace(CLEAN.calls[0], bill=Bill(), problems=("a result without its call",))
     bad = replace(CLEAN, policy="headroom", calls=(over, invalid, invalid))
     none = replace(bad, policy="none")
 
@@ -63,31 +180,46 @@ def test_calls_over_the_window_and_invalid_calls_count() -> None:
 
 def test_dearer_and_equal_are_said_plainly() -> None:
     """A saving that is none is not called one."""
-    dearer = replace(CLEAN, cost=1_100_000.0)
-    equal = replace(CLEAN, cost=1_001_000.0)
+    dearer, equal = costing(CLEAN, 1_100_000.0), costing(CLEAN, 1_001_000.0)
 
     assert "10% more than sending everything" in verdict([dearer])[0]
     assert "costs $5.00, as much as sending everything" in verdict([equal])[0]
 
 
-def test_sessions_are_added_up_and_only_the_first_tariff_counts() -> None:
+def test_only_the_first_tariff_counts() -> None:
     """Two sessions under two tariffs are two sessions."""
     other = replace(CLEAN, tariff="openai", usd_per_million=2.0)
-    runs = [CLEAN, other, replace(CLEAN, trajectory="b"), replace(other, trajectory="b")]
+    runs: Sequence[ReplayRun] = [
+        CLEAN,
+        other,
+        replace(CLEAN, trajectory="b"),
+        replace(other, trajectory="b"),
+    ]
 
-    assert verdict(runs)[0].startswith("With thalweg these 2 sessions cost $2.50 instead of $10.00")
+    assert verdict(runs)[0].startswith("With Thalweg these 2 sessions cost $2.50 instead of $10.00")
 
 
 def test_without_dollars_the_unit_is_named() -> None:
     """A local model costs time."""
     assert (
-        "250,000 uncached input tokens instead of"
-        in verdict([replace(CLEAN, usd_per_million=None)])[0]
+        "250,000 uncached input tokens of input instead of"
+        in verdict([replace(OF_INPUT, usd_per_million=None)])[0]
     )
+
+
+def test_the_recorded_row_alone_says_what_was_paid() -> None:
+    assert verdict([PAID]) == [
+        (
+            "You paid $2.00; 2 compactions took 180,000 tokens out of the context, "
+            "which the agent can "
+            "read again in its transcript; 9 of 15 requests of the user are no longer "
+            "in the context."
+        )
+    ]
 
 
 def test_a_session_without_calls_has_no_saving() -> None:
     """Nothing is divided by nothing."""
-    empty = replace(CLEAN, calls=(), cost=0.0, cost_unmanaged=0.0)
+    empty = replace(CLEAN, calls=(), bill_unmanaged=0.0)
 
     assert verdict([empty]) == ["The session has no model call."]
