@@ -20,6 +20,7 @@ from thalweg.errors import (
     NoSuchThreadError,
     RunExistsError,
     ThreadExistsError,
+    ThreadIdError,
 )
 from thalweg_server.api.events import (
     Event,
@@ -318,7 +319,7 @@ async def test_what_is_refused_makes_no_thread(tmp_path: Path) -> None:
         await say(ada, "t1", "hello", id="r1")
         with pytest.raises(RunExistsError):
             await ada.runs.start("t2", NewRun(id="r1", message="hello"))
-        with pytest.raises(ConfigError):
+        with pytest.raises(ThreadIdError):
             await ada.runs.start("t3\n", NewRun(message="hello"))
         assert [one.id for one in (await ada.threads.list()).items] == ["t1"]
 

@@ -1,5 +1,6 @@
 """An application over PostgreSQL: everything of it is in the database."""
 
+import random
 from pathlib import Path
 
 import psycopg
@@ -48,6 +49,28 @@ async def test_a_thread_goes_on_from_another_home_on_the_same_server(
         assert (await ada.threads.list()).items == ()
         assert len((await app.tenant("bob").threads.list()).items) == 1
     assert not list((tmp_path / "other").rglob("*.db"))
+
+
+LETTERS = random.Random(7).choices([*map(chr, range(0x20000, 0x2A6D0))], k=128)  # noqa: S311 (of a test)
+
+
+@pytest.mark.parametrize(
+    "thread", ["claude-code:a/b'\"%\\\\c", "".join(LETTERS)], ids=["odd", "long"]
+)
+async def test_any_id_is_a_key_of_every_table(
+    tmp_path: Path, postgres_url: str, thread: str
+) -> None:
+    """The long one has 512 bytes that cannot be compressed; an index of PostgreSQL has a bound."""
+    given = settings(storage={"url": postgres_url}, memory={"injection_enabled": False})
+    async with open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await say(ada, thread, "write it down")
+        assert answer(await say(ada, thread, "on")) == "You said: on. Before it: 1 requests."
+        state = await ada.threads.state(thread)
+        assert (state.thread.id, state.files) == (thread, ("/a.txt",))
+        assert (await ada.usage.thread(thread)).total.calls >= 2
+        await ada.threads.delete(thread)
+        assert (await ada.threads.list()).items == ()
 
 
 async def test_a_run_goes_on_when_the_server_broke_every_connection(
