@@ -19,7 +19,7 @@ class AnswerLog:
     """The answers of one branch by their ids, newest first; read as far as needed."""
 
     number: int | None = None
-    """The newest turn that was not read yet; `None` if all were."""
+    """Place of the newest record that was not read yet; `None` if all were."""
     pages: Callable[[int, int], Mapping[int, TurnRecord]] = lambda _, __: {}
     """Returns the turn records from one to another, both included."""
     known: dict[str, GivenAnswer] = field(default_factory=dict)

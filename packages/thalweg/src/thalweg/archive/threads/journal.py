@@ -270,6 +270,15 @@ def shown_from(page: TurnRecord) -> int:
     return (page.turns or 0) + (page.kind != "call")
 
 
+def name_page(record: int, page: TurnRecord) -> str:
+    """Return the name of a record in a sentence: its turn, or the one that it follows."""
+    if not page.turns:
+        return f"record {record}"
+    return (
+        f"turn {page.turns}" if page.kind == "call" else f"the {page.kind} after turn {page.turns}"
+    )
+
+
 def count_turns(archive: Archive, key: ThreadKey, record: int | None = None) -> int:
     """Return the number of turns up to a record, itself included; by default of the thread.
 

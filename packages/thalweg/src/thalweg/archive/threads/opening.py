@@ -44,7 +44,7 @@ def open_session(
     Args:
         archive: The archive of the thread.
         key: The thread.
-        mark: Number of the last turn of the state; `None` for a new one.
+        mark: Place of the last record of the state; `None` for a new one.
         messages: The messages of the state, oldest first.
         make_engine: Creates a new engine.
         by_hand: Manual operations since then; see `left_by_hand`.
@@ -194,7 +194,7 @@ class ByHand:
     """Manual operations on a thread, from which the next run continues."""
 
     number: int
-    """Number of the newest manual turn."""
+    """Place of the newest manual record."""
     page: TurnRecord
     is_rewound: bool
     """Whether they include a rewind."""
@@ -209,7 +209,7 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     Args:
         archive: The archive of the thread.
         key: The thread.
-        mark: Number of the last turn of the state; `None` for a new one.
+        mark: Place of the last record of the state; `None` for a new one.
     """
     first = 0 if mark is None else mark + 1
     later = read_pages(archive, key, first)

@@ -16,6 +16,7 @@ from thalweg.archive.threads.journal import (
     THIS,
     TurnRecord,
     ancestry,
+    name_page,
     read_page,
     read_pages,
     standing_at,
@@ -32,11 +33,11 @@ _DAMAGED = "thread %r: %s; it continues from an earlier turn, and compacts again
 
 @dataclass(frozen=True, slots=True)
 class RestoredEngine:
-    """An engine, and the turn from which it continues."""
+    """An engine, and the record from which it continues."""
 
     engine: Engine
     number: int | None
-    """Number of that turn; `None` if the engine was rebuilt from the log alone."""
+    """Place of that record; `None` if the engine was rebuilt from the log alone."""
     page: TurnRecord
     """Its record, or a record without parent and snapshot."""
     note: str = ""
@@ -53,7 +54,7 @@ def restore(
     line: ThreadBranch,
     make_engine: Callable[[], Engine],
 ) -> RestoredEngine:
-    """Return the engine as a turn ended, for the messages that are in the thread now.
+    """Return the engine as of a record, for the messages that are in the thread now.
 
     What concerns removed messages is dropped with them: their pins, and edits of their view. If one
     of them was compacted, the engine continues from the turn before that compaction.
@@ -61,8 +62,8 @@ def restore(
     Args:
         archive: The archive of the thread.
         key: The thread.
-        number: Number of the turn; `None` for a new thread.
-        page: The turn record.
+        number: Place of the record; `None` for a new thread.
+        page: The record.
         line: The visible positions of the thread.
         make_engine: Returns a new engine.
     """
@@ -76,11 +77,11 @@ def restore(
                 pins = tuple(_pins_between(archive, key, number, newest, line))
                 return RestoredEngine(engine, number, page, note, pins)
         except Exception as error:  # noqa: BLE001 (a damaged snapshot fails anywhere, and must not)
-            problem = f"the engine of turn {number} cannot be restored: {error!r}"
+            problem = f"the engine of {name_page(number, page)} cannot be restored: {error!r}"
             _log.warning(_DAMAGED, key.thread, problem, exc_info=True)
         number, page = _before(archive, key, number, page)
-        turn = "the log alone" if number is None else f"turn {number}"
-        note = f"{problem}; the context was rebuilt from {turn}"
+        source = "the log alone" if number is None else name_page(number, page)
+        note = f"{problem}; the context was rebuilt from {source}"
     page = replace(page, base=None, parent=None)
     engine = resumed(archive, key, line, EngineSnapshot(), make_engine())
     pins = tuple(_pins_between(archive, key, None, newest, line))
@@ -136,18 +137,19 @@ def _removed(
     if not gone and set(now) <= set(before):
         return ""
     what = ", ".join(f"#{position}" for position in sorted(gone)[:5]) or "others"
-    return f"turn {at_fold} compacted messages that were changed or removed since ({what})"
+    name = name_page(at_fold, when)
+    return f"{name} compacted messages that were changed or removed since ({what})"
 
 
 def _last_fold(number: int, page: TurnRecord) -> int:
-    """Return the number of the turn whose compaction a turn continues; its own without one."""
+    """Return the place of the record whose compaction a record continues; its own without one."""
     return number if page.base is None or page.base == THIS else page.base
 
 
 def _before(
     archive: Archive, key: ThreadKey, number: int, page: TurnRecord
 ) -> tuple[int | None, TurnRecord]:
-    """Return the turn before the last compaction; `None` with the same record if there is none."""
+    """Return the record before the last compaction; `None` with the same one if there is none."""
     at_fold = _last_fold(number, page)
     with suppress(ArchiveError):
         earlier = (page if at_fold == number else read_page(archive, key, at_fold)).parent

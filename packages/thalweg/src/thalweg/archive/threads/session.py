@@ -21,7 +21,7 @@ from thalweg.engine.tokens import Calibration
 from thalweg.errors import ConflictError, DeletedThreadError
 
 PAGES = 32
-"""Turn records that are read at once."""
+"""Records that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class ThreadSession:
     key: ThreadKey
     engine: Engine
     page: TurnRecord
-    """The record of its parent turn; a blank one for a new thread."""
+    """The parent record; a blank one for a new thread."""
     number: int | None = None
-    """Number of the parent turn; `None` before the first."""
+    """Place of the parent record in the journal; `None` before the first."""
     root: int | None = None
     """`TurnRecord.root` of its branch; `None` until `sync` finds the beginning of a new branch."""
     length: int = 0
@@ -306,7 +306,7 @@ class ThreadSession:
             edits: Edits committed since the last turn.
 
         Returns:
-            The turn's number.
+            The place of its record in the journal.
 
         Raises:
             ConflictError: Another process has appended; open the thread again.

@@ -21,6 +21,7 @@ class CheckpointPointer:
     archive: str
     """`Archive.identity` of the archive that has the journal; empty in an older mark."""
     turn: int
+    """Place of the turn's record in the journal."""
     released: int | None
     """Number of messages that were removed from the state and are in the archive alone; `None` in a
     pointer of a version that did not count them."""
@@ -35,7 +36,7 @@ def write_mark(key: ThreadKey, turn: int, *, archive: str = "", released: int = 
 
     Args:
         key: The thread.
-        turn: Number of the turn in the journal.
+        turn: Place of the turn's record in the journal.
         archive: `Archive.identity` of the archive that has the journal.
         released: Messages of the thread that the state does not hold any more.
 
