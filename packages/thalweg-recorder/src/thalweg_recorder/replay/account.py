@@ -7,7 +7,9 @@ from itertools import takewhile
 
 from thalweg.engine.edits import Fold, forecast_of, main_reason
 from thalweg.engine.entries import Entry
+from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, RequestChanges, Savings
+from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.window.budget import Budget
@@ -187,9 +189,8 @@ class Account:
         self.savings.fetch(source, price)
 
     def _summarizing(self, summary: Summarizing) -> float:
-        tariff, plain = self.terms.tariff, summary.tokens - summary.cached - summary.written
-        read = tariff.charge(summary.cached, summary.written, plain)
-        return read + summary.output * tariff.prices(summary.tokens).output
+        usage = Usage(summary.tokens, summary.cached, summary.written, summary.output)
+        return units_of(usage, self.terms.tariff)
 
     def _billed_summary(self, summary: Summarizing) -> float:
         """Price a summary; one that is requested on the live thread has the overhead as well."""
