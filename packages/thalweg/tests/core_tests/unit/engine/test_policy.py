@@ -14,6 +14,7 @@ from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.pricing.savings import ASK_TOKENS
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.budget import AMOUNTS, Budget
@@ -144,6 +145,19 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
     Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
     assert often.missed > before
     assert 1 < often.caution <= 2
+
+
+def test_one_fetch_costs_the_price_of_a_step() -> None:
+    """A whole call: the context is read, its arguments are written, and what it brings."""
+    policy, tariff = RentOrBuy(TARIFFS["anthropic"]), TARIFFS["anthropic"]
+    messages = [user("Go"), *steps(30, 60), *_recall(1, "it " * 99), says("Done.")]
+    driven = Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy)
+    window = driven.run().engine.window
+    at = max(k for k, item in enumerate(window.items) if item.message.role == "tool")
+    context = sum(item.tokens for item in window.items[:at]) - ASK_TOKENS
+    whole = tariff.read * context + tariff.write * (ASK_TOKENS + window.items[at].tokens)
+
+    assert policy.memory["missed"] == pytest.approx(whole + tariff.output * ASK_TOKENS)
 
 
 def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
