@@ -58,7 +58,7 @@ class Account:
     """Positions of the messages that a summarizer was shown word for word."""
     misses: list[Miss] = field(default_factory=list)
     step_cost: float = 0.0
-    """Cost of the steps to removed content, and of what they brought while it stayed."""
+    """Cost of the steps to removed content, and of what they brought while it remained."""
     faults: Faults = field(init=False)
     compactions: int = 0
     overhead: int = 0
@@ -171,11 +171,11 @@ class Account:
     def _pay_for(self, steps: TurnSteps, sent: ChargedRequest, items: Sequence[WindowItem]) -> None:
         """Add what earlier steps brought to the cost of this request, and the steps of its turn."""
         read, full = sent.rates(sent.tokens)
-        for source, fetched in steps.stays.items():
+        for source, fetched in steps.present.items():
             at = _tokens_before(items, fetched.turn)
             is_cached = sent.is_found and sent.held(sent.same) > 0 and at <= sent.same
             self._pay(source, fetched.tokens * (read if is_cached else full))
-        context: float = sent.tokens + sum(fetched.tokens for fetched in steps.stays.values())
+        context: float = sent.tokens + sum(fetched.tokens for fetched in steps.present.values())
         for miss in steps.misses:
             for _ in range(miss.calls):
                 added = miss.tokens / miss.calls

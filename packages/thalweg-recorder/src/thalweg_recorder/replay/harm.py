@@ -12,7 +12,7 @@ away, two, or lost. A step is one more model call. The same rules hold for every
   files without any archive.
 - Two for content that is stored and not found by one search: locate it, then read it.
 
-What the steps bring stays in the context until messages after them leave it.
+What the steps bring remains in the context until messages after them leave it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class Fetched:
     turn: int
     """Position of the assistant message that needed it."""
     tokens: int
-    """Tokens that it adds to every request while it stays, arguments of the calls included."""
+    """Tokens that it adds to every request while it is there, arguments of the calls included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TurnSteps:
 
     misses: Sequence[Miss] = ()
     """Of this turn, in order."""
-    stays: Mapping[int, Fetched] = field(default_factory=dict)
+    present: Mapping[int, Fetched] = field(default_factory=dict)
     """Content that was brought back for earlier turns and is still in the context, by the position
     of its message."""
 
@@ -84,13 +84,13 @@ class Harm:
         last = max(self._whole - request.whole, default=-1)
         self._whole = request.whole
         self._fetched = {at: one for at, one in self._fetched.items() if one.turn >= last}
-        stays = dict(self._fetched)
+        present = dict(self._fetched)
         removed = [u for u in self.subject.uses.get(position, ()) if u.source not in request.whole]
         if not removed:
-            return TurnSteps((), stays)
+            return TurnSteps((), present)
         visible = "\n".join(as_text(item.message) for item in request.items)
         misses = [self._miss(use, request, contestant, visible) for use in removed]
-        return TurnSteps(misses, stays)
+        return TurnSteps(misses, present)
 
     def _miss(
         self, use: LaterUse, request: PeerRequest, contestant: Contestant, visible: str
