@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from thalweg_recorder.cli.replay import replay
 from thalweg_recorder.replay.sample import sample_path
 
-SIZE = (1280, 1240)
+SIZE = (1280, 1640)
 """Pixels: down to the end of the first chart."""
 POLICIES = "thalweg,deepagents,langchain,none"
 
