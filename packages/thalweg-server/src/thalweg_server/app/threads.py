@@ -363,7 +363,7 @@ class TenantThreads:
 
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
-        length, calls = await asyncio.to_thread(_size, archive, key)
+        length, calls = await asyncio.to_thread(_counts, archive, key)
         run = await self._under_way(row.thread)
         return thread_view(row, messages=length, model_calls=calls, run=run)
 
@@ -403,7 +403,7 @@ _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
 
 
-def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
+def _counts(archive: Archive, key: ThreadKey) -> tuple[int, int]:
     """Count the messages and the model calls of a thread."""
     count = archive.turn_count(key)
     return archive.length(key), read_page(archive, key, count - 1).turn if count else 0
