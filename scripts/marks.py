@@ -211,15 +211,15 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (18_700, 16_500),
+    "code lines of thalweg": (18_750, 16_500),
     "code lines of thalweg_agent": (10_500, 10_500),
     "code lines of thalweg_evals": (4_900, 4_900),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
-    "code lines of thalweg_recorder": (4_800, 4_800),
-    "code lines of thalweg_server": (12_550, 12_500),
-    "code lines in all without strict_llm": (61_300, 59_500),
-    "files in all packages": (789, 750),
+    "code lines of thalweg_recorder": (4_850, 4_800),
+    "code lines of thalweg_server": (12_600, 12_500),
+    "code lines in all without strict_llm": (61_500, 59_500),
+    "files in all packages": (795, 750),
     "files visited by one turn": (72, 30),
     "changes of file in one turn": (705, 705),
 }
@@ -579,6 +579,9 @@ def main() -> int:
     if options.classes:
         for name, where in shared_classes(sources).items():
             print(f"{name}: {', '.join(where)}")
+    for name, limit in over.items() if options.check else ():
+        hint = "or raise CEILINGS in scripts/marks.py with the reason"
+        print(f"{name}: {marks[name]:,.10g}, {limit}; shorten it, {hint}", file=sys.stderr)
     return int(options.check and bool(over))
 
 

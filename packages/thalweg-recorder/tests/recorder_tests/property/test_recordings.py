@@ -249,7 +249,7 @@ def test_a_log_with_anything_in_the_wrong_place_is_read_or_refused(data: bytes) 
 
 
 WITHOUT_SAMPLE = {"opencode", "thalweg-thread"}
-"""Formats with tests in `tests/unit/lab/recordings` alone; a new one has a sample here."""
+"""Formats with tests in `recorder_tests/unit/lab/recordings` alone; a new one has a sample here."""
 
 
 def test_each_format_has_a_sample_that_is_spoiled() -> None:

@@ -393,7 +393,7 @@ class TenantThreads:
 
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
-        length, calls = await asyncio.to_thread(_size, archive, key)
+        length, calls = await asyncio.to_thread(_counts, archive, key)
         agent = await asyncio.to_thread(recorded_by, archive, key)
         run = await self._under_way(row.thread)
         return thread_view(row, messages=length, model_calls=calls, run=run, recorded_by=agent)
@@ -438,7 +438,7 @@ _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
 
 
-def _size(archive: Archive, key: ThreadKey) -> tuple[int, int]:
+def _counts(archive: Archive, key: ThreadKey) -> tuple[int, int]:
     """Count the messages and the model calls of a thread, recorded ones included."""
     imported = newest_import(archive, key)
     recorded = 0 if imported is None else int(imported.session.get("calls", 0))
