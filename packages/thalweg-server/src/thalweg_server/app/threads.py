@@ -441,5 +441,7 @@ _TIMES_END = 2**63
 def _counts(archive: Archive, key: ThreadKey) -> tuple[int, int]:
     """Count the messages and the model calls of a thread, recorded ones included."""
     imported = newest_import(archive, key)
-    recorded = 0 if imported is None else int(imported.session.get("calls", 0))
+    session = {} if imported is None else imported.session
+    # Older imports stored one sum; newer ones, a sum for each model.
+    recorded = sum(one.get("calls", 0) for one in session.get("usage", (session,)))
     return archive.length(key), recorded + count_turns(archive, key)

@@ -232,7 +232,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("threads", "[WORDS]", "list threads", _threads),
         Command("thread", "ID", "switch to another thread", _thread),
         Command("new", "", "begin a new thread", _new),
-        Command("branch", "[RECORD]", "begin a thread with the messages of this one", _branch),
+        Command("branch", "[TURN]", "begin a thread with the messages of this one", _branch),
         Command("history", "[COUNT]", "show the messages", _history),
         Command("usage", "", "show tokens and money", _usage),
         Command("cost", "", "the same", _usage),
