@@ -39,6 +39,7 @@ from benchmarks.arena.sources import read_thread
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import compact, pin, rewind, undo
+from thalweg.archive.threads.journal import count_turns
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.context.turn.inserts import with_inserts
 from thalweg.engine.additions import MEMORY, Addition
@@ -274,9 +275,11 @@ class World:
 
     def rewind(self) -> None:
         """Go back some turns."""
-        count = self.context.archive.turn_count(self.key)
+        count = count_turns(self.context.archive, self.key)
         if count > 1:
-            rewind(self.context.archive, self.key, self.dice.randrange(max(0, count - 9), count))
+            rewind(
+                self.context.archive, self.key, self.dice.randrange(max(1, count - 8), count + 1)
+            )
 
     def pin(self) -> None:
         """Pin words of the person."""

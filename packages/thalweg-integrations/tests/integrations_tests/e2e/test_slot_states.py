@@ -96,7 +96,7 @@ def test_an_edited_message_is_logged_again(slot: EngineSlot) -> None:
 def test_a_manual_rewind_takes_precedence(slot: EngineSlot) -> None:
     slot.view("t", [user("question 0")], CALL)
     slot.view("t", [*thread(2), user("question 2")], CALL)
-    rewind(slot.archive, KEY, 0)
+    rewind(slot.archive, KEY, 1)
     view = slot.view("t", [*thread(2), user("question 2"), user("again")], CALL)
     assert [m.text for m in view if m.role == "user"] == ["question 0", "again"]
 
@@ -117,7 +117,7 @@ def test_a_message_written_before_a_conflict_is_logged_once(
         if rounds:
             other.view("t", thread(rounds), CALL)
         if rewound:
-            rewind(first.archive, KEY, 0)
+            rewind(first.archive, KEY, 1)
         left = ["a conflict"]
         add_turn = type(first.archive).add_turn
 
