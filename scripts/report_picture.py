@@ -1,4 +1,4 @@
-"""Draw `docs/report.png`: the first screen of the report on the bundled sample.
+"""Draw `docs/report.png`: the report on the bundled sample, down to the curves of its cost.
 
     uv run --group browser python -m scripts.report_picture [FILE]
 
@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 from thalweg_recorder.cli.replay import replay
 from thalweg_recorder.replay.sample import sample_path
 
-SIZE = (1280, 1640)
-"""Pixels: down to the end of the first chart."""
+WIDTH = 1280
+"""Pixels."""
 POLICIES = "thalweg,deepagents,langchain,none"
 
 
@@ -28,8 +28,12 @@ def draw(picture: Path) -> None:
         replay(arguments, standalone_mode=False)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=which("chromium"))
-            page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+            page = browser.new_page(viewport={"width": WIDTH, "height": 2 * WIDTH})
             page.goto(report.as_uri())
+            end = page.evaluate(
+                "document.getElementById('cost-chart').getBoundingClientRect().bottom"
+            )
+            page.set_viewport_size({"width": WIDTH, "height": int(end)})
             page.screenshot(path=picture)
             browser.close()
 

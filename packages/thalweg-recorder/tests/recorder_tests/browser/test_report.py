@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recorder_tests.unit.lab.replay.runs import HOSTILE, a_run
+from thalweg_recorder.replay.figures import figures_of
 from thalweg_recorder.replay.report import write_report
 from thalweg_recorder.replay.results import ReplayRun
 
@@ -221,4 +222,30 @@ def test_an_empty_report_says_so(browser: Browser, tmp_path: Path) -> None:
     page = browser.new_page()
     page.goto(path.as_uri())
     expect(page.locator("#subtitle")).to_have_text("No run is in this report.")
+    page.close()
+
+
+def test_the_page_shows_the_figures_of_the_terminal(browser: Browser, tmp_path: Path) -> None:
+    """Cells, the end of the curve and the sums of all recordings; costs are in dollars."""
+    runs = [
+        replace(a_run(policy, trajectory=name), usd_per_million=5_000.0, is_whole=True)
+        for name in ("a", "b")
+        for policy in ("thalweg", "none")
+    ]
+    write_report(runs, path := tmp_path / "report.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(path.as_uri())
+
+    def row(section: str, policy: str) -> list[str]:
+        rows = page.locator(section).get_by_role("table").first.get_by_role("row")
+        cells = rows.filter(has=page.get_by_role("rowheader", name=policy)).get_by_role("cell")
+        return [text.removesuffix(" (a problem)") for text in cells.all_text_contents()]
+
+    figures = figures_of(runs)
+    assert row("#recording-totals", "thalweg") == [figure.text(runs[:1]) for figure in figures]
+    assert row("#overview-body", "none") == [f.text(runs[1::2]) for f in figures]
+    expect(page.locator("#cost-chart")).to_contain_text(f"thalweg {figures[0].text(runs[:1])}")
+    expect(page.locator("#cost-chart")).to_contain_text(f"none {figures[0].text(runs[1:2])}")
+    expect(page.locator("#savings-body")).to_contain_text("they saved $4.45 of input")
+    assert "units" not in page.locator("main").inner_text()
     page.close()
