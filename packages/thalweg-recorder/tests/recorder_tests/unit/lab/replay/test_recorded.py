@@ -47,7 +47,7 @@ RECORDING = Recording(
 PRICED = replace(
     RECORDING,
     messages=tuple(
-        replace(message, usage=usage and replace(usage, output=400, model="claude-opus-4-5"))
+        replace(message, usage=usage and replace(usage, output=400, model="claude-haiku-4-5"))
         for message in RECORDING.messages
         for usage in [message.usage]
     ),
