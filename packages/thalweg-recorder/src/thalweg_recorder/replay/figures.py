@@ -98,26 +98,29 @@ def _summed(runs: Sequence[ReplayRun], of: Callable[[ReplayRun], int]) -> int:
     return sum(map(of, runs))
 
 
-def _unreadable(runs: Sequence[ReplayRun]) -> int:
+def unreadable_bytes(runs: Sequence[ReplayRun]) -> int:
+    """Return the bytes that the final contexts neither show nor can read back."""
     return _summed(runs, lambda run: run.unrecoverable_bytes)
 
 
-def _goals(runs: Sequence[ReplayRun]) -> tuple[int, int]:
+def goals_lost(runs: Sequence[ReplayRun]) -> tuple[int, int]:
     """Return the goals that are not in the final contexts, and all."""
     gone = _summed(runs, lambda run: run.goals_lost)
     return gone, gone + _summed(runs, lambda run: run.goals_verbatim)
 
 
 def _goals_text(runs: Sequence[ReplayRun]) -> str:
-    gone, known = _goals(runs)
+    gone, known = goals_lost(runs)
     return f"{gone:,} of {known:,}" if known else "-"
 
 
-def _details(runs: Sequence[ReplayRun]) -> list[int]:
+def details(runs: Sequence[ReplayRun]) -> list[int]:
+    """Return the answers in the final contexts, those found by one search, and neither."""
     return [sum(getattr(run.recall, name) for run in runs) for name in ("inline", "search", "lost")]
 
 
-def _rejected(runs: Sequence[ReplayRun]) -> list[int]:
+def rejected(runs: Sequence[ReplayRun]) -> list[int]:
+    """Return the requests over the window, and those that are invalid."""
     over = _summed(runs, lambda run: run.calls_over_window)
     return [over, _summed(runs, lambda run: run.invalid_requests)]
 
@@ -157,26 +160,26 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "lost",
         "text that the final context neither shows nor can read back",
-        lambda runs: size(_unreadable(runs)) if _unreadable(runs) else "0",
-        lambda runs: _unreadable(runs) > 0,
+        lambda runs: size(unreadable_bytes(runs)) if unreadable_bytes(runs) else "0",
+        lambda runs: unreadable_bytes(runs) > 0,
     ),
     Figure(
         "goals lost",
         "quotes of goals and constraints not in the final context",
         _goals_text,
-        lambda runs: _goals(runs)[0] > 0,
+        lambda runs: goals_lost(runs)[0] > 0,
     ),
     Figure(
         "rejected",
         "requests over the window/invalid",
-        lambda runs: _each(_rejected(runs)),
-        lambda runs: any(_rejected(runs)),
+        lambda runs: _each(rejected(runs)),
+        lambda runs: any(rejected(runs)),
     ),
     Figure(
         "details",
         "answers in the final context/found by one search/neither",
-        lambda runs: _each(_details(runs)) if any(_details(runs)) else "-",
-        lambda runs: _details(runs)[-1] > 0,
+        lambda runs: _each(details(runs)) if any(details(runs)) else "-",
+        lambda runs: details(runs)[-1] > 0,
     ),
     Figure(
         "steps",

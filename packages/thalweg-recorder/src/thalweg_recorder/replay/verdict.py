@@ -6,9 +6,13 @@ from thalweg_recorder.replay.figures import (
     amount,
     cost,
     cost_of_everything,
+    details,
+    goals_lost,
     in_dollars,
     is_whole,
+    rejected,
     size,
+    unreadable_bytes,
 )
 from thalweg_recorder.replay.recorded import RECORDED
 from thalweg_recorder.replay.results import ReplayRun
@@ -57,9 +61,9 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
 def _against_paid(name: str, own: Sequence[ReplayRun], paid: Sequence[ReplayRun]) -> str:
     """Compare a policy with what the recorded agent cost and lost."""
     was, now = cost(paid), cost(own)
-    gone, kept = _goals(paid)
-    here = _goals(own)[0]
-    left = f"{gone:,} of {gone + kept:,} of your requests had left the context"
+    gone, known = goals_lost(paid)
+    here, _ = goals_lost(own)
+    left = f"{gone:,} of {known:,} of your requests had left the context"
     losses = [f"{left}, here {f'{here:,}' if here else 'none'}"] if gone else []
     losses += _loss_list(own)[1 if gone and here else 0 :]
     bill = _money(now, own)
@@ -84,18 +88,23 @@ def _opening(paid: Sequence[ReplayRun]) -> str:
 def _headline(name: str, runs: Sequence[ReplayRun]) -> str:
     verb = "this session costs" if len(runs) == 1 else f"these {len(runs):,} sessions cost"
     now, everything = cost(runs), cost_of_everything(runs)
-    compared = _compared(now, everything, "sending everything")
-    if compared.startswith(", as"):
-        against = compared
-    else:
-        against = f" instead of {_money(everything, runs)}{compared}"
+    instead = "" if _is_close(now, everything) else f" instead of {_money(everything, runs)}"
+    against = instead + _compared(now, everything, "sending everything")
     return f"With {_title(name)} {verb} {_cost(runs)}{against}{_assumption(runs)}; {_losses(runs)}."
 
 
+def _change(now: float, then: float) -> float:
+    return 1 - now / then if then else 0.0
+
+
+def _is_close(now: float, then: float) -> bool:
+    return abs(_change(now, then)) < CLOSE
+
+
 def _compared(now: float, then: float, name: str = "") -> str:
-    change = 1 - now / then if then else 0.0
-    if abs(change) < CLOSE:
+    if _is_close(now, then):
         return f", as much as {name}" if name else ", as much"
+    change = _change(now, then)
     than = f" than {name}" if name else ""
     return f", {abs(change):.0%} {'less' if change > 0 else 'more'}{than}"
 
@@ -128,25 +137,19 @@ def _cost(runs: Sequence[ReplayRun]) -> str:
     return _money(cost(runs), runs) + ("" if is_whole(runs) else " of input")
 
 
-def _goals(runs: Sequence[ReplayRun]) -> tuple[int, int]:
-    """Return how many goals are not in the final contexts, and how many are."""
-    return sum(run.goals_lost for run in runs), sum(run.goals_verbatim for run in runs)
-
-
 def _losses(runs: Sequence[ReplayRun]) -> str:
     return ", ".join(_loss_list(runs)) or "nothing is lost"
 
 
 def _loss_list(runs: Sequence[ReplayRun]) -> list[str]:
     """List the losses and the requests that would be rejected, those of goals first."""
-    lost = sum(run.unrecoverable_bytes for run in runs)
-    gone, kept = _goals(runs)
-    missing, total = sum(run.recall.lost for run in runs), sum(run.recall.total for run in runs)
-    over = sum(run.calls_over_window for run in runs)
-    invalid = sum(run.invalid_requests for run in runs)
+    lost = unreadable_bytes(runs)
+    gone, known = goals_lost(runs)
+    found = details(runs)
+    missing, total = found[-1], sum(found)
+    over, invalid = rejected(runs)
     parts = [
-        f"{gone:,} of {gone + kept:,} requests of the user are no longer in the context"
-        * bool(gone),
+        f"{gone:,} of {known:,} requests of the user are no longer in the context" * bool(gone),
         f"{size(lost)} cannot be read back" * bool(lost),
         f"{missing:,} of {total:,} details are not found again" * bool(missing),
         f"{over:,} {'call exceeds' if over == 1 else 'calls exceed'} the window" * bool(over),
@@ -167,20 +170,20 @@ def _recorded(runs: Sequence[ReplayRun], *, has_cost: bool) -> list[str]:
         return []
     gone = sum(run.evicted_tokens for run in runs)
     left = f" took {gone:,} tokens out of the context" if gone else ""
-    readable = bool(gone) and not any(run.unrecoverable_bytes for run in runs)
+    readable = bool(gone) and not unreadable_bytes(runs)
     where = ", which the agent can read again in its transcript" if readable else ""
     losses = _loss_list(runs)
     if has_cost:
         ends = ", ".join(losses) or "nothing is lost"
     else:
-        ends = ", ".join(losses[1 if _goals(runs)[0] else 0 :])
+        ends = ", ".join(losses[1 if goals_lost(runs)[0] else 0 :])
     opening = f"{_opening(runs)}; " if has_cost else "Recorded: "
     compactions = f"{made:,} compaction{'s' if made != 1 else ''}"
     return [f"{opening}{compactions}{left}{where}{f'; {ends}' if ends else ''}."]
 
 
 def _unlimited(runs: Sequence[ReplayRun], own: Sequence[ReplayRun], *, has_cost: bool) -> list[str]:
-    over = sum(run.calls_over_window for run in runs)
+    over, _ = rejected(runs)
     calls = sum(len(run.calls) for run in runs)
     sentences = []
     if has_cost:
