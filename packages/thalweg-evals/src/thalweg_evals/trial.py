@@ -1,6 +1,6 @@
 """One trial: a conversation of a case with an agent of a subject, and its result.
 
-The user of a case: talks to an agent, and fills its context as far as a case requires.
+The user of the case talks to the agent, and fills its context as far as the case requires.
 """
 
 import time
@@ -44,6 +44,7 @@ TRIGGER = 0.85
 """Assumed trigger, as a share of the window, of an agent whose trigger is not forced."""
 LEAST_ROOM = 1 / 3
 """Least tokens of a conversation, as a share of those at the trigger, for any overhead."""
+_ERROR_CHARS = 300
 
 
 class Talk:
@@ -127,9 +128,6 @@ def page_tokens(room: float, window: int) -> int:
     """
     most = min(MOST_TOKENS, MOST_SHARE * window)
     return int(max(LEAST_TOKENS, min(room / PAGES_PER_COMPACTION, most)))
-
-
-_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,9 @@
 """Importing sessions: rows of a source that the archive lacks are appended, and nothing else.
 
 A row has an id made of its content (`row_ids`), which the archive stores with the message. So an
-import that was interrupted anywhere, repeated, or run twice at once adds missing rows, once;
-a source that was truncated or rewritten takes nothing away.
-
-Messages without the secrets in them.
+import that was interrupted anywhere, repeated, or run twice at once adds missing rows, once; a
+source that was truncated or rewritten takes nothing away. Messages are stored without the secrets
+in them.
 """
 
 import hashlib
@@ -55,6 +54,10 @@ from thalweg_recorder.sessions import (
     session_to_plain,
 )
 
+_PROJECT_FILE = ".project_root"
+DIGEST_BYTES = 12
+"""Of a row's content in its id: 96 bits, far beyond chance among the rows of one thread."""
+
 
 def without_secrets(message: Message) -> Message:
     """Redact every text of a message; media is unchanged.
@@ -97,11 +100,6 @@ def _redacted(part: Part) -> Part:
             return replace(part, json=redact(part.json))
         case Media():
             return part
-
-
-_PROJECT_FILE = ".project_root"
-DIGEST_BYTES = 12
-"""Of a row's content in its id: 96 bits, far beyond chance among the rows of one thread."""
 
 
 @dataclass(frozen=True, slots=True)

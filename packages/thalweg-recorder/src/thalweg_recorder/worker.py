@@ -1,6 +1,6 @@
 """Working off the events that hooks enqueued: one process for each archive at a time.
 
-The structured summary of a session that is about to be compacted: no model writes it.
+If a session is about to be compacted, its structured summary is written, without a model.
 """
 
 import fcntl
@@ -28,6 +28,10 @@ from thalweg_recorder.place import open_recorder
 from thalweg_recorder.sessions import OWNER
 
 SUMMARY_TOKENS = 1_500
+SUMMARIZED = "PreCompact"
+"""The event before a compaction; Gemini CLI emits its own whether or not it compacts."""
+ORPHAN_S = 60
+"""Seconds after which a file in the queue without its event is of a process that was killed."""
 
 
 def summarize(archive: Archive, key: ThreadKey) -> str:
@@ -49,12 +53,6 @@ def summarize(archive: Archive, key: ThreadKey) -> str:
     while count(text) > SUMMARY_TOKENS:  # the goal alone is longer
         text = text[: len(text) * SUMMARY_TOKENS // (count(text) + 1)]
     return text
-
-
-SUMMARIZED = "PreCompact"
-"""The event before a compaction; Gemini CLI emits its own whether or not it compacts."""
-ORPHAN_S = 60
-"""Seconds after which a file in the queue without its event is of a process that was killed."""
 
 
 def work(folder: Path) -> int:

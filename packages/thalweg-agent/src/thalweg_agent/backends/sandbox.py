@@ -1,8 +1,7 @@
 """Files of a container, a virtual machine, or a remote host, through commands alone.
 
-Commands that a sandbox runs for its host.
-
-A command whose output is stored in a file on its own machine, with a preview for the model.
+Files are read, changed and searched by commands that the sandbox runs for its host. The output of a
+command can be stored in a file on the command's own machine, with a preview for the model.
 """
 
 import asyncio
@@ -65,6 +64,21 @@ _LINES: Final = 5
 """Lines of the beginning and of the end in a preview."""
 _BYTES: Final = 2000
 """Bytes of the same."""
+__all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
+_START: Final = (
+    # A file of the project must not shadow a module of Python's standard library.
+    "import sys;sys.path[:]=[p for p in sys.path if p];"
+    "import base64,zlib;"
+    'g={"__name__":"inside"};'
+    "exec(zlib.decompress(base64.b64decode(sys.argv[1])),g);"
+    'g["main"](sys.argv[2:])'
+)
+_EDIT_INLINE_MAX_BYTES: Final = 50_000
+"""Bytes of both texts of an edit that go into a command; longer ones are uploaded."""
+_MAX_COMMAND: Final = 120_000
+"""Characters of a command; Linux takes no argument of 131,072 bytes."""
+_SEARCH_TIMEOUTS: Final = {"grep": ASYNC_GREP_TIMEOUT, "glob": ASYNC_GLOB_TIMEOUT}
+"""Seconds for an awaited search, by method."""
 
 
 def capturing(
@@ -138,16 +152,6 @@ def captured(response: ExecuteResponse) -> ExecuteOffloadResult:
     )
 
 
-_START: Final = (
-    # A file of the project must not shadow a module of Python's standard library.
-    "import sys;sys.path[:]=[p for p in sys.path if p];"
-    "import base64,zlib;"
-    'g={"__name__":"inside"};'
-    "exec(zlib.decompress(base64.b64decode(sys.argv[1])),g);"
-    'g["main"](sys.argv[2:])'
-)
-
-
 def errand(python: str, task: str, *arguments: str) -> str:
     r"""Write the command that does a task of `script.py`.
 
@@ -186,16 +190,6 @@ def _coded(text: str) -> str:
 def _program() -> str:
     source = (files("thalweg_agent.backends.remote") / "script.py").read_bytes()
     return b64encode(compress(source, 9)).decode()
-
-
-__all__ = ["MAX_BINARY_BYTES", "MAX_OUTPUT_BYTES", "TRUNCATION_MSG", "BaseSandbox"]
-
-_EDIT_INLINE_MAX_BYTES: Final = 50_000
-"""Bytes of both texts of an edit that go into a command; longer ones are uploaded."""
-_MAX_COMMAND: Final = 120_000
-"""Characters of a command; Linux takes no argument of 131,072 bytes."""
-_SEARCH_TIMEOUTS: Final = {"grep": ASYNC_GREP_TIMEOUT, "glob": ASYNC_GLOB_TIMEOUT}
-"""Seconds for an awaited search, by method."""
 
 
 class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):

@@ -1,6 +1,7 @@
 """Files as items of one namespace of a store.
 
-Namespaces of a store, each unique to an owner.
+A namespace is unique to its owner. Characters that stores or globs interpret are refused in it; a
+dot, which stores refuse, is encoded.
 """
 
 import asyncio
@@ -47,8 +48,14 @@ from thalweg_agent.backends.searches.matches import (
 from thalweg_agent.backends.text import edit_file_data, slice_read_response
 
 Namespace = tuple[str, ...]
-
 _COMPONENT: Final = re.compile(r"[A-Za-z0-9\-_.@+:~]+")
+_LOCKS: Final[WeakKeyDictionary[BaseStore, dict[Namespace, PathLockQueue]]] = WeakKeyDictionary()
+_PAGE: Final = 1000
+_SURELY_LAST: Final = 100
+"""A store that returns fewer items has no more; some return 100 for any limit."""
+_PASSES: Final = 4
+_Identity = tuple[Namespace, str]
+"""What distinguishes an item from others."""
 
 
 def as_kept(namespace: Namespace) -> Namespace:
@@ -91,16 +98,6 @@ def _validate_component(at: int, component: object) -> None:
             "are allowed."
         )
         raise ValueError(message)
-
-
-_LOCKS: Final[WeakKeyDictionary[BaseStore, dict[Namespace, PathLockQueue]]] = WeakKeyDictionary()
-_PAGE: Final = 1000
-_SURELY_LAST: Final = 100
-"""A store that returns fewer items has no more; some return 100 for any limit."""
-_PASSES: Final = 4
-
-_Identity = tuple[Namespace, str]
-"""What distinguishes an item from others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ SMALL_WINDOW: Final = 16_000
 standard agent would take a fifth of it."""
 MEMORY_SHARE: Final = 20
 """A run gets at most a twentieth of the window from memory; a thread shows at most a tenth."""
+_LEAST_MEMORY = 200
+"""Tokens that hold a few facts."""
 
 
 def wants_small(model: "BaseChatModel") -> bool:
@@ -81,10 +83,6 @@ def small_memory(window: int, given: MemorySettings | None = None) -> MemorySett
     if settings.max_injection_tokens <= most:
         return settings
     return settings.model_copy(update={"max_injection_tokens": most})
-
-
-_LEAST_MEMORY = 200
-"""Tokens that hold a few facts."""
 
 
 def create_small_agent(

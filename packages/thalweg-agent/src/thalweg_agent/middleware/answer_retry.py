@@ -1,14 +1,13 @@
 """`AnswerMiddleware`: retries empty and malformed answers of a model.
 
 An empty answer (no text, no calls; thinking alone is empty) is requested once more. Calls whose
-arguments cannot be parsed get error results that name the problem and the tool's arguments, and the
-model is called again in the same step: LangChain would end the run there, the turn lost.
+arguments cannot be parsed get error results that name the problem and, in one line, the tool's
+arguments, and the model is called again in the same step: LangChain would end the run there and
+lose the turn. The error result of a call with invalid arguments lists the tool's arguments as well.
 
 Other components handle the related cases: LangGraph's tool node answers a call of a tool that does
 not exist and lists those that do; `PatchToolCallsMiddleware` answers calls that an earlier run did
 not; the engine (`engine.window.window`) keeps each request valid for any state of the thread.
-
-Description of a tool's arguments in one line for a model, and validation of arguments.
 """
 
 import json
@@ -36,6 +35,12 @@ from thalweg_agent.prompts import prompt
 
 PROBLEMS = 5
 """Most problems of one call that are named."""
+_SILENT = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
+"""Kinds of content that are no answer."""
+_CUT = {"length", "max_tokens", "MAX_TOKENS"}
+"""Finish reasons that providers report when an answer reached its limit."""
+_INVOCATION = "Error invoking tool "
+"""Prefix of LangGraph's error for wrong arguments of a tool."""
 
 
 def takes(name: str, tools: Sequence[BaseTool | dict[str, Any]]) -> str:
@@ -108,14 +113,6 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         return f"list of {_kind(_object(schema.get('items')))}"
     return str(kind or "any")
-
-
-_SILENT = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
-"""Kinds of content that are no answer."""
-_CUT = {"length", "max_tokens", "MAX_TOKENS"}
-"""Finish reasons that providers report when an answer reached its limit."""
-_INVOCATION = "Error invoking tool "
-"""Prefix of LangGraph's error for wrong arguments of a tool."""
 
 
 class AnswerMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[AgentState[Any], Any, Any]):

@@ -1,6 +1,7 @@
 """`FilesystemMiddleware`: tools for files and a shell, over any backend.
 
-The file tools that a model sees, and their descriptions.
+A model sees the tools that the backend supports; their default descriptions mention no missing
+tool.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,6 +104,76 @@ _VARIANTS = {
     for visible in ((), ("execute",), ("glob",), ("grep",), _FINDS)
 }
 """All default descriptions of these tools."""
+__all__ = [
+    "DEFAULT_READ_LIMIT",
+    "DEFAULT_READ_OFFSET",
+    "DELETE_TOOL_DESCRIPTION",
+    "EDIT_FILE_TOOL_DESCRIPTION",
+    "EMPTY_CONTENT_WARNING",
+    "EXECUTE_TOOL_DESCRIPTION",
+    "GLOB_PATHLESS_DENIED_HINT",
+    "GLOB_TIMEOUT",
+    "GLOB_TOOL_DESCRIPTION",
+    "GLOB_TRUNCATION_NOTE",
+    "GLOB_UNREADABLE_NOTE",
+    "GREP_GLOB_DESCRIPTION",
+    "GREP_OUTPUT_MODE_DESCRIPTION",
+    "GREP_TOOL_DESCRIPTION",
+    "GREP_TRUNCATION_NOTE",
+    "LIST_FILES_TOOL_DESCRIPTION",
+    "NO_LINES_REQUESTED_WARNING",
+    "NUM_CHARS_PER_TOKEN",
+    "READ_FILE_TOOL_DESCRIPTION",
+    "READ_FILE_TRUNCATION_MSG",
+    "READ_FILE_VIDEO_TOOL_DESCRIPTION",
+    "TOOLS_EXCLUDED_FROM_EVICTION",
+    "TOO_LARGE_HUMAN_MSG",
+    "TOO_LARGE_TOOL_MSG",
+    "WRITE_FILE_TOOL_DESCRIPTION",
+    "ArgumentError",
+    "BackendKindError",
+    "DeleteSchema",
+    "EditFileSchema",
+    "ExecuteSchema",
+    "FileData",
+    "FilesystemMiddleware",
+    "FilesystemOperation",
+    "FilesystemPermission",
+    "FilesystemState",
+    "FsToolName",
+    "GlobSchema",
+    "GrepSchema",
+    "LsSchema",
+    "ReadFileSchema",
+    "ReadVideoFileSchema",
+    "SharedState",
+    "WriteFileSchema",
+    "supports_execution",
+]
+NUM_CHARS_PER_TOKEN = 4
+"""Characters that count as a token if no token counter is available."""
+GLOB_TIMEOUT = 10.0
+"""Seconds that one `glob` may take."""
+GLOBS_AT_ONCE = 4
+"""Blocking searches that may go on although they ran out of time."""
+DEFAULT_READ_TOKENS = 20_000
+"""Bound on one `read_file` where results are not evicted."""
+TOOLS_EXCLUDED_FROM_EVICTION = tuple(name for name in FILE_TOOLS if name != "execute")
+"""Tools whose results have bounds of their own."""
+LIST_FILES_TOOL_DESCRIPTION = prompt("tool_ls").text
+READ_FILE_TOOL_DESCRIPTION = prompt("tool_read_file").text
+READ_FILE_VIDEO_TOOL_DESCRIPTION = described("read_file", frozenset(), samples_video=True)
+WRITE_FILE_TOOL_DESCRIPTION = prompt("tool_write_file").text
+EDIT_FILE_TOOL_DESCRIPTION = prompt("tool_edit_file").text
+DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
+GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
+GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
+GREP_GLOB_DESCRIPTION = str(GrepSchema.model_fields["glob"].description)
+GREP_OUTPUT_MODE_DESCRIPTION = str(GrepSchema.model_fields["output_mode"].description)
+EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
+TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
+TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
+Messages = list[AnyMessage]
 
 
 def servable(tools: Sequence[Tool], backend: BackendProtocol) -> list[Tool]:
@@ -172,82 +243,6 @@ def _folder(path: str) -> str:
 def _section(name: str, lines: Sequence[str]) -> str:
     shown = "\n".join(lines)
     return f"\n\n{prompt(name).render(lines=shown)}" if lines else ""
-
-
-__all__ = [
-    "DEFAULT_READ_LIMIT",
-    "DEFAULT_READ_OFFSET",
-    "DELETE_TOOL_DESCRIPTION",
-    "EDIT_FILE_TOOL_DESCRIPTION",
-    "EMPTY_CONTENT_WARNING",
-    "EXECUTE_TOOL_DESCRIPTION",
-    "GLOB_PATHLESS_DENIED_HINT",
-    "GLOB_TIMEOUT",
-    "GLOB_TOOL_DESCRIPTION",
-    "GLOB_TRUNCATION_NOTE",
-    "GLOB_UNREADABLE_NOTE",
-    "GREP_GLOB_DESCRIPTION",
-    "GREP_OUTPUT_MODE_DESCRIPTION",
-    "GREP_TOOL_DESCRIPTION",
-    "GREP_TRUNCATION_NOTE",
-    "LIST_FILES_TOOL_DESCRIPTION",
-    "NO_LINES_REQUESTED_WARNING",
-    "NUM_CHARS_PER_TOKEN",
-    "READ_FILE_TOOL_DESCRIPTION",
-    "READ_FILE_TRUNCATION_MSG",
-    "READ_FILE_VIDEO_TOOL_DESCRIPTION",
-    "TOOLS_EXCLUDED_FROM_EVICTION",
-    "TOO_LARGE_HUMAN_MSG",
-    "TOO_LARGE_TOOL_MSG",
-    "WRITE_FILE_TOOL_DESCRIPTION",
-    "ArgumentError",
-    "BackendKindError",
-    "DeleteSchema",
-    "EditFileSchema",
-    "ExecuteSchema",
-    "FileData",
-    "FilesystemMiddleware",
-    "FilesystemOperation",
-    "FilesystemPermission",
-    "FilesystemState",
-    "FsToolName",
-    "GlobSchema",
-    "GrepSchema",
-    "LsSchema",
-    "ReadFileSchema",
-    "ReadVideoFileSchema",
-    "SharedState",
-    "WriteFileSchema",
-    "supports_execution",
-]
-
-NUM_CHARS_PER_TOKEN = 4
-"""Characters that count as a token if no token counter is available."""
-GLOB_TIMEOUT = 10.0
-"""Seconds that one `glob` may take."""
-GLOBS_AT_ONCE = 4
-"""Blocking searches that may go on although they ran out of time."""
-DEFAULT_READ_TOKENS = 20_000
-"""Bound on one `read_file` where results are not evicted."""
-
-TOOLS_EXCLUDED_FROM_EVICTION = tuple(name for name in FILE_TOOLS if name != "execute")
-"""Tools whose results have bounds of their own."""
-
-LIST_FILES_TOOL_DESCRIPTION = prompt("tool_ls").text
-READ_FILE_TOOL_DESCRIPTION = prompt("tool_read_file").text
-READ_FILE_VIDEO_TOOL_DESCRIPTION = described("read_file", frozenset(), samples_video=True)
-WRITE_FILE_TOOL_DESCRIPTION = prompt("tool_write_file").text
-EDIT_FILE_TOOL_DESCRIPTION = prompt("tool_edit_file").text
-DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
-GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
-GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
-GREP_GLOB_DESCRIPTION = str(GrepSchema.model_fields["glob"].description)
-GREP_OUTPUT_MODE_DESCRIPTION = str(GrepSchema.model_fields["output_mode"].description)
-EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
-TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
-TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
-
-Messages = list[AnyMessage]
 
 
 class ArgumentError(ConfigError, ValueError):

@@ -1,6 +1,6 @@
 """`MemoryFilesMiddleware`: files of notes (AGENTS.md) in the system prompt, within a budget.
 
-Memory files as the model sees them: without their comments, fenced, within a budget.
+The model sees the files without their comments, and inside a fence.
 """
 
 import re
@@ -36,6 +36,15 @@ NOTE_TOKENS = 60
 """Tokens for the line that explains how to read the rest of a file, without its path."""
 STEP = 64
 """Characters by which a line is cut that does not fit whole."""
+MEMORY_SYSTEM_PROMPT = prompt("memory_files").text
+DEFAULT_BUDGET = 10_000
+"""Tokens of all memory files together: 5 % of a window of 200,000."""
+LEAST_BUDGET = 150
+"""Tokens for each file, of which at least something is to be shown."""
+MAX_MEMORY_FILE_SIZE = 1024 * 1024
+"""Bytes of a file that are kept in the state."""
+_SLOT = "{agent_memory}"
+_REMEMBERED = 8
 
 
 def write_memory(
@@ -158,17 +167,6 @@ def is_explained(before: str, after: str, edits: Iterable[tuple[str, str, bool]]
         elif old in text:
             text = text.replace(old, new, -1 if everywhere else 1)
     return text == after
-
-
-MEMORY_SYSTEM_PROMPT = prompt("memory_files").text
-DEFAULT_BUDGET = 10_000
-"""Tokens of all memory files together: 5 % of a window of 200,000."""
-LEAST_BUDGET = 150
-"""Tokens for each file, of which at least something is to be shown."""
-MAX_MEMORY_FILE_SIZE = 1024 * 1024
-"""Bytes of a file that are kept in the state."""
-_SLOT = "{agent_memory}"
-_REMEMBERED = 8
 
 
 class MemoryFilesState(AgentState[Any]):
@@ -311,6 +309,8 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
 
 MemoryMiddleware = MemoryFilesMiddleware
 """Its name in deepagents. The memory of the user is `thalweg_memory.MemoryMiddleware`."""
+
+
 MemoryState = MemoryFilesState
 """Its name in deepagents."""
 

@@ -1,6 +1,7 @@
-"""The tools as LangChain objects; creating one infers nothing and costs microseconds.
+"""The tools for files and commands as LangChain objects.
 
-The tool that runs a command on the machine of the files.
+Creating a tool infers no schema and costs microseconds. `execute` runs a command on the machine of
+the files.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,6 +31,12 @@ from thalweg_agent.tools.files import FileToolContext, delete, edit_file, glob, 
 from thalweg_agent.tools.places import supports_execution
 from thalweg_agent.tools.previews import ContentPreview, result_stub
 from thalweg_agent.tools.viewing import read_file
+
+FsToolName = Literal[
+    "ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute"
+]
+"""Names of the file tools, in the order in which a model is shown them."""
+FILE_TOOLS: tuple[FsToolName, ...] = get_args(FsToolName)
 
 
 @runtime_checkable
@@ -127,13 +134,6 @@ def _artifact(ran: ExecuteResponse, output_file: str | None = None) -> ExecuteAr
         artifact["output_file"] = output_file
     return artifact
 
-
-FsToolName = Literal[
-    "ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep", "execute"
-]
-"""Names of the file tools, in the order in which a model is shown them."""
-
-FILE_TOOLS: tuple[FsToolName, ...] = get_args(FsToolName)
 
 _TOOLS: Mapping[FsToolName, tuple[type[BaseModel], Callable[..., Steps[ToolAnswer]]]] = {
     "ls": (schemas.LsSchema, ls),

@@ -1,25 +1,18 @@
-"""`thalweg eval`: the handling of its options.
+"""The command `thalweg eval`: its options, and their validation."""
 
-The options of `thalweg eval`.
-"""
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
 
-from typing import TYPE_CHECKING, get_args
+import typer
 
-from thalweg.cli.shared_options import AsJson, Config, single_command
+from thalweg.cli.shared_options import AsJson, Config, bounded, single_command
 from thalweg.cli.values import listed, one_of
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
     from thalweg_evals.base import Suite
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from thalweg.cli.shared_options import bounded
 
 OWN_TRIGGER = "default"
-
 Models = Annotated[
     list[str] | None,
     typer.Option(
@@ -146,8 +139,6 @@ ShownRequest = Annotated[
         "its request number N.",
     ),
 ]
-
-
 ALL = "all"
 """Of the suites."""
 

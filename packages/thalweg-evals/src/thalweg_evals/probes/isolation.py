@@ -1,6 +1,6 @@
 """Is a subagent's work kept out of its parent's context, and is its report complete?
 
-A ledger for subagents to read: long pages, each with a seal and findings.
+The subagents read a ledger: long pages, each with a seal and findings.
 """
 
 import re
@@ -15,6 +15,27 @@ from thalweg_evals.material.case import ScriptedCase
 from thalweg_evals.material.paging import Pages
 from thalweg_evals.scripted.moves import Move, Respond, Search, Use, View, written
 from thalweg_evals.trace import Request, Trace
+
+READ, TASK = "read_ledger", "task"
+"""The tool of the case, and the one by which deep agents delegate tasks."""
+ONE, TWO, COMPACTED = "one_child", "two_at_once", "compacted_child"
+_SHIPS = ("Amaranth", "Bellwether", "Corvina", "Dunlin", "Eventide", "Firecrest", "Gannet", "Heron")
+_PAGES = {ONE: 6, TWO: 8, COMPACTED: 10}
+_SHARE = {ONE: 0.2, TWO: 0.2, COMPACTED: 1.5}
+"""Share of the context up to a compaction that all pages fill together."""
+_HAND_ON = (
+    "Please do not read the ledger yourself. Hand the reading to {whom} with the `task` tool, "
+    "with the subagent_type `general-purpose`{how}, word for word as follows.\n\n{work}\n\n"
+    "Then tell me the berth of every one of these ships."
+)
+_PART = (
+    "Read the pages {first} to {last} of the ledger with `read_ledger`, one page after the other, "
+    "and report the berth of each of these ships that you find there: {ships}."
+)
+_WORK = re.compile(r"Read the pages (\d+) to (\d+) of the ledger.*?ships that you .*?: ([\w, ]+)\.")
+_BERTH = re.compile(r"berth of the (\w+) is (B-\d{4})")
+_HEAD = re.compile(r"Ledger, page (\d+)\.")
+_NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 
 @dataclass(slots=True)
@@ -54,28 +75,6 @@ class TrialLedger:
         middle = len(body) // 2
         head = f"Ledger, page {page}. Sealed {self.seals[page]}."
         return "\n".join([head, *body[:middle], *lines, *body[middle:]])
-
-
-READ, TASK = "read_ledger", "task"
-"""The tool of the case, and the one by which deep agents delegate tasks."""
-ONE, TWO, COMPACTED = "one_child", "two_at_once", "compacted_child"
-_SHIPS = ("Amaranth", "Bellwether", "Corvina", "Dunlin", "Eventide", "Firecrest", "Gannet", "Heron")
-_PAGES = {ONE: 6, TWO: 8, COMPACTED: 10}
-_SHARE = {ONE: 0.2, TWO: 0.2, COMPACTED: 1.5}
-"""Share of the context up to a compaction that all pages fill together."""
-_HAND_ON = (
-    "Please do not read the ledger yourself. Hand the reading to {whom} with the `task` tool, "
-    "with the subagent_type `general-purpose`{how}, word for word as follows.\n\n{work}\n\n"
-    "Then tell me the berth of every one of these ships."
-)
-_PART = (
-    "Read the pages {first} to {last} of the ledger with `read_ledger`, one page after the other, "
-    "and report the berth of each of these ships that you find there: {ships}."
-)
-_WORK = re.compile(r"Read the pages (\d+) to (\d+) of the ledger.*?ships that you .*?: ([\w, ]+)\.")
-_BERTH = re.compile(r"berth of the (\w+) is (B-\d{4})")
-_HEAD = re.compile(r"Ledger, page (\d+)\.")
-_NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 
 @dataclass

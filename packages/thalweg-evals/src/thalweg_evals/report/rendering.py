@@ -1,11 +1,8 @@
-"""Render and write the page.
+"""The page of an evaluation's results, rendered and written.
 
-Results as one compact JSON object, for the page of the report.
-
-Every trial is included with the sizes of its agent's requests; the requests themselves only if they
-show a failure, with each message stored once and referenced.
-
-The table of an evaluation: pass rates by subject and probe, with intervals.
+It contains a table of pass rates by subject and probe, with intervals, and the results as one
+compact JSON object. Every trial is included with the sizes of its agent's requests; the requests
+themselves only if they show a failure, with each message stored once and referenced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +20,10 @@ from thalweg_evals.trace import Trace
 from thalweg_recorder.pages import check_place, render_page, write_page
 
 _Trials = dict[tuple[str, str, int], Result]
+_SHOWN = ("window", "verdict", "why", "judged", "value", "cost")
+SCRIPTS = ("data.js", "choosing.js", "rates.js", "figure.js", "failures.js", "costs.js", "page.js")
+"""The parts of the page's script, in order."""
+_PAGE = files("thalweg_evals.report") / "page"
 
 
 def rates(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -94,9 +95,6 @@ def _row(interval: Interval) -> list[float] | None:
     return [*(round(one, 4) for one in ends), interval.n]
 
 
-_SHOWN = ("window", "verdict", "why", "judged", "value", "cost")
-
-
 def payload(results: Sequence[Result]) -> dict[str, Any]:
     """Return the data of the page, in the order of the results.
 
@@ -145,11 +143,6 @@ def _line(trace: Trace) -> dict[str, list[Any]]:
         "starts": [k for k, one in enumerate(agents) if k and one.thread != agents[k - 1].thread],
         "drops": drops,
     }
-
-
-SCRIPTS = ("data.js", "choosing.js", "rates.js", "figure.js", "failures.js", "costs.js", "page.js")
-"""The parts of the page's script, in order."""
-_PAGE = files("thalweg_evals.report") / "page"
 
 
 def write_report(results: Sequence[Result], path: Path) -> None:

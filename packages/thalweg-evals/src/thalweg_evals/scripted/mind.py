@@ -1,10 +1,8 @@
 """A chat model that acts like a model that understands the case.
 
-How a scripted model writes a summary when a harness requests one, in any phrasing.
-
-A competent summary keeps the gist of the case (goals, constraints, progress) and the last page
-read; it never keeps details, so that the test is whether those can be found again. It uses the
-headings of the request.
+It writes a summary when a harness requests one, in any phrasing. A competent summary keeps the gist
+of the case (goals, constraints, progress) and the last page read; it never keeps details, so that
+the test is whether those can be found again. It uses the headings of the request.
 """
 
 import html
@@ -59,6 +57,11 @@ _USERS, _ASSISTANTS = frozenset({"human", "user"}), frozenset({"ai", "assistant"
 _TAG = re.compile(r"</?\w[^>]*>")
 _REQUEST_CHARS = 400
 """Kept characters of the user's last request."""
+_TOO_LONG = (
+    "This model's maximum context length is {window} tokens. However, your messages resulted in "
+    "{tokens} tokens. (context_length_exceeded)"
+)
+"""The error for a request longer than the window, in the words of OpenAI's API."""
 
 
 def is_summary_request(view: View) -> bool:
@@ -153,13 +156,6 @@ def _section(heading: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"## {heading}"
         yield from (f"- {line}" for line in lines)
-
-
-_TOO_LONG = (
-    "This model's maximum context length is {window} tokens. However, your messages resulted in "
-    "{tokens} tokens. (context_length_exceeded)"
-)
-"""The error for a request longer than the window, in the words of OpenAI's API."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """A LangGraph graph as an agent under evaluation.
 
-One event loop for all async calls.
-
-Clients of models keep connections that belong to the loop in which they were opened, and are shared
-by trials: with a loop per trial, the next trial would get dead connections.
+All async calls run on one event loop. Clients of models keep connections that belong to the loop in
+which they were opened, and are shared by trials: with a loop per trial, the next trial would get
+dead connections.
 """
 
 import asyncio
@@ -29,6 +28,11 @@ T = TypeVar("T")
 _LOCK = Lock()
 _LOOPS: list[asyncio.AbstractEventLoop] = []
 """The loop, created at its first use."""
+AnyMiddleware = AgentMiddleware[Any, Any, Any]
+STEPS = 2_000
+"""Default limit of a graph's steps in one turn."""
+NO_SYNC = ("no synchronous function", "defined only the async version", "not support sync")
+"""Parts of the errors of LangGraph, LangChain's middleware and its tools for async-only code."""
 
 
 def awaited(work: Coroutine[Any, Any, T]) -> T:
@@ -46,13 +50,6 @@ def _loop() -> asyncio.AbstractEventLoop:
             _LOOPS.append(asyncio.new_event_loop())
             Thread(target=_LOOPS[0].run_forever, name="thalweg-evals", daemon=True).start()
         return _LOOPS[0]
-
-
-AnyMiddleware = AgentMiddleware[Any, Any, Any]
-STEPS = 2_000
-"""Default limit of a graph's steps in one turn."""
-NO_SYNC = ("no synchronous function", "defined only the async version", "not support sync")
-"""Parts of the errors of LangGraph, LangChain's middleware and its tools for async-only code."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """A user's own agent as a subject, by import path: a graph, or a function that creates one.
 
-Import an object by its path, with an error that explains a wrong path.
+The error of a wrong path explains the problem.
 """
 
 import inspect
@@ -26,6 +26,15 @@ from thalweg.errors import ConfigError
 from thalweg_evals.base import Agent, Need, Setting
 from thalweg_evals.subjects.graphs import GraphAgent, awaited, files_below
 from thalweg_evals.subjects.sizes import fitted
+
+GIVEN = ("model", "tools", "system_prompt", "window", "trigger", "folder", "checkpointer")
+"""Possible parameters of a function that creates a graph; it gets those in its signature."""
+_CONFIG = "config"
+"""Parameter that LangGraph's server passes to such functions; empty here."""
+_SHOWN: tuple[Need, ...] = ("tools", "system_prompt", "trigger")
+"""Abilities that the parameters of the same names show."""
+OFFERS = "offers"
+"""Attribute of a function with further abilities of its agents: `make.offers = ["files"]`."""
 
 
 def found_at(name: str) -> object:
@@ -92,16 +101,6 @@ def _raise_missing(name: str, place: str, missing: ModuleNotFoundError) -> NoRet
         raise ConfigError(name, problem, fix) from missing
     install = f"pip install {lacks.partition('.')[0].replace('_', '-')}"
     raise ConfigError(name, f"it imports {lacks}, which is not installed", install) from missing
-
-
-GIVEN = ("model", "tools", "system_prompt", "window", "trigger", "folder", "checkpointer")
-"""Possible parameters of a function that creates a graph; it gets those in its signature."""
-_CONFIG = "config"
-"""Parameter that LangGraph's server passes to such functions; empty here."""
-_SHOWN: tuple[Need, ...] = ("tools", "system_prompt", "trigger")
-"""Abilities that the parameters of the same names show."""
-OFFERS = "offers"
-"""Attribute of a function with further abilities of its agents: `make.offers = ["files"]`."""
 
 
 @dataclass(frozen=True, slots=True)

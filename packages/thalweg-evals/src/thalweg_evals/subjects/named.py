@@ -1,8 +1,7 @@
 """Subjects by their names on the command line.
 
-Our own agents as subjects.
-
-LangChain's agent as a subject, with and without its context management.
+The built-in ones are our own agents, LangChain's agent with our middleware, and LangChain's agent
+with and without its context management.
 """
 
 from collections.abc import Callable
@@ -37,6 +36,10 @@ from thalweg_memory.middleware.middleware import MemoryMiddleware
 
 MESSAGES = 20
 """Messages that LangChain's summarization keeps by default."""
+_OWNER = Scope("local")
+"""The default owner of the memory."""
+AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
+"""Learning runs when the trial permits it, not half a minute later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,6 @@ class LangChain:
             keep=("tokens", kept_tokens(setting)) if is_forced else ("messages", MESSAGES),
         )
         return GraphAgent(langchain_graph(setting, model, summarization))
-
-
-_OWNER = Scope("local")
-"""The default owner of the memory."""
-AT_ONCE = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
-"""Learning runs when the trial permits it, not half a minute later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +184,8 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "thalweg-middleware": Middleware,
 }
 """Subjects with a name of their own."""
+
+
 _OTHERWISE = f"use {', '.join(SUBJECTS)}, module:attribute, path/to/file.py:attribute, or NAME@http://host/v1"
 
 

@@ -1,7 +1,4 @@
-"""`thalweg memory`: show the stored facts, and why; change, export and forget them.
-
-Shared parts of the commands that change a memory: planned changes, questions and output.
-"""
+"""`thalweg memory`: show the stored facts, and why; change, export and forget them."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +56,14 @@ from thalweg_memory.facts.document.writing import Shape
 from thalweg_memory.facts.values import Category, Fact, Mode, Scope, Status
 from thalweg_memory.handle import Memory
 
+memory = command_group(
+    name="memory",
+    cls=MemoryGroup,
+    callback=memory_options,
+    help="Show what is remembered across threads, and why; change, export or forget it. "
+    "A fact is named by its id, a change by its number in `thalweg memory history`.",
+)
+
 
 def planned_changes(
     user_memory: Memory, decide: Callable[[MemorySnapshot], Sequence[Change]]
@@ -111,15 +116,6 @@ def print_changes(
         respond(ctx, [title, *(render_change(change, known) for change in planned)], plain)
     else:
         respond(ctx, render_operations([done], known) if done else ["Nothing changed."], plain)
-
-
-memory = command_group(
-    name="memory",
-    cls=MemoryGroup,
-    callback=memory_options,
-    help="Show what is remembered across threads, and why; change, export or forget it. "
-    "A fact is named by its id, a change by its number in `thalweg memory history`.",
-)
 
 
 @memory.command(short_help="Show what is remembered, or one fact with its evidence.")

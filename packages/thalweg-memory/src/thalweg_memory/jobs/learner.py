@@ -2,8 +2,7 @@
 
 Facts are extracted from each turn exactly once: they and the new watermark are one commit, which
 fails as a whole if the memory changed, another worker processed the thread, or the lease expired.
-
-Rewriting of the profile, only from facts that are valid and trusted.
+The profile is rewritten only from facts that are valid and trusted.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,6 +57,14 @@ from thalweg_memory.store.capacity import plan_room
 
 FACT_TOKENS = 16
 """Tokens that the name, category and date of a fact add."""
+SHRINK_AFTER, SKIP_AFTER = 2, 6
+"""Attempts after which portions become smaller; and after which a turn is skipped whose answers
+could not be parsed. It remains among the turns for recall."""
+AROUND = 40
+"""Turns before and after a portion that the gates are shown."""
+FIRST_S, MOST_S = 30.0, 3_600.0
+NO_MODEL_S = 600.0
+"""Until a thread is looked at again that no model was there to learn from."""
 
 
 def write_profile(
@@ -131,16 +138,6 @@ def _answered(
     report.spent += response.spent
     report.unreadable += bool(response.answer.problems)
     return response.answer.items
-
-
-SHRINK_AFTER, SKIP_AFTER = 2, 6
-"""Attempts after which portions become smaller; and after which a turn is skipped whose answers
-could not be parsed. It remains among the turns for recall."""
-AROUND = 40
-"""Turns before and after a portion that the gates are shown."""
-FIRST_S, MOST_S = 30.0, 3_600.0
-NO_MODEL_S = 600.0
-"""Until a thread is looked at again that no model was there to learn from."""
 
 
 class UnreadableError(ThalwegError):

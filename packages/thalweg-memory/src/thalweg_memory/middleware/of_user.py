@@ -1,16 +1,13 @@
 """The memory of the user in one agent's runs: shown when a run begins, updated when it ends.
 
-Validation of the arguments of `MemoryMiddleware`, before any run.
+The arguments of `MemoryMiddleware` are validated before any run. Facts are extracted in the
+background of the agent's process, if there are new messages, by the configured model or, without
+one, by the agent's own.
 
-Events of what memory showed and of its errors: counts and ids, no text of facts.
-
-The logger is `thalweg.memory`.
-
-Learning in the process that the agent runs in: who is asked, and when there is something.
-
-Facts that wait for the user's review: each is announced once, when a run begins.
-
-The store records which were announced, as items shown in a thread of its own without messages.
+Facts that wait for the user's review are announced when a run begins, each once: the store records
+the announced ones as items shown in a thread of its own without messages. Events report the shown
+items and the errors to the logger `thalweg.memory`, the stream and the trace: counts and ids, no
+text of facts.
 """
 
 import logging
@@ -61,6 +58,16 @@ ANNOUNCED = "thalweg:review"
 """Name of that thread."""
 MOST = 100
 """Facts that are looked at: the newest that wait."""
+INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+REVIEW = "thalweg.memory.review"
+"""Types of the events in LangGraph's custom stream, and names of those in a trace."""
+_log = logging.getLogger("thalweg.memory")
+SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
+"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
+thread."""
+CHARS = 4
+"""Of a token, about."""
+Result = TypeVar("Result")
 
 
 def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
@@ -118,12 +125,6 @@ class BackgroundLearning:
         if self._worker is not None:
             self._worker.stop()
             self._worker = None
-
-
-INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
-REVIEW = "thalweg.memory.review"
-"""Types of the events in LangGraph's custom stream, and names of those in a trace."""
-_log = logging.getLogger("thalweg.memory")
 
 
 def announce_shown(
@@ -206,14 +207,6 @@ def as_memory_settings(given: object) -> MemorySettings | None:
         return MemorySettings.from_mapping(given, where="memory")
     fix = "pass MemorySettings, or a mapping with its settings"
     raise ConfigError("settings", f"it is {short_value(given)}", fix)
-
-
-SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
-"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
-thread."""
-CHARS = 4
-"""Of a token, about."""
-Result = TypeVar("Result")
 
 
 class UserMemory:

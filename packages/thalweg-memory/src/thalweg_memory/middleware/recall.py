@@ -1,6 +1,6 @@
 """Memory that precedes a message of the user: recalled once a run, rendered the same later.
 
-Recalled memory, rendered again from its ids: the same text, except for forgotten items.
+It is rendered again from the ids of its items: the same text, except for forgotten items.
 """
 
 import time
@@ -51,6 +51,11 @@ LOOKED_BACK = 200
 """Operations of the log that are searched for the state of a memory when something was shown."""
 _BY_PEOPLE = frozenset({"user", "import", "undo"})
 """Sources whose changes apply at once: a text that a person corrected is not shown as it was."""
+NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
+MOST_WEIGHED = 100
+"""Things that were recalled of which it is kept why."""
+TURNS = 4
+"""Number of the user's newest turns from which the subject of a run is taken."""
 
 
 class MemoryRenderer:
@@ -159,13 +164,6 @@ def _puts(operation: Operation) -> Iterable[PutFact]:
 
 def _facts(operation: Operation) -> set[str]:
     return {change.fact.id for change in _puts(operation)}
-
-
-NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
-MOST_WEIGHED = 100
-"""Things that were recalled of which it is kept why."""
-TURNS = 4
-"""Number of the user's newest turns from which the subject of a run is taken."""
 
 
 def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:

@@ -1,14 +1,12 @@
 """The index of memories: which items of a scope have which words, in a few plain tables.
 
-A question reads a few rows by key, however many scopes there are. Words are kept as keyed
-hashes: the index holds no content.
+A question reads a few rows by key, however many scopes there are. Words are kept as keyed hashes:
+the index holds no content. The number of words of an item is a byte; those of the newest items are
+in a short row.
 
-How many words each item of an index has: a byte for each, the newest ones' in a short row.
-
-Selection of the items with the rarest words, among any number of them.
-
-The items of a block that contain a word are the bits of one number, so that a few operations on
-long numbers weigh all of them at once.
+The items with the rarest words are selected among any number of them: the items of a block that
+contain a word are the bits of one number, so that a few operations on long numbers weigh all of
+them at once.
 """
 
 import math
@@ -34,6 +32,17 @@ from thalweg_memory.search.word_rows import (
 
 HEAVIEST = 15
 """Weight of the rarest word a scope can have. One that is in every item weighs next to nothing."""
+MOST = 255
+"""Maximum number of words of an item; longer items are stored with this."""
+_BITS = 12
+"""The lengths of 2**12 items are in a row of `memory_posting`."""
+_IN_ROW = (1 << _BITS) - 1
+FACTS = 0
+"""The thread number of items that are facts; threads are numbered from 1."""
+MOST_WORDS = 64
+"""So many words of a question are looked up at most: those that the fewest items have."""
+_STATE = struct.Struct("<qq")
+_EMPTY = WordRow()
 
 
 def weights(counts: Sequence[int], total: int) -> list[int]:
@@ -114,13 +123,6 @@ def _any_of(planes: Sequence[int]) -> int:
     return found
 
 
-MOST = 255
-"""Maximum number of words of an item; longer items are stored with this."""
-_BITS = 12
-"""The lengths of 2**12 items are in a row of `memory_posting`."""
-_IN_ROW = (1 << _BITS) - 1
-
-
 class ItemLengths:
     """The lengths of the items of one scope, in a transaction; 0 for deleted ones."""
 
@@ -172,12 +174,6 @@ class ItemLengths:
         )
 
 
-FACTS = 0
-"""The thread number of items that are facts; threads are numbered from 1."""
-MOST_WORDS = 64
-"""So many words of a question are looked up at most: those that the fewest items have."""
-
-
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
     """An item on its way into the index."""
@@ -208,10 +204,6 @@ class _Totals:
 
     def row(self) -> WordRow:
         return WordRow(self.items, _STATE.pack(self.following, self.words))
-
-
-_STATE = struct.Struct("<qq")
-_EMPTY = WordRow()
 
 
 class Index:

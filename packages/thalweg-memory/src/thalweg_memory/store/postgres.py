@@ -1,12 +1,11 @@
 """The memory in a PostgreSQL database, for any number of processes on any machines.
 
-Erasing deleted rows from a PostgreSQL server, as far as a client can.
-
-After a `DELETE`, a plain `VACUUM` frees the space in a table's files, and does not overwrite it:
-bytes remain until a new row replaces them. `VACUUM FULL` rewrites the tables and removes the old
-files under an exclusive lock, so it is for small tables. Neither reaches rows that a transaction
-older than the deletion may still see, nor what only the server's operator has: its write-ahead log,
-its archives, backups and replicas, and free blocks of its disk.
+Deleted rows are erased from the server as far as a client can. After a `DELETE`, a plain `VACUUM`
+frees the space in a table's files, and does not overwrite it: bytes remain until a new row replaces
+them. `VACUUM FULL` rewrites the tables and removes the old files under an exclusive lock, so it is
+for small tables. Neither reaches rows that a transaction older than the deletion may still see, nor
+the data that only the server's operator has: its write-ahead log, its archives, backups and
+replicas, and free blocks of its disk.
 """
 
 import time
@@ -38,7 +37,6 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
     AND age(backend_xmin) > age(CAST(CAST(%s AS text) AS xid))
 """
 """Transactions that may still see rows deleted before a transaction began."""
-
 KEPT_BY_SERVER = "the server's write-ahead log, archives, backups and replicas: see its operator"
 _IN_FILES = "the files of the tables: {why}; VACUUM FULL rewrites them"
 LARGE = _IN_FILES.format(why="they are large, so that their pages were freed only")
@@ -46,6 +44,8 @@ OLDER = _IN_FILES.format(why="a transaction is open that began before")
 HELD = _IN_FILES.format(why="they were in use all the time")
 OWNED = _IN_FILES.format(why="they belong to another user")
 FAILED = _IN_FILES.format(why="the server failed")
+_FORMAT = 2
+"""Format 1 with the queue's rows secured, too."""
 
 
 def erase(connection: psycopg.Connection, timeout_s: float, rewrite_bytes: int) -> tuple[str, ...]:
@@ -90,10 +90,6 @@ def _is_seen_by_older(connection: psycopg.Connection, timeout_s: float) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-_FORMAT = 2
-"""Format 1 with the queue's rows secured, too."""
 
 
 class PostgresMemory(TableMemory):

@@ -1,11 +1,10 @@
 """The memory in one SQLite file, for any number of processes on one machine.
 
-Erasing deleted rows from a SQLite file, and from its write-ahead log.
-
-SQLite's `secure_delete` overwrites a row in place when it is deleted. It does not overwrite the
-copies that remain in a page when rows move to another one as pages are split and joined: some of
-these exist after a few hundred writes. So the tables are rewritten, which overwrites whole pages of
-the old ones, and the log, which contains everything, is truncated.
+Deleted rows are erased from the file and from its write-ahead log. SQLite's `secure_delete`
+overwrites a row in place when it is deleted. It does not overwrite the copies that remain in a page
+when rows move to another one as pages are split and joined: some of these exist after a few hundred
+writes. So the tables are rewritten, which overwrites whole pages of the old ones, and the log,
+which contains everything, is truncated.
 """
 
 import sqlite3
@@ -22,6 +21,9 @@ from thalweg_memory.store.queue import DUE_JOB
 from thalweg_memory.store.rows import MemoryRows
 from thalweg_memory.store.schema import CONTENT
 from thalweg_memory.store.tables import TableMemory
+
+_FORMAT = 2
+"""Since 2, turns can be hidden."""
 
 
 def begin_erasure(rows: Rows) -> None:
@@ -116,10 +118,6 @@ class SqliteMemory(TableMemory):
             finally:
                 timeout = f"PRAGMA busy_timeout = {round(self._timeout_s * 1_000)}"
                 connection.execute(timeout).fetchall()
-
-
-_FORMAT = 2
-"""Since 2, turns can be hidden."""
 
 
 def _closed(path: str) -> MemoryStoreError:

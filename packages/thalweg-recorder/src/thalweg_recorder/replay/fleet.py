@@ -1,6 +1,6 @@
-"""Many recordings under many policies, side by side over the cores.
+"""Replay of many recordings under many policies, in parallel over the cores.
 
-Run one recording through contestants, request by request, with their accounting.
+A recording is run through its contestants request by request, with their accounting.
 """
 
 import os
@@ -34,6 +34,13 @@ from thalweg_recorder.replay.recorded import RECORDED, recorded_run
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
+SECRET = b"thalweg replay"
+"""Handles of a replay are the same each time, so that its output is."""
+USUAL_WINDOW = 128_000
+Begin = Callable[[str, Budget, Tariff, Archive, ThreadKey], Contestant]
+"""Makes the contestant of a policy's name, for one thread: `contestant_named`."""
+WORKER_DIED = "a process died under it, most often for want of memory; replay fewer at once"
+
 
 def drive(
     subject: ReplaySubject, contestant: Contestant, accounts: Sequence[Account]
@@ -59,13 +66,6 @@ def drive(
         contestant.receive(message)
     final = contestant.request(cold=False)
     return [account.close(final, contestant) for account in accounts]
-
-
-SECRET = b"thalweg replay"
-"""Handles of a replay are the same each time, so that its output is."""
-
-
-USUAL_WINDOW = 128_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,6 @@ class FleetOutcome:
 
     runs: tuple[ReplayRun, ...]
     failures: tuple[str, ...]
-
-
-Begin = Callable[[str, Budget, Tariff, Archive, ThreadKey], Contestant]
-"""Makes the contestant of a policy's name, for one thread: `contestant_named`."""
 
 
 def replay_one(path: Path, order: ReplayOrder) -> tuple[list[ReplayRun], list[str]]:
@@ -332,9 +328,6 @@ def _size_of(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-WORKER_DIED = "a process died under it, most often for want of memory; replay fewer at once"
 
 
 @contextmanager

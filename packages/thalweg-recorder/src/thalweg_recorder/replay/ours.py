@@ -1,6 +1,6 @@
 """Our engine as a contestant, under its own policy or under one modelled on another system.
 
-The time that a contestant takes, excluding the work of others.
+Its measured time excludes the work of others.
 """
 
 import re
@@ -20,6 +20,14 @@ from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summariz
 from thalweg_recorder.replay.questions import RECALL_TOKENS, NeedleQuestion, handles_shown, shows
 from thalweg_recorder.replay.summaries import FillerSummarizer
 
+FURTHER_STEPS = 2
+"""How many more recalls are tried for a needle that the first does not bring."""
+READ_CHARS = 8_000
+"""Characters that one reading of a handle brings."""
+AROUND = 20
+"""Messages before and after a hit that one outline shows."""
+_NAMED = re.compile(r"(?m)^#(\d+) ")
+
 
 @dataclass(slots=True)
 class Stopwatch:
@@ -38,15 +46,6 @@ class Stopwatch:
         """Return the milliseconds since the last call, and restart."""
         spent, self._spent_s = self._spent_s, 0.0
         return spent * 1e3
-
-
-FURTHER_STEPS = 2
-"""How many more recalls are tried for a needle that the first does not bring."""
-READ_CHARS = 8_000
-"""Characters that one reading of a handle brings."""
-AROUND = 20
-"""Messages before and after a hit that one outline shows."""
-_NAMED = re.compile(r"(?m)^#(\d+) ")
 
 
 @dataclass(slots=True)

@@ -1,17 +1,19 @@
 """Threads of one owner: messages, decisions, and manual operations.
 
-Threads made of threads: their logs.
+A branch of a thread is a new thread with a copy of its messages up to a turn, word for word.
 """
 
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 from uuid import uuid4
 
-from thalweg.archive import Archive, ThreadKey
+from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads import (
+    LoggedMessage,
     OperationResult,
     context_at,
     export,
@@ -23,9 +25,12 @@ from thalweg.archive.threads import (
     undo,
     unpin,
 )
+from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.finding import newest_import, own_threads
-from thalweg.archive.threads.journal import count_turns
+from thalweg.archive.threads.journal import TurnRecord, append_page, count_turns
 from thalweg.archive.threads.thread_history import newest_messages
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.reading import Reader
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
 from thalweg_memory import Scope
 from thalweg_server.api.threads import (
@@ -61,15 +66,20 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
     from thalweg_server.app.parts import AppParts
-import time
-from collections.abc import Sequence
 
-from thalweg.archive import Logged
-from thalweg.archive.threads import LoggedMessage
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, append_page
-from thalweg.engine.tokens import exact_counter
-from thalweg.engine.window.reading import Reader
+P = ParamSpec("P")
+MOST_FILES = 1_000
+"""Files that a state lists."""
+_LEFT_WITHOUT_ERASURE = (
+    "memory: what was learned from it; delete with memory=forget",
+    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
+)
+_LEFT_WITH_ITS_AGENT = (
+    "the session's log, which its agent keeps: the next `thalweg import` reads it again; "
+    "`thalweg forget` prevents that"
+)
+_TIMES_END = 2**63
+"""No time has a larger number; databases fail over larger ones."""
 
 
 def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessage]) -> None:
@@ -87,11 +97,6 @@ def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessa
         line = ThreadBranch.of(range(len(logged)))
         page = TurnRecord(kind="import", at=time.time(), length=len(logged), line=line)
         append_page(archive, target, page, length=0, log=logged)
-
-
-P = ParamSpec("P")
-MOST_FILES = 1_000
-"""Files that a state lists."""
 
 
 class TenantThreads:
@@ -424,18 +429,6 @@ def _read_cursor(given: str) -> ThreadRow:
         fix = "pass the `before` of the last list"
         raise ConfigError("before", "it is not a value of this gateway", fix)
     return row
-
-
-_LEFT_WITHOUT_ERASURE = (
-    "memory: what was learned from it; delete with memory=forget",
-    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
-)
-_LEFT_WITH_ITS_AGENT = (
-    "the session's log, which its agent keeps: the next `thalweg import` reads it again; "
-    "`thalweg forget` prevents that"
-)
-_TIMES_END = 2**63
-"""No time has a larger number; databases fail over larger ones."""
 
 
 def _counts(archive: Archive, key: ThreadKey) -> tuple[int, int]:

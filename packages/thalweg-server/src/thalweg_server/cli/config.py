@@ -1,6 +1,6 @@
-"""`thalweg config`: check a configuration, show what holds, write one to start with.
+"""`thalweg config`: check a configuration, show the values that apply, write a first one.
 
-`thalweg config init`: three questions, and a configuration of ten lines.
+`thalweg config init` asks three questions, and writes a configuration of ten lines.
 """
 
 import os
@@ -32,6 +32,24 @@ _PLACES: Final = {
     "podman": "in a container",
     "host": "unconfined, as you",
 }
+Place = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="PATH",
+        help="The file. Default: the one that THALWEG_CONFIG names, or config.yaml here.",
+        show_default=False,
+    ),
+]
+_Warning = tuple[str, str]
+"""A position and the warning about it."""
+_WIDEST = 60
+"""The comment of a longer line of YAML is not aligned with the others."""
+_PATIENCE_S = 0.2
+config = command_group(
+    name="config",
+    help="Check a configuration, show its values and where they come from, or write an initial "
+    "one.",
+)
 
 
 def init(
@@ -133,27 +151,6 @@ def _next_steps(path: Path) -> list[str]:
     except ConfigError as error:
         return [f"first: {error.fix} ({error.problem})", f"then:  thalweg chat{option}"]
     return [f"next:  thalweg chat{option}"]
-
-
-Place = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="PATH",
-        help="The file. Default: the one that THALWEG_CONFIG names, or config.yaml here.",
-        show_default=False,
-    ),
-]
-_Warning = tuple[str, str]
-"""A position and the warning about it."""
-_WIDEST = 60
-"""The comment of a longer line of YAML is not aligned with the others."""
-_PATIENCE_S = 0.2
-
-config = command_group(
-    name="config",
-    help="Check a configuration, show its values and where they come from, or write an initial "
-    "one.",
-)
 
 
 @config.command(short_help="Check a configuration and print its errors.")

@@ -1,26 +1,15 @@
 """The client, for programs with an event loop.
 
-Models, skills, usage, and the health of the gateway.
-
-Files: send them to a thread, and fetch what its agent made.
+Its calls for files send them to a thread, and fetch those that its agent made; the calls of the
+catalogue return models, skills, usage, and the health of the gateway.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Self
-
-from thalweg_server.client.memory import MemoryCalls
-from thalweg_server.client.places import place_of
-from thalweg_server.client.runs import RunCalls
-from thalweg_server.client.threads import ThreadCalls
-
-if TYPE_CHECKING:  # httpx2 is for who makes a client
-    from thalweg_server.client.connection import Connection
-    from thalweg_server.client.places import At
 from collections.abc import Iterable, Mapping
 from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 from thalweg_server.api.catalogue import Health, Model, Models, Skill, Skills
@@ -29,17 +18,23 @@ from thalweg_server.api.paths import path_of
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage
 from thalweg_server.client.caller import Caller
 from thalweg_server.client.calls import GatewayRequest
+from thalweg_server.client.memory import MemoryCalls
+from thalweg_server.client.places import place_of
+from thalweg_server.client.runs import RunCalls
+from thalweg_server.client.threads import ThreadCalls
 
 if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
     import httpx2
 
+    from thalweg_server.client.connection import Connection
+    from thalweg_server.client.places import At
 
 File = str | PathLike[str] | tuple[str, bytes]
 """A file to send: its path, or a name and its content."""
-
 _UPLOADS = "/api/threads/{}/uploads"
 _LONG_S = 600.0
 """A large document has to be read."""
+_HEALTH = GatewayRequest("GET", "/healthz", takes=frozenset({503}))
 
 
 class FileCalls(Caller):
@@ -102,9 +97,6 @@ def _read(file: File) -> tuple[str, bytes, str]:
     else:
         name, content = Path(file).name, Path(file).read_bytes()
     return name, content, guess_type(name)[0] or "application/octet-stream"
-
-
-_HEALTH = GatewayRequest("GET", "/healthz", takes=frozenset({503}))
 
 
 class CatalogueCalls(Caller):

@@ -1,11 +1,16 @@
 """The blocking client, derived from `AsyncThalwegClient`: same methods, signatures and errors.
 
-A loop in a thread of its own, and the way into it for programs that have none.
+It is for programs without an event loop: its calls run on a loop in a thread of its own.
 """
 
-from collections.abc import Callable, Coroutine, Generator
-from functools import wraps
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import ExitStack
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakSet
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from thalweg_server.api.events import Numbered
 from thalweg_server.client.aio import AsyncThalwegClient
@@ -13,18 +18,12 @@ from thalweg_server.client.aio import AsyncThalwegClient
 if TYPE_CHECKING:  # httpx2 is imported when a client connects
     from thalweg_server.client.places import At
     from thalweg_server.client.streams import RunStream
-import threading
-from collections.abc import Awaitable
-from contextlib import ExitStack
-from functools import cache
-from weakref import WeakSet
-
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 Result = TypeVar("Result")
-
 _UNWINDING_S = 5.0
 """How long a call may take to clean up after a Ctrl-C."""
+_open: "WeakSet[Portal]" = WeakSet()
+Params = ParamSpec("Params")
 
 
 class Portal:
@@ -79,9 +78,6 @@ class Portal:
             return self._portal
 
 
-_open: "WeakSet[Portal]" = WeakSet()
-
-
 @cache
 def _close_at_exit() -> None:
     """Close portals that a program did not close, while threads can still be started for it."""
@@ -94,9 +90,6 @@ def _close_at_exit() -> None:
 def _close_all() -> None:
     for portal in list(_open):
         portal.close()
-
-
-Params = ParamSpec("Params")
 
 
 class BlockingStream:

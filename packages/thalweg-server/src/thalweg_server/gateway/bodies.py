@@ -4,10 +4,9 @@ JSON is read whole, measured, and parsed once, outside of the event loop; the ro
 parsed value. It is refused before any route runs if it is too large, or has invalid numbers or
 invalid text.
 
-How many values a JSON text has, and how deep, counted before it is parsed.
-
-A parser makes an object of each value: a few megabytes of `[[],[],…]` become gigabytes. A count
-of the signs outside of strings costs a tenth of that and stops at the limit.
+Its values and its depth are counted before it is parsed. A parser makes an object of each value: a
+few megabytes of `[[],[],…]` become gigabytes. A count of the signs outside of strings costs a tenth
+of that and stops at the limit.
 """
 
 import asyncio
@@ -30,6 +29,12 @@ from thalweg_server.gateway.problems import GatewayRefusal
 _SIGNS = re.compile(rb'[\[{]|[\]}]|,|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _LARGE = re.compile(rb"[eE]\+?[0-9]{3}")
 """Matches a large exponent, without which no number is read as infinite."""
+MIB = 1 << 20
+_AT_ONCE_BYTES = 1 << 14
+"""A smaller body is parsed in the event loop: a thread costs more than it."""
+_PARSED = "thalweg.json"
+"""Where in a request's scope its parsed body is."""
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +115,15 @@ def _check_numbers(value: object) -> None:
                 waiting += members.values()
 
 
-MIB = 1 << 20
 USUAL = JsonBounds(bytes=MIB, nodes=5_000)
 """Of most requests."""
+
+
 LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
     (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=10_000)),
     (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
 )
 """Of requests that carry messages, of ten million characters for example, or a whole memory."""
-_AT_ONCE_BYTES = 1 << 14
-"""A smaller body is parsed in the event loop: a thread costs more than it."""
-_PARSED = "thalweg.json"
-"""Where in a request's scope its parsed body is."""
 
 
 def bounds_of(path: str) -> JsonBounds:
@@ -277,6 +279,3 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-_BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -1,11 +1,9 @@
-"""Putting the application together.
+"""The HTTP application: its routes, the admission of requests, and their records.
 
-Whether a request comes in: who sends it, how many of the owner's came, and its body.
-
-Records of every request: its metrics, one log line, and headers that all responses have.
-
-A line has the method, the path, the status and the time; never a query, a header or a body,
-which contain secrets and people's texts.
+A request is admitted by its sender, the number of the owner's requests, and its body. Every request
+is recorded in the metrics and in one log line, and all responses have the headers
+`X-Content-Type-Options` and `Referrer-Policy`. A line has the method, the path, the status and the
+time; never a query, a header or a body, which contain secrets and people's texts.
 """
 
 import logging

@@ -1,9 +1,7 @@
 """Errors over HTTP: every error is answered with problem details, RFC 9457.
 
 An error that the caller can correct has a text; any other has only a number, under which the log
-has the details.
-
-The one table from an error to its HTTP status.
+has the details. One table, `STATUSES`, maps errors to their HTTP statuses.
 """
 
 import logging
@@ -55,6 +53,16 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
     errors.StorageError: 503,
 }
 """A class that is not named here has the status of its nearest base."""
+_SERVERS_OWN = 500
+MOST_FAULTS = 20
+"""Faults that one answer lists; `detail` has the number of all."""
+_LOG = logging.getLogger("thalweg.gateway")
+_HTTP = {
+    400: ("request.malformed", ""),
+    404: ("route.not_found", "there is nothing at {path}; /docs lists what there is"),
+    405: ("route.method", "{path} takes no {method}; the header Allow says what it takes"),
+    413: ("request.too_large", ""),
+}
 
 
 def status_of(error: errors.ThalwegError) -> int:
@@ -65,12 +73,6 @@ def status_of(error: errors.ThalwegError) -> int:
         (409, 404)
     """
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-
-
-_SERVERS_OWN = 500
-MOST_FAULTS = 20
-"""Faults that one answer lists; `detail` has the number of all."""
-_LOG = logging.getLogger("thalweg.gateway")
 
 
 class GatewayRefusal(HTTPException):
@@ -210,11 +212,3 @@ def _json_arguments(arguments: Sequence[object]) -> tuple[JsonValue, ...]:
         else:
             return ()
     return tuple(values)
-
-
-_HTTP = {
-    400: ("request.malformed", ""),
-    404: ("route.not_found", "there is nothing at {path}; /docs lists what there is"),
-    405: ("route.method", "{path} takes no {method}; the header Allow says what it takes"),
-    413: ("request.too_large", ""),
-}

@@ -4,9 +4,8 @@ On SIGTERM or Ctrl-C it accepts no new requests, ends every stream so that clien
 another gateway, waits for active requests, and closes the application, whose runs another process
 resumes.
 
-A time limit on the headers of a request: a connection that sends them slowly is closed.
-
-uvicorn has one for idle connections between requests, and none for a request that has begun.
+A connection that sends the headers of a request too slowly is closed: uvicorn has a time limit for
+idle connections between requests, and none for a request that has begun.
 """
 
 import asyncio
@@ -34,6 +33,22 @@ from thalweg_server.gateway.create import create_app
 from thalweg_server.settings import Settings
 from thalweg_server.settings.local_token import LocalToken, ensure_token
 from thalweg_server.settings.sections.gateway import HEADER_TIMEOUT_S
+
+P = ParamSpec("P")
+T = TypeVar("T")
+GRACE_S = 20
+"""How long requests under way may take to finish."""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG = 2_048
+_KEPT_ALIVE_S = 30
+_SWITCH_S = 0.001
+"""How long the event loop waits for a thread that computes; 5 ms are usual."""
+_THRESHOLDS = (5_000, 5, 100)
+"""A look takes a microsecond for each object that is new: the two small ones take 5 and 30 ms.
+
+A run at work is a thousand objects that live as long as it does, and a dozen more with each word:
+by the interpreter's own thresholds all would be looked through again and again.
+"""
 
 
 class HeadersInTime(H11Protocol):
@@ -87,23 +102,6 @@ class HeadersInTime(H11Protocol):
 def within(seconds: float) -> type[asyncio.Protocol]:
     """Return the protocol with a limit of so many seconds, for `uvicorn.Config(http=…)`."""
     return type("HeadersInTime", (HeadersInTime,), {"limit_s": seconds})
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-GRACE_S = 20
-"""How long requests under way may take to finish."""
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-_BACKLOG = 2_048
-_KEPT_ALIVE_S = 30
-_SWITCH_S = 0.001
-"""How long the event loop waits for a thread that computes; 5 ms are usual."""
-_THRESHOLDS = (5_000, 5, 100)
-"""A look takes a microsecond for each object that is new: the two small ones take 5 and 30 ms.
-
-A run at work is a thousand objects that live as long as it does, and a dozen more with each word:
-by the interpreter's own thresholds all would be looked through again and again.
-"""
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -1,6 +1,7 @@
-"""A journal over tables: group commit for those who write, feeds for those who follow.
+"""A journal over tables: group commit for writers, feeds for followers.
 
-State shared by the followers of one run in this process: its newest events, in memory.
+A feed is the state that the followers of one run in this process share: its newest events, in
+memory.
 """
 
 import asyncio
@@ -20,6 +21,12 @@ from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
 """Maximum characters in a feed. A follower with a greater lag reads the journal."""
+REFRESH_S = 2.0
+"""Seconds between this process's own polls, in case a notification was lost."""
+PAGE = 500
+"""Events that are read at a time."""
+_KEYS = 500
+"""Runs that are asked after at a time."""
 
 
 class RunFeed:
@@ -103,14 +110,6 @@ class RunFeed:
         one: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(one)
         await one
-
-
-REFRESH_S = 2.0
-"""Seconds between this process's own polls, in case a notification was lost."""
-PAGE = 500
-"""Events that are read at a time."""
-_KEYS = 500
-"""Runs that are asked after at a time."""
 
 
 class Journal(Tables):

@@ -1,10 +1,8 @@
 """Connections to a PostgreSQL server: concurrent statements share a round trip.
 
-Statements over many runs at a time on a PostgreSQL server.
-
-Row-level security selects rows by the setting `thalweg.owner`. A group commit writes for many
-owners in one transaction: it lists them all, separated by `BETWEEN`, and the security policy parses
-that.
+A statement may be about many runs at a time. Row-level security selects rows by the setting
+`thalweg.owner`. A group commit writes for many owners in one transaction: it lists them all,
+separated by `BETWEEN`, and the security policy parses that.
 """
 
 import asyncio
@@ -52,18 +50,6 @@ WRITE = """
     SELECT number FROM good
 """
 """Writes for every valid claim, and returns which are valid."""
-
-
-def named(owners: Iterable[str]) -> str:
-    r"""Return the value of `thalweg.owner` for a transaction on rows of some owners.
-
-    Example:
-        >>> named(["ann", "bob", "ann"])
-        'ann\x1fbob'
-    """
-    return BETWEEN.join(sorted(set(owners)))
-
-
 Values = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
 ChangeHandler = Callable[[Sequence[str] | None], None]
@@ -75,6 +61,16 @@ _AGAIN_S = 0.5
 """Before a listener whose connection broke tries again."""
 _OWNER = "SELECT set_config('thalweg.owner', %s, true)"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
+
+
+def named(owners: Iterable[str]) -> str:
+    r"""Return the value of `thalweg.owner` for a transaction on rows of some owners.
+
+    Example:
+        >>> named(["ann", "bob", "ann"])
+        'ann\x1fbob'
+    """
+    return BETWEEN.join(sorted(set(owners)))
 
 
 class RunConnections:

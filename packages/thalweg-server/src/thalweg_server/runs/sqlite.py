@@ -1,6 +1,6 @@
 """Runs in a file of SQLite, for one machine; any number of its processes may share the file.
 
-Statements about many runs at once in SQLite: lists are passed and returned as JSON.
+A statement may be about many runs at once: lists are passed and returned as JSON.
 """
 
 import asyncio
@@ -71,8 +71,6 @@ TAKE_OVER = """
     ) RETURNING owner, thread, run
 """
 """Assigns runs of some processes to another one."""
-
-
 R = TypeVar("R")
 T = TypeVar("T")
 POLL_S = 0.1

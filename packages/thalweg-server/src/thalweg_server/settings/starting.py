@@ -1,6 +1,6 @@
 """The files that a user starts with: three decisions, or every setting with its default.
 
-The fields, defaults and docstrings of sections.
+The second file is made from the fields, defaults and docstrings of the sections.
 """
 
 import ast
@@ -21,6 +21,15 @@ from thalweg_server.settings.writing import inline, plain
 
 Holds = Literal["one", "list", "mapping"]
 _NO_SECTION: tuple[None, Holds] = (None, "one")
+WIDTH = 100
+_INLINE = (Threshold,)
+"""Sections that are written on one line."""
+_NAME = "everything"
+"""The key in the example of a mapping."""
+SANDBOXES = ("none", "bubblewrap", "docker", "podman", "host")
+"""Values of `sandbox.use` that need no other setting."""
+_REPEATED = ("pricing.models", "pricing.tiers")
+"""Sections whose keys are just above: they have no example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +115,6 @@ def _parts(annotation: object, holds: Holds = "one") -> Iterator[tuple[object, H
         yield from _parts(inner[0], "list")
     elif annotation is not NoneType:
         yield annotation, holds
-
-
-WIDTH = 100
-_INLINE = (Threshold,)
-"""Sections that are written on one line."""
-_NAME = "everything"
-"""The key in the example of a mapping."""
-SANDBOXES = ("none", "bubblewrap", "docker", "podman", "host")
-"""Values of `sandbox.use` that need no other setting."""
-_REPEATED = ("pricing.models", "pricing.tiers")
-"""Sections whose keys are just above: they have no example."""
 
 
 @cache

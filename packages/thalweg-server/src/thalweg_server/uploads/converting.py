@@ -1,9 +1,8 @@
 """Conversion of documents to text, each in a process of its own that may be killed.
 
 A document is untrusted. An attack on the library that reads it affects only a process without an
-environment, with limits of time and memory, in an empty folder.
-
-A few slots for many owners: none holds all of them, and those who wait take turns.
+environment, with limits of time and memory, in an empty folder. Many owners share a few slots: none
+holds all of them, and those who wait take turns.
 """
 
 import asyncio
@@ -24,6 +23,16 @@ from typing import Final
 from thalweg.engine.extras import install_command
 from thalweg_server.uploads.kinds import Kind
 from thalweg_server.uploads.policy import UploadPolicy
+
+INSTALL: Final = install_command("documents")
+_UNREADABLE: Final = 3
+_STEP: Final = 1 << 16
+_MAX_STDERR_BYTES: Final = 1 << 20
+_GRACE_S: Final = 2.0
+"""For starting the process, beyond the time that a conversion has."""
+_ALARM: Final = 14
+_CPU: Final = 24
+"""Signals by which the system ends a process whose time is over; Windows has none."""
 
 
 class FairSlots:
@@ -85,13 +94,7 @@ class FairSlots:
         self._serve()
 
 
-INSTALL: Final = install_command("documents")
 _CHILD: Final = str(Path(__file__).with_name("child.py"))
-_UNREADABLE: Final = 3
-_STEP: Final = 1 << 16
-_MAX_STDERR_BYTES: Final = 1 << 20
-_GRACE_S: Final = 2.0
-"""For starting the process, beyond the time that a conversion has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +201,6 @@ class Converter:
         if len(text) > most:
             return Converted(markdown, f"only the first {most:,} bytes of its text were kept")
         return Converted(markdown)
-
-
-_ALARM: Final = 14
-_CPU: Final = 24
-"""Signals by which the system ends a process whose time is over; Windows has none."""
 
 
 def _too_long(seconds: float) -> str:

@@ -1,8 +1,7 @@
-"""The tool with which a model reads references and searches by words.
+"""The tool `recall`, with which a model reads references and searches by words.
 
-Two rules: every result is bounded; an error is a sentence for the model.
-
-What one call of `recall` reads of a reference, with the places of media in it.
+Every result is bounded, and an error is a sentence for the model. A result has the part of a
+reference that was read, and the places of media in it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +29,19 @@ from thalweg.engine.window.references import refer
 from thalweg.engine.wires.fields import reopen
 from thalweg.engine.wires.media_blocks import is_private, unknown_media
 from thalweg.errors import ArchiveError, HandleError, RangeError
+
+CHARS_PER_TOKEN = 4
+"""First estimate of characters per token; less is read if the tokens are more."""
+PAGE = 32
+"""Messages that are read at once."""
+MANY = 100
+"""Number of spans above which results are filtered: each span costs a search of its own."""
+MAX_SEARCHES = 8
+"""Most searches for one call."""
+SPANS = 20
+"""Most spans of positions that an error names."""
+MOST = 10**15
+"""No line or character number of a text is greater."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +108,6 @@ def kept(
     for one in messages:
         into.append(one)
         yield one
-
-
-CHARS_PER_TOKEN = 4
-"""First estimate of characters per token; less is read if the tokens are more."""
-PAGE = 32
-"""Messages that are read at once."""
-MANY = 100
-"""Number of spans above which results are filtered: each span costs a search of its own."""
-MAX_SEARCHES = 8
-"""Most searches for one call."""
-SPANS = 20
-"""Most spans of positions that an error names."""
-MOST = 10**15
-"""No line or character number of a text is greater."""
 
 
 def _range(name: str) -> dict[str, Any]:

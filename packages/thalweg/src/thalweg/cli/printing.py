@@ -1,7 +1,4 @@
-"""How commands print: lines for people, or JSON.
-
-Columns, counts and texts of one line, as every command prints them.
-"""
+"""Output of the commands: lines and columns for people, or JSON for programs."""
 
 import json
 import sys

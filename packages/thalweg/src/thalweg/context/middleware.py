@@ -1,6 +1,6 @@
 """`ContextMiddleware`: an endless thread for any LangChain agent.
 
-The end of a run: log the newest messages, and remove the oldest from the state.
+At the end of a run, the newest messages are logged and the oldest are removed from the state.
 """
 
 import time

@@ -1,9 +1,7 @@
 """A search through folders on disk, with its limits and the problems that occurred.
 
-Search for the files that contain a text with ripgrep, if it is installed.
-
-It only narrows a search down: its files are read and searched as without it, so that the result is
-the same.
+If ripgrep is installed, it finds the files that contain a text. It only narrows a search down: its
+files are read and searched as without it, so that the result is the same.
 """
 
 import os

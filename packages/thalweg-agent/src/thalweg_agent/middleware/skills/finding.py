@@ -1,4 +1,4 @@
-"""Skills that a request, or the agent itself, is looking for."""
+"""Search for skills: those that a request is about, and the tool `find_skills` for the agent."""
 
 from collections.abc import Sequence
 from typing import Any

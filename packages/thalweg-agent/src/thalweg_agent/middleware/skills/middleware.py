@@ -1,6 +1,6 @@
 """`SkillsMiddleware`: instructions for kinds of tasks, in files that are read when they apply.
 
-Sources of skills: folders of skill folders, with a label for people and models.
+A source of skills is a folder of skill folders, with a label for people and models.
 """
 
 import asyncio
@@ -79,6 +79,26 @@ from thalweg_agent.tools.asking import Steps
 
 SkillSource = str | tuple[str, str]
 """A folder of the backend, or one with a label. The label comes before the word Skills."""
+__all__ = [
+    "MAX_SKILLS_LOAD_WARNINGS",
+    "MAX_SKILL_COMPATIBILITY_LENGTH",
+    "MAX_SKILL_DESCRIPTION_LENGTH",
+    "MAX_SKILL_FILE_SIZE",
+    "MAX_SKILL_LOAD_WARNING_LENGTH",
+    "MAX_SKILL_NAME_LENGTH",
+    "SKILLS_SYSTEM_PROMPT",
+    "SkillMetadata",
+    "SkillSource",
+    "SkillToolResolver",
+    "SkillsMiddleware",
+    "SkillsState",
+    "disclosed_skill_tool_names",
+]
+SKILLS_SYSTEM_PROMPT = prompt("skills").text
+_REMEMBERED = 8
+"""Lists of skills that a middleware remembers."""
+_log = logging.getLogger("thalweg.skills")
+_SLOTS = ("{skills_locations}", "{skills_load_warnings}", "{skills_list}")
 
 
 def source_path(source: SkillSource) -> str:
@@ -119,29 +139,6 @@ def source_label(source: SkillSource) -> str:
     if leaf.lower() == "skills" and parent and parent != "/":
         return parent.replace("_", " ").replace("-", " ").title()
     return leaf.capitalize()
-
-
-__all__ = [
-    "MAX_SKILLS_LOAD_WARNINGS",
-    "MAX_SKILL_COMPATIBILITY_LENGTH",
-    "MAX_SKILL_DESCRIPTION_LENGTH",
-    "MAX_SKILL_FILE_SIZE",
-    "MAX_SKILL_LOAD_WARNING_LENGTH",
-    "MAX_SKILL_NAME_LENGTH",
-    "SKILLS_SYSTEM_PROMPT",
-    "SkillMetadata",
-    "SkillSource",
-    "SkillToolResolver",
-    "SkillsMiddleware",
-    "SkillsState",
-    "disclosed_skill_tool_names",
-]
-
-SKILLS_SYSTEM_PROMPT = prompt("skills").text
-_REMEMBERED = 8
-"""Lists of skills that a middleware remembers."""
-_log = logging.getLogger("thalweg.skills")
-_SLOTS = ("{skills_locations}", "{skills_load_warnings}", "{skills_list}")
 
 
 def _appended(left: list[str] | None, right: list[str] | None) -> list[str]:

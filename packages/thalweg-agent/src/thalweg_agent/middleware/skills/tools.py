@@ -1,9 +1,8 @@
 """Tools that become visible once the agent has read a skill that names them.
 
 The builder of the agent supplies the tools; a skill selects among them by `metadata.include_tools`.
-So a skill never extends the tools that an agent may call: it reveals granted ones.
-
-Skills that are put into the conversation because the user, or a tool, named them.
+So a skill never extends the tools that an agent may call: it reveals granted ones. A skill that the
+user or a tool named is put into the conversation, and counts as read.
 """
 
 import html
@@ -32,6 +31,15 @@ from thalweg_agent.tools.asking import BackendRequest, Steps
 
 PINNED = "pinned_skill"
 """Value of `lc_source` in such a message: the harness wrote it, not the user."""
+SkillToolResolver = Callable[
+    [str, Runtime[Any]], Sequence[BaseTool] | Awaitable[Sequence[BaseTool]]
+]
+"""Returns the tools for a name in `metadata.include_tools`: none, one or several.
+
+It is called before every model call after a skill with that name was read, and again before one of
+its tools runs. Within a thread it should return the same tools for a name, and quickly. An async
+resolver needs an agent that is called asynchronously."""
+Tools = Sequence[BaseTool | Callable[..., Any]] | SkillToolResolver | None
 
 
 def pin_skills(names: Sequence[str], skills: Sequence[SkillMetadata]) -> Steps[dict[str, Any]]:
@@ -70,17 +78,6 @@ def _message(skill: SkillMetadata, answer: FileDownloadResponse) -> HumanMessage
 
 def _fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/\s*skill\b)", r"<\\", text, flags=re.IGNORECASE)
-
-
-SkillToolResolver = Callable[
-    [str, Runtime[Any]], Sequence[BaseTool] | Awaitable[Sequence[BaseTool]]
-]
-"""Returns the tools for a name in `metadata.include_tools`: none, one or several.
-
-It is called before every model call after a skill with that name was read, and again before one of
-its tools runs. Within a thread it should return the same tools for a name, and quickly. An async
-resolver needs an agent that is called asynchronously."""
-Tools = Sequence[BaseTool | Callable[..., Any]] | SkillToolResolver | None
 
 
 def as_resolver(tools: Tools) -> SkillToolResolver:

@@ -1,8 +1,7 @@
-"""One call of the tool `task`: the subagent's run, and its report.
+"""One call of the tool `task`: the subagent's run, its events, and its report.
 
-Events of a subagent's run: LangGraph's custom stream, `logging`, OpenTelemetry.
-
-The logger is `thalweg.subagents`. No event contains text of a task or a report.
+Events are emitted to LangGraph's custom stream, to `logging` (the logger is `thalweg.subagents`)
+and to OpenTelemetry. No event contains text of a task or a report.
 """
 
 import asyncio
@@ -59,6 +58,21 @@ Kind = Literal[
 """Type of an event; the last four end a task."""
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
+TASK = "task"
+FOLDER = "/subagents"
+"""Folder in the parent's backend for reports that are too long for its context."""
+_FINISHED: dict[Status, Kind] = {
+    "completed": "task_completed",
+    "partial": "task_completed",
+    "timed_out": "task_timed_out",
+    "failed": "task_failed",
+    "cancelled": "task_cancelled",
+}
+_NO_MESSAGES = (
+    "CompiledSubAgent must return a state containing a 'messages' key. Custom StateGraphs used "
+    "with CompiledSubAgent should include 'messages' in their state schema to communicate results "
+    "back to the main agent."
+)
 
 
 def emit(write: Write, kind: Kind, task_id: str, subagent: str, **more: Any) -> None:  # noqa: ANN401
@@ -82,23 +96,6 @@ def sentence(event: dict[str, Any]) -> str:
     if event.get("tool"):
         text += f", last tool {event['tool']}"
     return text
-
-
-TASK = "task"
-FOLDER = "/subagents"
-"""Folder in the parent's backend for reports that are too long for its context."""
-_FINISHED: dict[Status, Kind] = {
-    "completed": "task_completed",
-    "partial": "task_completed",
-    "timed_out": "task_timed_out",
-    "failed": "task_failed",
-    "cancelled": "task_cancelled",
-}
-_NO_MESSAGES = (
-    "CompiledSubAgent must return a state containing a 'messages' key. Custom StateGraphs used "
-    "with CompiledSubAgent should include 'messages' in their state schema to communicate results "
-    "back to the main agent."
-)
 
 
 class TaskOwner(Protocol):

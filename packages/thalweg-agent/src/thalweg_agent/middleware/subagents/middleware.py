@@ -1,10 +1,9 @@
 """`SubAgentMiddleware`: an agent hands work to agents of its own, with the tool `task`.
 
-The status of a subagent in LangGraph's v3 stream: failed where its task failed.
-
-The tool `task` returns what went wrong as an error result, so that the parent can react, and
-LangGraph takes a task that returned for one that completed. `run.subagents`, `run.subgraphs` and
-`run.lifecycle` read the status from the event of its result.
+The tool returns a failure as an error result, so that the parent can react, but LangGraph takes a
+task that returned for one that completed. So the error is added to the event of the result, from
+which `run.subagents`, `run.subgraphs` and `run.lifecycle` of LangGraph's v3 stream read the status:
+a subagent whose task failed is shown as failed.
 """
 
 from collections import OrderedDict
@@ -58,6 +57,36 @@ from thalweg_agent.subagents.limits import SubagentLimits
 from thalweg_agent.subagents.parent_step import LaterValue
 from thalweg_agent.subagents.specs import CompiledSubAgent, Spec, SubAgent, read_specs
 
+__all__ = [
+    "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",
+    "DEFAULT_SUBAGENT_PROMPT",
+    "GENERAL_PURPOSE_SUBAGENT",
+    "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
+    "TASK_TOOL_DESCRIPTION",
+    "CompiledSubAgent",
+    "LaterValue",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "SubagentLimits",
+    "TaskToolSchema",
+    "create_sub_agent",
+]
+TASK_TOOL_DESCRIPTION = prompt("task_tool").text
+"""The tool's description for a model; `{available_agents}` is replaced by the list of subagents."""
+DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
+"""Instructions of a subagent that works for another agent."""
+DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
+"""The tasks that the general-purpose subagent suits, as its description."""
+GENERAL_PURPOSE_SUBAGENT: SubAgent = {
+    "name": "general-purpose",
+    "description": DEFAULT_GENERAL_PURPOSE_DESCRIPTION,
+    "system_prompt": DEFAULT_SUBAGENT_PROMPT,
+}
+"""The subagent that every agent has; model, tools and middleware are its parent's."""
+_FORKS_KEPT = 64
+"""Most calls whose request is remembered for a fork that has not begun yet."""
+Create = Callable[[SubAgent], Runnable[Any, Any]]
+
 
 class SubagentStatusTransformer(StreamTransformer):
     """Adds the error to the event of a task whose subagent failed.
@@ -91,38 +120,6 @@ def _failures(result: object) -> list[str]:
         return []
     entries = [task for task in tasks.values() if isinstance(task, dict)]
     return [str(task.get("report")) for task in entries if task.get("status") == "failed"]
-
-
-__all__ = [
-    "DEFAULT_GENERAL_PURPOSE_DESCRIPTION",
-    "DEFAULT_SUBAGENT_PROMPT",
-    "GENERAL_PURPOSE_SUBAGENT",
-    "SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY",
-    "TASK_TOOL_DESCRIPTION",
-    "CompiledSubAgent",
-    "LaterValue",
-    "SubAgent",
-    "SubAgentMiddleware",
-    "SubagentLimits",
-    "TaskToolSchema",
-    "create_sub_agent",
-]
-
-TASK_TOOL_DESCRIPTION = prompt("task_tool").text
-"""The tool's description for a model; `{available_agents}` is replaced by the list of subagents."""
-DEFAULT_SUBAGENT_PROMPT = prompt("subagent_prompt").render()
-"""Instructions of a subagent that works for another agent."""
-DEFAULT_GENERAL_PURPOSE_DESCRIPTION = prompt("general_purpose").render()
-"""The tasks that the general-purpose subagent suits, as its description."""
-GENERAL_PURPOSE_SUBAGENT: SubAgent = {
-    "name": "general-purpose",
-    "description": DEFAULT_GENERAL_PURPOSE_DESCRIPTION,
-    "system_prompt": DEFAULT_SUBAGENT_PROMPT,
-}
-"""The subagent that every agent has; model, tools and middleware are its parent's."""
-_FORKS_KEPT = 64
-"""Most calls whose request is remembered for a fork that has not begun yet."""
-Create = Callable[[SubAgent], Runnable[Any, Any]]
 
 
 class SubAgentState(AgentState[Any]):

@@ -3,9 +3,7 @@
 The source of a proposal decides, not its wording. It is kept if its quote is in the user's own
 words and is a statement, and if it adds no name, number or address. Proposals from other sources
 wait for the user's review (`review`); an order, a secret, a question or a supposition is dropped,
-with the reason.
-
-The first and the last day that a date without a day may name.
+with the reason. A date without a day is stored as the first or the last day that it may name.
 """
 
 import re
@@ -38,6 +36,30 @@ from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Category, Evidence, Statement, Trust
 
+_DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
+LEAST_CONFIDENCE = 0.5
+"""Below it a proposal is a guess, for any settings."""
+Decision = Literal["keep", "quarantine", "drop"]
+_OFFER = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]")
+_USER = re.compile("用户|使用者")
+_SHORT = 3
+"""Latin words of at most so many letters have little meaning: `ist`, `une`."""
+_FROM = {
+    Trust.ASSISTANT: "an answer of the model",
+    Trust.TOOL: "a tool's result, or an answer after one",
+    Trust.WEB: "a web page",
+}
+_INTRODUCED = re.compile(
+    r"(?:^|(?<=[.!?。！？\n]))(?P<lead>[^.!?。！？\n:：]+)[:：]\s*(?P<rest>\S[^\n]*)", re.MULTILINE
+)
+_LEAD_WORDS = 7
+"""Words of a sentence that introduces another's: `Update`, `One more thing` introduce one's own.
+Seven part the sets of `tests/sets` best: all honest leads without the speaker are shorter."""
+_BEGINNING = 16
+"""Letters in which a text in the first person mostly has its first pronoun."""
+# -- what is stored ----------------------------------------------------------------------------
+_MAX_FIELD_CHARS = 80
+
 
 def first_day(text: str) -> str:
     """Return the first day of a date, a month or a year in ISO 8601; empty for anything else.
@@ -68,14 +90,6 @@ def last_day(text: str) -> str:
     year, month = int(found[1]), int(found[2] or 12)
     day = int(found[3] or monthrange(year, month)[1])
     return f"{date(year, month, day).isoformat()}T23:59:59Z"
-
-
-_DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
-
-
-LEAST_CONFIDENCE = 0.5
-"""Below it a proposal is a guess, for any settings."""
-Decision = Literal["keep", "quarantine", "drop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +197,6 @@ def _around(cited: CitedTurn, turns: Sequence[Statement], updates: str) -> str:
     return without_markers(" ".join((*own, *offered, updates)))
 
 
-_OFFER = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]")
-
-
 def _offered(answer: str) -> str:
     """Join the questions and the list items of an answer: a user may answer these with `yes`."""
     text = shown(answer)
@@ -247,11 +258,6 @@ def _unstated(content: str, cited: CitedTurn, around: str) -> str:
     return ""
 
 
-_USER = re.compile("用户|使用者")
-_SHORT = 3
-"""Latin words of at most so many letters have little meaning: `ist`, `une`."""
-
-
 def _weighty(text: str) -> set[str]:
     """Return the words of a text that define its subject: numbers, and no short Latin words."""
     return {
@@ -263,13 +269,6 @@ def _weighty(text: str) -> set[str]:
 
 def _trust(turn: Statement) -> Trust:
     return min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
-
-
-_FROM = {
-    Trust.ASSISTANT: "an answer of the model",
-    Trust.TOOL: "a tool's result, or an answer after one",
-    Trust.WEB: "a web page",
-}
 
 
 def _doubts(
@@ -297,14 +296,6 @@ def _doubts(
         yield from _doubts_of_subject(content, cited, about_answers=about_answers)
 
 
-_INTRODUCED = re.compile(
-    r"(?:^|(?<=[.!?。！？\n]))(?P<lead>[^.!?。！？\n:：]+)[:：]\s*(?P<rest>\S[^\n]*)", re.MULTILINE
-)
-_LEAD_WORDS = 7
-"""Words of a sentence that introduces another's: `Update`, `One more thing` introduce one's own.
-Seven part the sets of `tests/sets` best: all honest leads without the speaker are shorter."""
-
-
 def _is_introduced(own: str, clause: Clause) -> bool:
     """Return whether a clause follows a colon, after a long lead without the speaker.
 
@@ -322,10 +313,6 @@ def _is_introduced(own: str, clause: Clause) -> bool:
         ):
             return True
     return False
-
-
-_BEGINNING = 16
-"""Letters in which a text in the first person mostly has its first pronoun."""
 
 
 def _doubts_of_subject(content: str, cited: CitedTurn, *, about_answers: bool) -> Iterator[str]:
@@ -368,10 +355,6 @@ def _doubts_of_thread(cited: CitedTurn, turns: Sequence[Statement]) -> Iterator[
     after = next((turn for turn in users if turn.seq > cited.turn.seq), None)
     if after and moods.JOKED.search(shown(after.text)[:120]):
         yield "was called a joke right after"
-
-
-# -- what is stored ----------------------------------------------------------------------------
-_MAX_FIELD_CHARS = 80
 
 
 def _field(text: str) -> str:

@@ -2,9 +2,8 @@
 
 The author of a page, a mail or a file that a user pastes controls its text and its apparent end. So
 an end that only the pasted text marks is not trusted: a quotation extends to the last closing mark,
-or to the end of the message.
-
-Quotations inside a sentence, and what only looks like one: names in quotation marks.
+or to the end of the message. Quotations inside a sentence are replaced as well; names in quotation
+marks, which only look like quotations, are kept.
 """
 
 import re
@@ -25,19 +24,24 @@ _PAIRS = (
     ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
 )  # fmt: skip
 _SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
-
 MAX_NAME_WORDS = 6
 MAX_NAME_CHARS = 60
-
 _WORDS = read_patterns(__package__, "quotations")
 _PERSON = re.compile(_WORDS["person"], re.IGNORECASE)
 _INTRODUCED = re.compile(_WORDS["introduced"], re.IGNORECASE)
-
-
 _OWN_READING = re.compile(
     r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
     r"(?: \w+){0,5}\s*$"
 )
+MARKER = re.compile(
+    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
+)
+"""The replacement of removed text."""
+_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
+MAX_CHARS = 20_000
+"""Of a longer text only the beginning and the end are read: one message is never typed so long."""
+_KEPT_CHARS = 9_900
+"""Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
 
 
 def find_quotations(text: str) -> list[QuotedSpan]:
@@ -146,15 +150,6 @@ def _is_name(inner: str) -> bool:
     )
 
 
-MARKER = re.compile(
-    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
-)
-"""The replacement of removed text."""
-
-
-_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
-
-
 def own_words(text: str) -> str:
     r"""Return a message without others' text: quotations, pasted text, code, logs.
 
@@ -171,12 +166,6 @@ def own_words(text: str) -> str:
     while (shorter := _left_out(text)) != text:
         text = shorter
     return text
-
-
-MAX_CHARS = 20_000
-"""Of a longer text only the beginning and the end are read: one message is never typed so long."""
-_KEPT_CHARS = 9_900
-"""Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
 
 
 def _bounded(text: str) -> str:

@@ -1,6 +1,6 @@
-"""The turn that a proposal cites, reduced to the speaker's own words.
+"""Search for the quote of a proposal in the speaker's own words of the turn that it cites.
 
-Finding a quote again, word for word, in a text that spells its spaces and marks otherwise.
+A quote is found word for word, also if the text spells its spaces and marks otherwise.
 """
 
 import unicodedata

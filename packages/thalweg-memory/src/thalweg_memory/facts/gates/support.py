@@ -1,9 +1,7 @@
-"""Names, numbers and addresses of a fact that its sources lack.
+"""Names, numbers, dates and addresses of a fact that its sources lack.
 
 A fact may have another wording than its quote. Identifiers must be in its sources: in the turn, in
 those around it, or in the existing fact that it updates.
-
-Numbers and dates in a fact, and which of them its sources contain.
 """
 
 import re
@@ -23,6 +21,19 @@ DATE = re.compile(
     r"|\d{2,4} ?年|\d\d? ?月(?: ?\d\d? ?[日号])?|\d\d?\. ?(?:\d\d?\.|\w{3,9}) ?\d{2,4}"
     r"|\b\w{3,9} \d\d?(?:st|nd|rd|th)?,? \d{4}\b",
 )
+_AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
+_TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
+"""Names of times that a fact may have instead of the user's original words."""
+_WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
+_WIDE = re.compile(f"{WIDE.pattern}+")
+_USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
+_SHORTEST_CUT = 3
+_LONGEST_END = 3
+# German writes nouns with capitals.
+_GERMAN = re.compile(
+    r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit|ein\w*|hat|seit)\b",
+    re.IGNORECASE,
+)
 
 
 def numbers(text: str) -> set[str]:
@@ -38,9 +49,6 @@ def numbers(text: str) -> set[str]:
     for hour, minute in _AFTERNOON.findall(text):
         found |= {str(int(hour) % 12 + 12), minute or "00"}
     return found
-
-
-_AFTERNOON = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?p\.?m\b", re.IGNORECASE)
 
 
 def new_number(content: str, text: str, stated_at: str) -> str:
@@ -113,13 +121,6 @@ def brings(content: str, source: str, stated_at: str) -> str:
     )
 
 
-_TIME_NAMES = frozenset(map(fold, read_patterns(__package__, "numbers")["time_names"].split()))
-"""Names of times that a fact may have instead of the user's original words."""
-_WORD = re.compile(r"[^\W\d_](?:[\w'’+#]|[.-](?=\w))*|\d+[^\W\d_][\w-]*")
-_WIDE = re.compile(f"{WIDE.pattern}+")
-_USER = frozenset(("user", "users", "nutzer", "utilisateur", "usuario", "usuário", "utente"))
-
-
 def _new_names(content: str, source: str) -> Iterator[str]:
     given = _WORD.findall(ADDRESS.sub(" ", _spaced(content)))
     names = [
@@ -154,10 +155,6 @@ def _parts(word: str) -> list[str]:
     return [word, *parts] if len(parts) > 1 else [word]
 
 
-_SHORTEST_CUT = 3
-_LONGEST_END = 3
-
-
 def is_mentioned(word: str, vocabulary: set[str]) -> bool:
     """Return whether the text contains a word, or one of which either is a prefix: `dev`."""
     return word in vocabulary or any(
@@ -167,13 +164,6 @@ def is_mentioned(word: str, vocabulary: set[str]) -> bool:
         for other in vocabulary
         for short, long in ((word, other), (other, word))
     )
-
-
-# German writes nouns with capitals.
-_GERMAN = re.compile(
-    r"\b(?:nutzer\w*|benutzer\w*|anwender\w*|der|die|das|und|ist|nicht|mit|ein\w*|hat|seit)\b",
-    re.IGNORECASE,
-)
 
 
 def _is_name(word: str, content: str, source: str) -> bool:

@@ -1,7 +1,4 @@
-"""Models that a run may name.
-
-Which model a run may use.
-"""
+"""The models that a run may use: those of the settings, the same for all owners."""
 
 from collections.abc import Callable
 

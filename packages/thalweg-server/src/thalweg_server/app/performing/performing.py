@@ -1,9 +1,8 @@
 """Execution of a run: the agent's work, its events, and resumption after a crash.
 
-Validation of a person's answer to a question of an agent.
-
-LangGraph stores an answer before it is parsed: an invalid one would be parsed again by every
-later attempt, and the question could not be answered any more.
+A person's answer to a question of the agent is validated before LangGraph gets it. LangGraph stores
+an answer before it is parsed: an invalid one would be parsed again by every later attempt, and the
+question could not be answered any more.
 """
 
 import asyncio
@@ -61,6 +60,17 @@ from thalweg_server.runs.running import RunOutcome
 from thalweg_server.settings.whole import Settings
 
 _DECISION: TypeAdapter[Decision] = TypeAdapter(Annotated[Decision, Field(discriminator="type")])
+RUN = "thalweg_run"
+"""Where in a checkpoint's metadata the run is that made it."""
+_PAGE = 2_000
+INTERRUPT = "__interrupt__"
+"""Under which a graph streams that it waits for a person."""
+_KEPT = (MessageCompleted, ToolCompleted)
+"""Events that are emitted only once a checkpoint contains their messages."""
+Part = tuple[tuple[str, ...], str, Any]
+"""An item of the stream of a graph and its subgraphs."""
+_log = logging.getLogger("thalweg.server.app")
+_RESUME = "__resume__"
 
 
 def check_answer(questions: Sequence[Question], given: JsonValue) -> None:
@@ -117,18 +127,6 @@ def _check_decision(where: str, given: JsonValue, review: Mapping[str, JsonValue
 
 def _objects(given: JsonValue) -> list[dict[str, JsonValue]]:
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-
-
-RUN = "thalweg_run"
-"""Where in a checkpoint's metadata the run is that made it."""
-_PAGE = 2_000
-INTERRUPT = "__interrupt__"
-"""Under which a graph streams that it waits for a person."""
-_KEPT = (MessageCompleted, ToolCompleted)
-"""Events that are emitted only once a checkpoint contains their messages."""
-Part = tuple[tuple[str, ...], str, Any]
-"""An item of the stream of a graph and its subgraphs."""
-_log = logging.getLogger("thalweg.server.app")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +331,6 @@ async def _is_given(
     found = await graph.checkpointer.aget_tuple(config)
     writes = (found.pending_writes if found else None) or []
     return any(channel == _RESUME and value == new.resume for _, channel, value in writes)
-
-
-_RESUME = "__resume__"
 
 
 def _rests(state: StateSnapshot) -> bool:

@@ -1,6 +1,6 @@
-"""Errors of failed runs for the caller: what happened, what to do, and no secret.
+"""Errors of failed runs for the caller: the cause, the fix, and no secret.
 
-Recognition of errors by which a provider's client reports an answer that it cannot read.
+An answer that a provider's client cannot read is recognized by the error that the client raises.
 """
 
 import json
@@ -30,6 +30,17 @@ _READERS: Final = frozenset(
 They raise `ValueError`, `TypeError` or `AttributeError`. Found by sending HTML, text, truncated
 JSON and empty bodies to langchain-openai 1.7 and langchain-anthropic 1.7."""
 _ADDRESSES: Final = ("openai_api_base", "anthropic_api_url", "base_url")
+MOST_CHARS = 1_000
+_MESSAGE_CHARS = 120
+_SECRETS = re.compile(
+    r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
+    r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
+    r"|\b(?:sk|pk|xai|gsk|hf|ghp|AIza)[-_][\w\-*]{6,}"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+_REFUSED, _BUSY, _BAD = (401, 403), (408, 409, 429), (400, 404, 413, 422)
+_SERVER = 500
+_UNREACHED = {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"}
 
 
 def unreadable_answer(error: BaseException) -> str | None:
@@ -60,19 +71,6 @@ def _hosts(calls: list[FrameType]) -> Iterator[str]:
             address = getattr(model, field, None)
             if isinstance(address, str) and (host := urlsplit(address).netloc):
                 yield host.rpartition("@")[2]
-
-
-MOST_CHARS = 1_000
-_MESSAGE_CHARS = 120
-_SECRETS = re.compile(
-    r"(?i)(?P<name>\b(?:api[-_ ]?key|authorization|token|password|secret)['\"]?\s*[:=]\s*"
-    r"(?:bearer\s+)?['\"]?|\bbearer\s+)(?P<value>[\w.\-+/=*]{6,})"
-    r"|\b(?:sk|pk|xai|gsk|hf|ghp|AIza)[-_][\w\-*]{6,}"
-    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
-)
-_REFUSED, _BUSY, _BAD = (401, 403), (408, 409, 429), (400, 404, 413, 422)
-_SERVER = 500
-_UNREACHED = {"APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"}
 
 
 def problem_of(error: BaseException, model: str = "") -> Problem:

@@ -1,8 +1,7 @@
 """A run's events as lines of a chat: permanent lines, and lines that change meanwhile.
 
-Nothing here writes output: events go in, lines come out.
-
-A Markdown text that is still being written, cut into the blocks that are finished.
+Nothing here writes output: events go in, lines come out. A Markdown text that is still being
+written is cut into blocks; a finished block becomes permanent lines.
 """
 
 import json
@@ -40,6 +39,8 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _ITEM = re.compile(r"\s*([-*+]|\d{1,9}[.)])\s")
 _INDENTED = re.compile(r"(\t| {2,})")
+_ARGUMENTS_CHARS = 80
+_RESULT_CHARS = 100
 
 
 class BlockSplitter:
@@ -114,10 +115,6 @@ class BlockSplitter:
         block = "\n".join(self._lines).rstrip("\n")
         self._lines = []
         return [block] if block.strip() else []
-
-
-_ARGUMENTS_CHARS = 80
-_RESULT_CHARS = 100
 
 
 @dataclass(slots=True)

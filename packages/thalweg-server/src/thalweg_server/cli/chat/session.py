@@ -1,19 +1,27 @@
 """A chat from start to end: typed lines are sent to the client, answers to the screen.
 
-Following an answer on a terminal: events in a thread of their own, the screen in this one.
-
-Which thread a chat is in.
+A chat has a new thread of the gateway, or an existing one. The events of an answer are read in a
+thread of the process for them alone; the screen is updated in the calling one.
 """
 
 import json
-from collections.abc import Callable, Sequence
+import queue
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+from thalweg.errors import BusyError, ConfigError, NoSuchThreadError, ThalwegError
+from thalweg_server.api.events import Event, Numbered
 from thalweg_server.api.threads import Question
 from thalweg_server.api.usage import Usage
 from thalweg_server.cli.chat import text
@@ -21,25 +29,27 @@ from thalweg_server.cli.chat.approvals import Action, answer_to, decision, edit
 from thalweg_server.cli.chat.commands import MODES, perform
 from thalweg_server.cli.chat.event_rendering import EventRenderer
 from thalweg_server.cli.chat.lines import PrintedLine
-from thalweg_server.cli.chat.screen import Screen
+from thalweg_server.cli.chat.screen import Screen, quiet_keys
 from thalweg_server.cli.chat.status import Status, status_line
 from thalweg_server.client import BlockingStream, ThalwegClient
 
 if TYPE_CHECKING:  # prompt_toolkit is of an extra
     from thalweg_server.cli.chat.prompt import MessagePrompt
-import queue
-import secrets
-import signal
-import threading
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from types import FrameType
 
-from thalweg.errors import ConfigError
-from thalweg_server.api.events import Event, Numbered
-from thalweg_server.cli.chat.screen import quiet_keys
+_PAGE = 100
+"""Threads that are listed at once."""
+FRAME_S = 0.05
+"""Between two changes of the screen."""
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_OFFERS = {
+    "approve": "[a]pprove",
+    "edit": "[e]dit",
+    "reject": "[r]eject",
+    "respond": "[s]et the result",
+}
+_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
+_LAST = 12
+"""Messages looked through for the newest question and its answer."""
 
 
 def new_thread() -> str:
@@ -61,13 +71,6 @@ def newest_thread(client: ThalwegClient) -> str:
                 return thread.id
         if (before := page.before) is None:
             raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
-
-
-_PAGE = 100
-"""Threads that are listed at once."""
-FRAME_S = 0.05
-"""Between two changes of the screen."""
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class EventReader:
@@ -172,17 +175,6 @@ def _interrupts() -> Iterator[list[int]]:
         yield counted
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-_OFFERS = {
-    "approve": "[a]pprove",
-    "edit": "[e]dit",
-    "reject": "[r]eject",
-    "respond": "[s]et the result",
-}
-_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
-_LAST = 12
-"""Messages looked through for the newest question and its answer."""
 
 
 class ChatSession:

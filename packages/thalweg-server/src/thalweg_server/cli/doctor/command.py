@@ -1,6 +1,6 @@
-"""`thalweg doctor`: its options, and how findings are printed.
+"""`thalweg doctor`: its options, its checks of configured features, and their findings.
 
-Checks of configured features: models and their servers, storage, sandbox, MCP servers.
+The features are the models and their servers, storage, sandbox, and MCP servers.
 """
 
 import os
@@ -35,6 +35,9 @@ _TIMEOUT_S: Final = 1.0
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _ADDRESSES: Final = ("openai_api_base", "anthropic_api_url", "base_url")
 """Fields of LangChain's chat models that hold an address."""
+MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
+_WIDEST: Final = 22
+_LEAST_WIDTH: Final = 60
 
 
 def settings_of(path: Path | None) -> tuple[Settings | None, tuple[Finding, ...]]:
@@ -135,11 +138,6 @@ def _gateway(settings: Settings) -> Finding:
     if _listens(gateway.host, gateway.port):
         return Finding("gateway", f"something listens on {place}")
     return Finding("gateway", f"none runs on {place}", "thalweg serve", "off")
-
-
-MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
-_WIDEST: Final = 22
-_LEAST_WIDTH: Final = 60
 
 
 @single_command

@@ -1,6 +1,6 @@
 """Search in one thread, or in many at once with the index of each.
 
-Pack excerpts of ranked passages into a token budget.
+Excerpts of the best passages are packed into a token budget.
 """
 
 import re
@@ -34,6 +34,19 @@ WIDTHS = ((3, 900), (7, 420), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
+_NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
+MAX_HITS = 3_000
+"""Passages that one look into the index returns, newest first."""
+MAX_LISTED = 4_000
+"""Passages with the rarest words, all of which are read."""
+MAX_RUNS = 16
+"""Groups of consecutive threads that are searched by themselves."""
+MAX_GROUPS = 3
+"""Groups of the other words that are searched for together."""
+HEAVIEST = 4 * SHORTLIST
+"""Passages whose neighbours are read: those whose own words weigh most."""
+UNBOUND = "0"
+"""Value of `ArchiveRows.bound` if a statement may read all threads of an owner."""
 
 
 def pack(
@@ -73,9 +86,6 @@ def pack(
     return chosen
 
 
-_NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
-
-
 def _lines(text: str) -> set[str]:
     """Return lines without their numbers, to recognize a file that was read twice."""
     lines = (text[start:end] for start, end in segments(text))
@@ -112,20 +122,6 @@ def _excerpt(
     begin += len(shown) - len(shown.lstrip("\n"))
     about = clip(rows[row.about].text, ABOUT_CHARS) if row.about in rows and with_about else ""
     return Passage(row.position, row.speaker, shown.strip("\n"), start + begin, about)
-
-
-MAX_HITS = 3_000
-"""Passages that one look into the index returns, newest first."""
-MAX_LISTED = 4_000
-"""Passages with the rarest words, all of which are read."""
-MAX_RUNS = 16
-"""Groups of consecutive threads that are searched by themselves."""
-MAX_GROUPS = 3
-"""Groups of the other words that are searched for together."""
-HEAVIEST = 4 * SHORTLIST
-"""Passages whose neighbours are read: those whose own words weigh most."""
-UNBOUND = "0"
-"""Value of `ArchiveRows.bound` if a statement may read all threads of an owner."""
 
 
 def search_thread(

@@ -1,9 +1,8 @@
 """The index of an archive: filled when a search needs it, read word by word.
 
-Passages of one thread have consecutive ids in a range of their own, so that a search reads only its
-own thread's part of the index, for any number of threads.
-
-Split the text of a message into passages: the pieces that search ranks.
+The text of a message is split into passages, the pieces that search ranks. Passages of one thread
+have consecutive ids in a range of their own, so that a search reads only its own thread's part of
+the index, for any number of threads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,20 @@ MAX_CHARS = 600
 MAX_LINES = 10
 MAX_LINE_CHARS = 1_200
 """A longer line is split, at a space if there is one."""
+BITS = 32
+"""Bits of a passage's number in its thread: at most 2**32 passages."""
+BATCH_CHARS = 4_000_000
+"""Characters that are indexed in one transaction, so that other writers are not blocked for long.
+"""
+BATCH_PASSAGES = 5_000
+"""Passages that are deleted in one transaction."""
+MAX_HITS = 800
+"""Passages that are read for one word, newest first."""
+_PROBES = 64
+"""Passages that one statement probes to find the beginning of a message."""
+MAX_GROUPS = 6
+"""Groups of very common words that are searched for together."""
+_SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
 
 
 def cut(text: str) -> list[tuple[int, str]]:
@@ -57,21 +70,6 @@ def _lines(text: str) -> Iterator[str]:
             stop = space + 1 if space >= 0 else stop
         yield text[at:stop]
         at = stop
-
-
-BITS = 32
-"""Bits of a passage's number in its thread: at most 2**32 passages."""
-BATCH_CHARS = 4_000_000
-"""Characters that are indexed in one transaction, so that other writers are not blocked for long.
-"""
-BATCH_PASSAGES = 5_000
-"""Passages that are deleted in one transaction."""
-MAX_HITS = 800
-"""Passages that are read for one word, newest first."""
-_PROBES = 64
-"""Passages that one statement probes to find the beginning of a message."""
-MAX_GROUPS = 6
-"""Groups of very common words that are searched for together."""
 
 
 class PassageRow(NamedTuple):
@@ -266,9 +264,6 @@ def rows_of(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
 def rows_between(db: ArchiveRows, first: int, end: int) -> list[PassageRow]:
     """Return passages by a range of ids, `end` excluded."""
     return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
-
-
-_SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
 
 
 def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> PassageRow:

@@ -1,4 +1,4 @@
-"""`thalweg thread`: a thread's requests, the operations on it, and manual operations."""
+"""`thalweg thread`: commands that show, search, export, change and delete threads."""
 
 import sys
 from argparse import Namespace
@@ -49,7 +49,6 @@ thread = CommandGroup(
     argument("--owner", metavar="NAME", default="local", help="Whose threads. Default: local."),
     AS_JSON,
 )
-
 _ID = argument("name", metavar="ID", help="Name of the thread (`thread_id`).")
 _TURN = argument(
     "--turn",
@@ -76,7 +75,7 @@ def _opened(options: Namespace) -> Iterator[tuple[Archive, ThreadKey]]:
 def _respond(
     options: Namespace, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
 ) -> None:
-    """Print the result of a command; see `tell`."""
+    """Print the result of a command; see `print_result`."""
     print_result(lines, plain, as_json=options.as_json, nothing=nothing)
 
 

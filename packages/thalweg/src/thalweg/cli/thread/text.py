@@ -1,9 +1,7 @@
-"""Threads, turns and contexts as text for people, on a terminal or in a pipe.
+"""Threads, turns and contexts as text for people, and as plain values for JSON.
 
-Two rules: the content of a message never acts on a terminal (`printable`); a line of a table is
-at most 80 columns wide, not counting the names at its end.
-
-Threads, turns and contexts as plain values that JSON can hold.
+Two rules for text, on a terminal or in a pipe: the content of a message never acts on a terminal
+(`printable`); a line of a table is at most 80 columns wide, not counting the names at its end.
 """
 
 import json
@@ -29,6 +27,26 @@ from thalweg.engine.pricing.savings import Saving
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import edit_to_plain
 from thalweg.engine.transcript import as_text, clip, printable, speaker
+
+QUOTED_CHARS = 60
+"""How much of pinned words or a note a line of a table shows."""
+_one_line = partial(one_line, most=QUOTED_CHARS)
+_THREADS = "messages  calls     tokens  last request      thread"
+_TURNS = "  turn  kind    when                tokens      limit   reported  model"
+WIDTH = 80
+"""Columns of a line of a table."""
+NOTHING = Saved({})
+"""The savings of a thread for which none were computed."""
+ARRIVED: Reason = "arrived too large"
+"""Why a message is bounded when it arrives: nothing that was sent is rewritten."""
+_DONE: Mapping[str, str] = {
+    "undo": "the compaction of turn {about} is undone",
+    "rewind": "the thread is as it was when turn {about} was asked",
+    "pin": "pinned in message #{about}",
+    "unpin": "unpinned in message #{about}",
+    "compact": "compacted up to message #{about}",
+}
+"""The operations by a person, by the kind of record."""
 
 
 def plain_message(message: Message) -> dict[str, Any]:
@@ -123,27 +141,6 @@ def _page(turn: int | None, page: TurnRecord) -> dict[str, Any]:
 
 def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
-QUOTED_CHARS = 60
-"""How much of pinned words or a note a line of a table shows."""
-_one_line = partial(one_line, most=QUOTED_CHARS)
-_THREADS = "messages  calls     tokens  last request      thread"
-_TURNS = "  turn  kind    when                tokens      limit   reported  model"
-WIDTH = 80
-"""Columns of a line of a table."""
-NOTHING = Saved({})
-"""The savings of a thread for which none were computed."""
-ARRIVED: Reason = "arrived too large"
-"""Why a message is bounded when it arrives: nothing that was sent is rewritten."""
-_DONE: Mapping[str, str] = {
-    "undo": "the compaction of turn {about} is undone",
-    "rewind": "the thread is as it was when turn {about} was asked",
-    "pin": "pinned in message #{about}",
-    "unpin": "unpinned in message #{about}",
-    "compact": "compacted up to message #{about}",
-}
-"""The operations by a person, by the kind of record."""
 
 
 def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:

@@ -1,17 +1,15 @@
 """The tools of one request: those that its client binds, and those that the model sees.
 
-Deferred tools in the finished body of a request, as the provider takes them.
-
-A tool whose search result is in the body is loaded there, at the end of the part sent before, so
-the cached prefix is kept. After a compaction that removed the result it is sent in full with the
-others: tools that a thread loaded remain loaded.
+An agent finds and loads deferred tools with a search tool (`find_tool`). Deferred tools are placed
+in the finished body of a request, in the form that the provider takes. A tool whose search result
+is in the body is loaded there, at the end of the part sent before, so the cached prefix is kept.
+After a compaction that removed the result it is sent in full with the others: tools that a thread
+loaded remain loaded.
 
 Sources, read 2026-11-23: platform.claude.com, "Tool search tool" ("Custom tool search
 implementation") and "Tool use with prompt caching"; learn.microsoft.com, "Use tool search with the
 Azure OpenAI Responses API" ("Add tools at a specific point in the input"); the types
 `ToolReferenceBlockParam` of `anthropic` and `AdditionalTools` of `openai`.
-
-The tool with which an agent finds and loads deferred tools.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,6 +40,14 @@ _QUERY = {
     "properties": {"query": {"type": "string", "description": prompt("find_tools_query").render()}},
     "required": ["query"],
 }
+_DEFER = "defer_loading"
+Way = Literal["reference", "item", "rewrite"]
+"""How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
+takes an item after it; any other client gets the tool at the end of its list."""
+MOST_NAMES = 400
+"""Names of deferred tools that the description of the search tool lists."""
+_PINNED = ("cache_control", "allowed_callers")
+"""Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
 
 
 def find_tool(name: str) -> BaseTool:
@@ -64,9 +70,6 @@ def find_tool(name: str) -> BaseTool:
 
     description = prompt("find_tools").render(number="Some", names="")
     return ContextTool(func=run, name=name, description=description, args_schema=_QUERY)
-
-
-_DEFER = "defer_loading"
 
 
 def with_references(deferred: Collection[str], loaded: Mapping[str, str], body: Body) -> Body:
@@ -162,15 +165,6 @@ def _added(
             due += found.get(str(item.get("call_id")), ())
         if item is not None:
             yield item
-
-
-Way = Literal["reference", "item", "rewrite"]
-"""How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
-takes an item after it; any other client gets the tool at the end of its list."""
-MOST_NAMES = 400
-"""Names of deferred tools that the description of the search tool lists."""
-_PINNED = ("cache_control", "allowed_callers")
-"""Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ LangChain's clients pass most of a message on unchanged. One provider's private 
 reasoning, ids of stored items, special blocks) is refused by another one, and by another model of
 the same provider. Text and calls are kept, and the reasoning is removed by whole loops (I5).
 
-The place and the form in which the media of a tool's result are sent.
-
-Some clients take images and documents inside a result, others only in a message of the user; each
+The media of a tool's result are sent in the place and in the form that the client supports. Some
+clients take images and documents inside a result, others only in a message of the user; each
 supports its own provider's blocks and LangChain's standard ones, and passes on, drops or refuses
 the others. Tried with langchain-anthropic 1.7.10, langchain-openai 1.7.4 and langchain-google-genai
 4.4.0, 2026-11-28.
@@ -41,6 +40,11 @@ _UNKNOWN: Mapping[str, frozenset[str]] = {
     "gemini": frozenset({"document", "input_image", "input_file", "video_url", "audio_url"}),
 }
 """Types of blocks that a client does not convert for its provider."""
+_REQUESTED_MODEL, _BOND = "thalweg_model", "thalweg_bond"
+"""Keys in the metadata of answers until November 2026: the requested model, and what signed
+reasoning is bound to. The journal has both now (`AnswerLog`)."""
+_LATE_SYSTEM = "mid_conversation_system_messages"
+"""What LangChain's profiles call it."""
 
 
 def in_form_of(media: Media, client: Client, *, in_result: bool = False) -> Media:
@@ -129,11 +133,6 @@ def _is_untyped(media: Media) -> bool:
     return not media.mime and '"untyped"' in media.extra
 
 
-_REQUESTED_MODEL, _BOND = "thalweg_model", "thalweg_bond"
-"""Keys in the metadata of answers until November 2026: the requested model, and what signed
-reasoning is bound to. The journal has both now (`AnswerLog`)."""
-
-
 @dataclass(frozen=True, slots=True)
 class TargetModel:
     """Who is sent a request."""
@@ -196,10 +195,6 @@ def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
     if _LATE_SYSTEM in profile:
         return None
     return changed_copy(model, profile={**profile, _LATE_SYSTEM: True})
-
-
-_LATE_SYSTEM = "mid_conversation_system_messages"
-"""What LangChain's profiles call it."""
 
 
 def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:

@@ -1,9 +1,8 @@
 """The agent's own operations on its context: read back, and request a compaction.
 
-Our tools in the requests of one turn: whether they are there, and that they are ours.
-
-A reference implies that the tool which reads it is in the request (I51). Without a reference, an
-agent without tools remains without them (I52); see decision 0072.
+`OwnTools` decides which of these tools are in a request, and rejects another tool with the same
+name. A reference implies that the tool which reads it is in the request (I51). Without a reference,
+an agent without tools remains without them (I52); see decision 0072.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,6 +33,11 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy, ToolNames
 from thalweg.engine.wires.langchain_content import write_content
 from thalweg.errors import ArchiveError, ConfigError
+
+_RUNTIME = "runtime"
+"""The argument in which LangGraph passes a tool the context of its run."""
+_NOTHING = {"type": "object", "properties": {}}
+"""A schema without arguments. LangChain drops injected ones, too, for a class without fields."""
 
 
 @dataclass(slots=True)
@@ -114,12 +118,6 @@ def _taken_name(name: str, policy: ContextPolicy) -> ConfigError:
         f'rename ours, ContextPolicy(tool_names={{"{setting}": "{setting}_context"}}), or leave it '
         'out, ContextPolicy(tools="off")',
     )
-
-
-_RUNTIME = "runtime"
-"""The argument in which LangGraph passes a tool the context of its run."""
-_NOTHING = {"type": "object", "properties": {}}
-"""A schema without arguments. LangChain drops injected ones, too, for a class without fields."""
 
 
 class LenientTool(ReadyTool):

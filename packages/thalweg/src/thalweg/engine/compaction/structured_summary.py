@@ -1,10 +1,9 @@
 """Deterministic compaction: a structured summary built from the originals, without a model.
 
 `absorb` reads entries once, when they are compacted, and keeps the data for the structured summary;
-`render` in `record` writes it within a budget. So a summary is never made from a summary (I29), and
-its size is bounded for any length of the thread.
-
-Identifiers: the tokens of a text that cannot be guessed or paraphrased.
+`render` in `summary_rendering` writes it within a budget. So a summary is never made from a summary
+(I29), and its size is bounded for any length of the thread. The data include identifiers: the
+tokens of a text that cannot be guessed or paraphrased.
 """
 
 import json
@@ -30,6 +29,25 @@ _AMOUNT = re.compile(
     r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)(?!\w)"
 )
 _AMOUNT_WEIGHT = 3
+REQUESTS, FILES, RUNS, NOTES, NAMES, MEDIA = 500, 400, 200, 200, 1_500, 100
+"""Most items of each kind kept between compactions: the newest, and the goal."""
+SKILLS = 50
+"""Most loaded skills that are kept, the newest."""
+INDEXED = 4_000
+"""Characters at each end of a tool result in which identifiers are searched for."""
+NAMES_PER_RESULT = 4
+"""Identifiers indexed of one tool result."""
+NOTE_CHARS = 240
+"""Quoted characters from the beginning of an assistant's text."""
+OUTCOME_CHARS = 110
+"""Longest line for the outcome of a call."""
+SCANNED = 4_000
+"""Characters at each end of a result in which that line is searched for."""
+_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
+_FAILURE = re.compile(
+    r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
@@ -55,22 +73,6 @@ def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
                 yield _WEIGHTS[match.lastindex - 1], bare
     for amount in dict.fromkeys(_AMOUNT.findall(ends)):
         yield _AMOUNT_WEIGHT, amount
-
-
-REQUESTS, FILES, RUNS, NOTES, NAMES, MEDIA = 500, 400, 200, 200, 1_500, 100
-"""Most items of each kind kept between compactions: the newest, and the goal."""
-SKILLS = 50
-"""Most loaded skills that are kept, the newest."""
-INDEXED = 4_000
-"""Characters at each end of a tool result in which identifiers are searched for."""
-NAMES_PER_RESULT = 4
-"""Identifiers indexed of one tool result."""
-NOTE_CHARS = 240
-"""Quoted characters from the beginning of an assistant's text."""
-OUTCOME_CHARS = 110
-"""Longest line for the outcome of a call."""
-SCANNED = 4_000
-"""Characters at each end of a result in which that line is searched for."""
 
 
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
@@ -199,13 +201,6 @@ def _plan(arguments: str) -> str:
         line = " ".join(f"{todo.get('status', '?')}: {text}".split())
         lines.append(f"- {clip(line, NOTE_CHARS)}")
     return "\n".join(["", *lines]) if lines else ""
-
-
-_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
-_FAILURE = re.compile(
-    r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 def outcome(entry: Entry) -> tuple[str, bool]:

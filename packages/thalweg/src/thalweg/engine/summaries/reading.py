@@ -1,10 +1,9 @@
-"""Parse a model's text as a summary, or raise.
+"""Parse a model's answer as a summary, or raise.
 
-An answer without content must never replace the content it should summarise (I35): an empty
-answer, an acknowledgement, a refusal, headings without lines, an answer that was cut off, the error
-text of a summarizer.
-
-A model's answer before it is parsed: unwrapping, and detection of answers that are none.
+An answer without content must never replace the content it should summarise (I35): an empty answer,
+an acknowledgement, a refusal, headings without lines, an answer that was cut off, the error text of
+a summarizer. Reasoning, and a code fence or tags around the whole answer, are removed before it is
+parsed.
 """
 
 import json
@@ -19,6 +18,62 @@ from thalweg.errors import SummaryError
 
 _PROBLEMS = by_word(read_table(__package__, "finish.toml").items())
 """What each finish reason of a provider shows about an answer."""
+_THINKS = ("think", "thinking", "reasoning", "analysis")
+_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
+_ACKNOWLEDGES = re.compile(
+    r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|acknowledged|ack[\w-]*"
+    r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will"
+    r"|i['\u2019]ve (?:summari|read)|i have (?:summari|read)|thanks|thank you|feel free"
+    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|承知"
+    r"|bien sûr|d'accord|klar|verstanden|claro)(?![\w-])"
+    r"|(?:done|yes|great|noted|ready|no problem)\W*$",
+    re.IGNORECASE,
+)
+_ACK_CHARS = 200
+_REFUSES = re.compile(
+    r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
+    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
+    r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse)\b"
+    r"|as an ai\b|i do(?:n['\u2019]t| not) have (?:access|the|any) "
+    r"|(?:很|非常|十分)?(?:抱歉|对不起|遗憾)|我(?:无法|不能|没法|没有办法|不可以)"
+    r"|作为(?:一个)?(?:ai|人工智能)|申し訳|すみません|ごめん|죄송|lo siento|no puedo"
+    r"|je suis désolé|je ne peux pas|désolé|(?:es )?tut mir leid|ich kann (?:nicht|dir|ihnen)"
+    r"|desculpe|sinto muito|não posso|mi dispiace|извините|к сожалению)",
+    re.IGNORECASE,
+)
+_STOPGAPS = (
+    "Error generating summary: ",
+    "No previous conversation history.",
+    "Previous conversation was too long to summarize.",
+)
+"""How the texts begin that LangChain's `SummarizationMiddleware` returns in place of a summary:
+the first up to 1.0, with the words of any exception; the others in every version up to 1.5
+(`langchain/agents/middleware/summarization.py`, read on 2026-11-28)."""
+MAX_LINES = 120
+"""Most lines of one section that are read."""
+MAX_LINE_CHARS = 1_200
+"""Most characters of one line that are read; a longer line is clipped."""
+MAX_CHARS = 400_000
+"""Most characters of an answer that are read."""
+_SECTIONS = by_word(read_table(__package__, "titles.toml").items())
+"""Section by title, in several languages."""
+_BEFORE_TITLE = re.compile(
+    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*"
+    r"(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?(?P<bold>\*\*|__|【)?"
+)
+_AFTER_BOLD = re.compile(r"\*\*|__|】")
+_COLON = re.compile(r"[:\uff1a]")
+_TITLE_CHARS = 60
+_BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
+_NOTHING = re.compile(
+    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
+    r"|no open questions"
+    r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[-=*_|:\s]+")
+_LEAST_WEIGHT = 16
+"""An answer below this weight is no summary; a letter of a script without spaces weighs three."""
 
 
 def check_finish(finish: str, text: str) -> None:
@@ -30,9 +85,6 @@ def check_finish(finish: str, text: str) -> None:
     if problem := _PROBLEMS.get(finish.strip().lower()):
         detail = f"{problem} ({finish})"
         raise SummaryError(detail, text)
-
-
-_THINKS = ("think", "thinking", "reasoning", "analysis")
 
 
 def without_thinking(text: str) -> str:
@@ -59,9 +111,6 @@ def _without(text: str, opening: str, closing: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
-
-
 def unwrapped(text: str) -> str:
     """Remove a code fence or tags that enclose the whole answer."""
     text = text.strip()
@@ -71,39 +120,6 @@ def unwrapped(text: str) -> str:
     if match and text.endswith(f"</{match[1]}>"):
         text = text[match.end() : -len(match[1]) - 3].strip()
     return text
-
-
-_ACKNOWLEDGES = re.compile(
-    r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|acknowledged|ack[\w-]*"
-    r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will"
-    r"|i['\u2019]ve (?:summari|read)|i have (?:summari|read)|thanks|thank you|feel free"
-    r"|好的|明白|收到|了解|知道了|当然|没问题|以下是|はい|承知"
-    r"|bien sûr|d'accord|klar|verstanden|claro)(?![\w-])"
-    r"|(?:done|yes|great|noted|ready|no problem)\W*$",
-    re.IGNORECASE,
-)
-_ACK_CHARS = 200
-_REFUSES = re.compile(
-    r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
-    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
-    r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse)\b"
-    r"|as an ai\b|i do(?:n['\u2019]t| not) have (?:access|the|any) "
-    r"|(?:很|非常|十分)?(?:抱歉|对不起|遗憾)|我(?:无法|不能|没法|没有办法|不可以)"
-    r"|作为(?:一个)?(?:ai|人工智能)|申し訳|すみません|ごめん|죄송|lo siento|no puedo"
-    r"|je suis désolé|je ne peux pas|désolé|(?:es )?tut mir leid|ich kann (?:nicht|dir|ihnen)"
-    r"|desculpe|sinto muito|não posso|mi dispiace|извините|к сожалению)",
-    re.IGNORECASE,
-)
-
-
-_STOPGAPS = (
-    "Error generating summary: ",
-    "No previous conversation history.",
-    "Previous conversation was too long to summarize.",
-)
-"""How the texts begin that LangChain's `SummarizationMiddleware` returns in place of a summary:
-the first up to 1.0, with the words of any exception; the others in every version up to 1.5
-(`langchain/agents/middleware/summarization.py`, read on 2026-11-28)."""
 
 
 def check_stopgap(answer: str) -> None:
@@ -125,14 +141,6 @@ def is_filler(line: str) -> bool:
 def is_refusal(line: str) -> bool:
     """Return whether a line begins like a refusal, in several languages."""
     return _REFUSES.match(line) is not None
-
-
-MAX_LINES = 120
-"""Most lines of one section that are read."""
-MAX_LINE_CHARS = 1_200
-"""Most characters of one line that are read; a longer line is clipped."""
-MAX_CHARS = 400_000
-"""Most characters of an answer that are read."""
 
 
 def read_summary(text: str, *, finish: str = "") -> Summary:
@@ -177,10 +185,6 @@ def _as_json(text: str) -> Mapping[str, object] | None:
     return data if isinstance(data, dict) else None
 
 
-_SECTIONS = by_word(read_table(__package__, "titles.toml").items())
-"""Section by title, in several languages."""
-
-
 def section_of(title: str) -> str:
     """Return the section that a title names; empty if it names none.
 
@@ -190,15 +194,6 @@ def section_of(title: str) -> str:
     """
     words = re.sub(r"[\s_\-*#:\uff1a.]+", " ", title).strip().casefold()
     return _SECTIONS.get(words, "")
-
-
-_BEFORE_TITLE = re.compile(
-    r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*"
-    r"(?P<number>(?:\d{1,2}|[一二三四五六])[.)、]\s*)?(?P<bold>\*\*|__|【)?"
-)
-_AFTER_BOLD = re.compile(r"\*\*|__|】")
-_COLON = re.compile(r"[:\uff1a]")
-_TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,16 +231,6 @@ def _as_heading(line: str) -> _HeadingLine | None:
         is_bold=closed is not None,
         is_numbered=match["number"] is not None,
     )
-
-
-_BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
-_NOTHING = re.compile(
-    r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
-    r"|no open questions"
-    r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
-    re.IGNORECASE,
-)
-_RULE = re.compile(r"[-=*_|:\s]+")
 
 
 @dataclass(slots=True)
@@ -362,10 +347,6 @@ def _data_lines(value: object) -> Iterator[str]:
 
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-_LEAST_WEIGHT = 16
-"""An answer below this weight is no summary; a letter of a script without spaces weighs three."""
 
 
 def _accepted(reader: _SummaryParser, answer: str) -> Summary:

@@ -1,11 +1,8 @@
 """The chat completions dialect of OpenAI and of all compatible providers.
 
-Also reads recordings of it: an `x` object next to a message holds its uuid, time, error flag
-and whether the harness, not the user, wrote it.
-
-Images, sounds and files as parts of a chat message in OpenAI's form.
-
-LangChain messages use the same parts.
+Images, sounds and files are parts of a chat message in OpenAI's form; LangChain messages use the
+same parts. Recordings of the dialect can be read as well: an `x` object next to a message holds its
+uuid, time, error flag and whether the harness, not the user, wrote it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +41,17 @@ from thalweg.engine.wires.origins import foreign_item, pieces
 MEDIA_TYPES = ("image_url", "input_audio", "file")
 _BY_ADDRESS = {"video_url": "video/*", "audio_url": "audio/*"}
 """Parts of vLLM and other servers."""
+_WIRE = "openai-chat"
+_RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
+"""Fields of a message that a response, an SDK or a recorder adds and a request does not have."""
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 
 def read_media(part: Mapping[str, Any], wire: str) -> Media | None:
@@ -105,19 +113,6 @@ def write_media(media: Media, wire: str) -> dict[str, Any]:
     if kind == "file" and not kept:
         kept = {"filename": f"file.{media.mime.rpartition('/')[2]}"}
     return {"type": kind, kind: {**kept, **body}, **left}
-
-
-_WIRE = "openai-chat"
-_RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
-"""Fields of a message that a response, an SDK or a recorder adds and a request does not have."""
-_ROLES: dict[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
 
 
 class OpenAIChatWire:
