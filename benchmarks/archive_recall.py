@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Logged, Passage, SqliteArchive, ThreadKey, render_passages
-from thalweg.archive.search.index import cut
+from thalweg.archive.search.index import split_passages
 from thalweg.engine.entries import Message, Role, Text, ToolCall
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, speaker
@@ -109,7 +109,7 @@ class Plain:
         for position, logged in enumerate(thread.logged):
             rows = [
                 (text, logged.about, position, speaker(logged.message), start)
-                for start, text in cut(as_text(logged.message))
+                for start, text in split_passages(as_text(logged.message))
             ]
             self.db.executemany("INSERT INTO w VALUES (?, ?, ?, ?, ?)", rows)
 

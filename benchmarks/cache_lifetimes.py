@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from benchmarks.arena.sources import read_thread
 from core_tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import LIFE_1H, NAMED, WRITE_1H
+from thalweg.engine.pricing.table import LIFE_1H, NAMED_TARIFFS, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import StableLifetime
 from thalweg.errors import ThalwegError
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--tariff", default="claude-opus-5")
     parser.add_argument("--seed", type=int, default=7)
     asked = parser.parse_args()
-    tariff, sessions = NAMED[asked.tariff], list[list[float]]()
+    tariff, sessions = NAMED_TARIFFS[asked.tariff], list[list[float]]()
     for path in sorted((RECORDED / "trajectories").glob("*")):
         with suppress(ThalwegError):
             waits = waits_of(read_thread(path).messages)

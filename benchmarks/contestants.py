@@ -207,10 +207,10 @@ class Worker:
     def __init__(self, name: str, folder: Path, *, counts: bool = False) -> None:
         spawn = get_context("spawn")
         self._pipe, theirs = spawn.Pipe()
-        self._process = spawn.Process(
+        self._process_id = spawn.Process(
             target=work, args=(theirs, name, str(folder)), kwargs={"counts": counts}, daemon=True
         )
-        self._process.start()
+        self._process_id.start()
         theirs.close()
 
     def __enter__(self) -> Self:
@@ -218,7 +218,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self._pipe.send(None)
-        self._process.join()
+        self._process_id.join()
 
     def skip(self, turns: int) -> None:
         """See `Driver.skip`."""

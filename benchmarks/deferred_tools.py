@@ -27,7 +27,7 @@ from pydantic import SecretStr
 from benchmarks.arena.sources import read_thread
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg_agent import create_deep_agent
 
 MODEL = "claude-opus-5"
@@ -181,7 +181,7 @@ def drive(session: Session, make: Maker, others: Sequence[BaseTool], window: int
         seen = provider.requests
     bill = Bill(len(seen), script.searches)
     for one in seen:
-        prices = NAMED[MODEL].prices(one.tokens)
+        prices = NAMED_TARIFFS[MODEL].prices(one.tokens)
         plain = one.tokens - one.cached_tokens - one.written_tokens
         bill.cost += prices.read * one.cached_tokens + prices.write * one.written_tokens
         bill.cost += prices.input * plain + prices.output * one.output_tokens

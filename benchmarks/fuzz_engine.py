@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.threads.contexts import context_at
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.opening import left_by_hand, open_session
+from thalweg.archive.threads.opening import manual_operations_since, open_session
 from thalweg.archive.threads.operations import compact, pin, rewind, undo, unpin
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
@@ -261,7 +261,9 @@ class Fuzzer:
     def opened(self) -> ThreadSession:
         """Open the thread at its state, or take it as it was after the last turn."""
         state, session = self.state, self.session
-        by_hand = None if self.is_fork else left_by_hand(self.archive, self.key, state.mark)
+        by_hand = (
+            None if self.is_fork else manual_operations_since(self.archive, self.key, state.mark)
+        )
         if session is None or by_hand is not None or not session.knows(state.messages):
             session = open_session(
                 self.archive,
@@ -270,10 +272,10 @@ class Fuzzer:
                 state.messages,
                 self.engine,
                 by_hand,
-                cuts=self.cuts,
+                starts_at_state=self.cuts,
             )
             self.result.rebuilt += bool(session.note)
-        session.sync(state.messages, joins=lambda: False)
+        session.sync(state.messages, others_belong=lambda: False)
         engine = session.engine
         engine.budget, engine.binds = self.budget, self.binds
         engine.speak_to(self.name)

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.archive_recall import Thread, cases_of, read_thread
 from benchmarks.state import OF_THREAD, bytes_written
 from thalweg.archive import SqliteArchive, ThreadKey
-from thalweg.archive.search.index import cut
+from thalweg.archive.search.index import split_passages
 from thalweg.archive.sqlite import Transaction
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
@@ -129,7 +129,7 @@ def main() -> None:
         text[:300]
         for each in threads
         for logged in read_thread(each).logged
-        for _, text in cut(as_text(logged.message))
+        for _, text in split_passages(as_text(logged.message))
     ][:ITEMS]
     asked = [case.question for cases in threads.values() for case in cases][:200]
     ours, plain = memory(texts, asked)

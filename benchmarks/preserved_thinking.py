@@ -48,7 +48,7 @@ from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Thinking
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.window.binding import is_signed
@@ -450,7 +450,7 @@ def _agent_of(strategy: str, chat: ChatAnthropic, fetch: BaseTool) -> Any:  # no
 
 def cost_of(provider: StrictProvider, model: str) -> float:
     """Return what input and compactions cost, in uncached input tokens."""
-    prices = NAMED[model].prices(0)
+    prices = NAMED_TARIFFS[model].prices(0)
     total = 0.0
     for one in provider.requests:
         other = one.tokens - one.cached_tokens - one.written_tokens
@@ -538,9 +538,9 @@ def replayed(path: Path, name: str, budget: Budget, tariff: Tariff, tally: Tally
 class Unpriced(RentOrBuy):
     """The same policy, blind to the reasoning that its edits discard."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
-        yield from super().prepare(replace(scene, binds=False), cold=cold)
+        yield from super().prepare(replace(context, binds=False), cold=cold)
 
 
 def counted(engine: Engine, before: dict[int, int], tally: Tally) -> dict[int, int]:
@@ -602,11 +602,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--window", type=int, default=200_000)
-    parser.add_argument("--tariff", default="claude-fable-5-2", choices=sorted(NAMED))
+    parser.add_argument("--tariff", default="claude-fable-5-2", choices=sorted(NAMED_TARIFFS))
     parser.add_argument("--most", type=int, default=8, help="how many sessions, the largest first")
     asked = parser.parse_args(arguments)
     if asked.what == "sessions":
-        sessions(asked.window, NAMED[asked.tariff], asked.most)
+        sessions(asked.window, NAMED_TARIFFS[asked.tariff], asked.most)
         return 0
     if asked.what == "steps":
         provider, sent, seen = steps(asked.turns, asked.strategy, asked.model)

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
-from thalweg.archive.search.index import cut
+from thalweg.archive.search.index import split_passages
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.words import STOP_WORDS
@@ -114,7 +114,7 @@ def _plain_fts5(archive: Archive, needles: Sequence[Needle]) -> None:
     texts: list[str] = []
     for name in archive.threads(OWNER):
         for message in archive.messages(ThreadKey(OWNER, name)):
-            texts += [text for _, text in cut(as_text(message))]
+            texts += [text for _, text in split_passages(as_text(message))]
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE passage USING fts5 (text, tokenize='porter unicode61')")
     db.executemany("INSERT INTO passage VALUES (?)", [(text,) for text in texts])

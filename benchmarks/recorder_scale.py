@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.recorder import OWNER, Needle, read_needles
 from thalweg.archive import Archive, open_archive
-from thalweg.archive.search.index import BITS, words_of
+from thalweg.archive.search.index import PASSAGE_BITS, words_of
 from thalweg.database.base import decode, encode
 from thalweg_recorder import import_sessions
 from thalweg_recorder.recordings import find_recordings
@@ -106,7 +106,7 @@ def add_copies(place: Path, first: int, count: int) -> None:
 def _templates(db: sqlite3.Connection) -> list[PassageTemplate]:
     rows = db.execute(
         "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE id < ?",
-        (APART << BITS,),
+        (APART << PASSAGE_BITS,),
     ).fetchall()
     texts = [decode(row[-1]) for row in rows]
     counts = Counter(token for text in texts for token in set(_TOKEN.findall(text)))
@@ -141,7 +141,7 @@ def _add_copy(
         "INSERT INTO archive_turn VALUES (?, ?, ?, ?)",
         [(thread + apart, turn, _moved(body, copy), state) for thread, turn, body, state in turns],
     )
-    shift = apart << BITS
+    shift = apart << PASSAGE_BITS
     db.executemany(
         "INSERT INTO archive_passage VALUES (?, ?, ?, ?, ?, ?)",
         (one.row(shift, suffix) for one in templates),

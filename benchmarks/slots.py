@@ -44,7 +44,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires import WIRES
@@ -159,7 +159,7 @@ def cost(window: int, asked: int) -> None:
                 print(f"{name}: {type(error).__name__}: {str(error)[:90]}")
         seen = [one for one in provider.requests if one.status == OK]
         refused = len(provider.requests) - len(seen)
-        tariff = NAMED["openai"]
+        tariff = NAMED_TARIFFS["openai"]
         read, cached = sum(s.tokens for s in seen), sum(s.cached_tokens for s in seen)
         wrote = sum(s.output_tokens for s in seen)
         price = read - cached + tariff.read * cached + tariff.output * wrote

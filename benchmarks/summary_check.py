@@ -17,7 +17,7 @@ from random import Random
 from thalweg.engine.entries import Message
 from thalweg.engine.summaries.check import SummarySource
 from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.summaries.words import content_words, denies
+from thalweg.engine.summaries.words import content_words, has_negation
 from thalweg.errors import SummaryError
 from thalweg_recorder.recordings import find_recordings, read_recording
 
@@ -101,7 +101,7 @@ def lines_of(messages: list[Message], others: list[str], rng: Random) -> Iterato
         yield "false: another's words as constraint", "constraints", s
     for s in rng.sample(others, min(len(others), PER_KIND)):
         yield "false: another thread's request", "goal", s
-    for s in [s for s in users if not denies(s)][:PER_KIND]:
+    for s in [s for s in users if not has_negation(s)][:PER_KIND]:
         yield "false: turned round", "constraints", f"Do not {s[0].lower()}{s[1:]}"
     for s in INVENTED:
         yield "false: invented", "state", s

@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 
 from thalweg.engine.entries import Media, Message, Thinking
-from thalweg.engine.pricing.token_factors import kind_of
+from thalweg.engine.pricing.token_factors import text_kind
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.transcript import as_text
 from thalweg.errors import RecordingError
@@ -48,7 +48,7 @@ def pairs(recording: Recording) -> Iterator[Pair]:
             ours = sum(measure(m, count).tokens for m in between)
             growth = message.usage.input - last[1]
             if growth > 0 and ours >= LEAST and not any(map(is_skipped, between)):
-                kind = kind_of("\n".join(as_text(m) for m in between))
+                kind = text_kind("\n".join(as_text(m) for m in between))
                 yield model_of(message), kind, ours, growth
         last = at, message.usage.input
 
@@ -88,7 +88,7 @@ def print_rebuilt(recordings: list[Recording]) -> None:
         for message in recording.messages[:40]:
             text = message.text[:3_000]
             if len(text) >= 2 * LEAST:
-                texts[kind_of(text)].append(text)
+                texts[text_kind(text)].append(text)
     print(f"{'ctok':34} {'text':6} texts  median")
     for version in ("3.0", "4.7"):
         for kind, every in sorted(texts.items()):

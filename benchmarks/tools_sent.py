@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks.arena.sources import find_threads, read_thread
 from thalweg.archive import RECALL_TOOL, ThreadKey, open_archive
-from thalweg.context.request.guard import written
+from thalweg.context.request.guard import tools_as_json
 from thalweg.context.turn.context_tools import compact_tool
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy, ToolNames
 from thalweg.engine.tokens import exact_counter
@@ -36,7 +36,7 @@ BESIDE = {"without tools": 200, "with tools": 6_000}
 def tool_tokens() -> int:
     """Count the schemas of `recall` and `compact_conversation`."""
     compact = {"name": "compact_conversation", "description": compact_tool(ToolNames()).description}
-    return COUNT(written([RECALL_TOOL, compact]))
+    return COUNT(tools_as_json([RECALL_TOOL, compact]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     for s in subjects
                     if any(e.answers for e in s.entries) == (kind == "with tools")
                 ]
-                found = [o for s in some for o in outcomes(s, window, NAMED[name], beside, ours)]
+                found = [
+                    o for s in some for o in outcomes(s, window, NAMED_TARIFFS[name], beside, ours)
+                ]
                 print(_row(f"{window:,} {name} {kind}", found), flush=True)
                 for part, those in (
                     ("of them with a reference", [o for o in found if o.first]),

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from thalweg.engine.media.table import DEAREST, PRICED, ROWS, MediaLimits, Price
+from thalweg.engine.media.table import (
+    DEAREST_PRICES,
+    MEDIA_ROWS,
+    PRICE_FIELDS,
+    MediaLimits,
+    TokenRange,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "media.md"
 BEGIN = "<!-- The tables from here to the end are written by scripts/media_page.py. -->\n"
@@ -24,7 +30,7 @@ _UNITS = {
 }
 
 
-def _price(price: Price | None) -> str:
+def _price(price: TokenRange | None) -> str:
     if price is None:
         return "as the dearest"
     tokens, least = price
@@ -34,18 +40,18 @@ def _price(price: Price | None) -> str:
 def _prices() -> Iterator[str]:
     yield "| models | a page | a second of sound | a second of film | source, as of |"
     yield "|---|---|---|---|---|"
-    for row in ROWS:
-        prices = " | ".join(_price(getattr(row, name)) for name in PRICED)
+    for row in MEDIA_ROWS:
+        prices = " | ".join(_price(getattr(row, name)) for name in PRICE_FIELDS)
         models = row.models.pattern.replace("|", "\\|")
         yield f"| {row.name}: `{models}` | {prices} | <{row.source}>, {row.dated} |"
-    dearest = " | ".join(_price(DEAREST[name]) for name in PRICED)
+    dearest = " | ".join(_price(DEAREST_PRICES[name]) for name in PRICE_FIELDS)
     yield f"| any other: the dearest of each kind | {dearest} | |"
 
 
 def _limits() -> Iterator[str]:
     yield "| models | limits | with a window below | source, as of |"
     yield "|---|---|---|---|"
-    for row in ROWS:
+    for row in MEDIA_ROWS:
         values = {f.name: getattr(row.limits, f.name) for f in fields(MediaLimits)}
         told = [text.format(values[name]) for name, text in _UNITS.items() if values[name]]
         if many := values["many_images"]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thalweg.cli.prices import page
+from thalweg.cli.prices import page_lines
 
 PAGE = Path(__file__).parents[1] / "docs" / "prices.md"
 BEGIN = "<!-- The tables from here to the end are written by scripts/prices_page.py. -->\n"
@@ -11,7 +11,7 @@ BEGIN = "<!-- The tables from here to the end are written by scripts/prices_page
 def written(text: str) -> str:
     """Put the tables of today in place of those that a page has."""
     before, begin, _ = text.partition(BEGIN)
-    return before + begin + "\n" + "\n".join(page()).rstrip() + "\n"
+    return before + begin + "\n" + "\n".join(page_lines()).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from benchmarks.arena.oracle.scheduled import Scheduled
 from benchmarks.arena.policies import ORACLE, POLICIES, check_policies, contestant_named
 from benchmarks.arena.sources import find_threads, questions_about, read_thread
 from thalweg.archive import Archive, ThreadKey
-from thalweg.cli.values import listed
+from thalweg.cli.values import parse_names
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.budget import Budget
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Replay, and print a table and a verdict; 2 if a thread could not be replayed."""
     options = _parser().parse_args(arguments)
     try:
-        policies = listed([options.policy or USUAL_POLICIES])
+        policies = parse_names([options.policy or USUAL_POLICIES])
         check_policies(policies)
         order = ReplayOrder(
             tuple(find_threads(options.paths)),

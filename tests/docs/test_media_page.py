@@ -2,7 +2,7 @@
 
 from scripts.media_page import PAGE, written
 from thalweg.engine.media.table import UNREAD_PAGES, UNREAD_SECONDS
-from thalweg.engine.wires.media_blocks import LONG_RUN
+from thalweg.engine.wires.media_blocks import MIN_BASE64_CHARS
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -15,4 +15,4 @@ def test_the_tables_are_those_of_today() -> None:
 def test_the_figures_in_the_text_are_those_of_the_code() -> None:
     assert f"**{UNREAD_PAGES} pages**" in TEXT
     assert f"**{UNREAD_SECONDS} seconds**" in TEXT
-    assert f"base64 of {LONG_RUN:,} characters" in TEXT
+    assert f"base64 of {MIN_BASE64_CHARS:,} characters" in TEXT

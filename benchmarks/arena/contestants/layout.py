@@ -7,7 +7,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import Gate
+from thalweg.engine.window.validity import ValidityGate
 from thalweg.engine.window.window import Window
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg_recorder.replay.ours import Stopwatch
@@ -57,7 +57,7 @@ class PeerContestant(Contestant):
     layout: ThreadLayout = field(init=False, default_factory=ThreadLayout)
     _systems: list[WindowItem] = field(init=False, default_factory=list)
     """The beginning of the thread, which peers keep apart from the messages."""
-    _gate: Gate = field(init=False, default_factory=Gate)
+    _gate: ValidityGate = field(init=False, default_factory=ValidityGate)
     _checked: list[WindowItem] = field(init=False, default_factory=list)
     _watch: Stopwatch = field(init=False, default_factory=Stopwatch)
 
@@ -86,7 +86,7 @@ class PeerContestant(Contestant):
         """Pass a request through the gate, in time for what is new."""
         known = len(self._checked)
         if items[:known] != self._checked:
-            self._gate, self._checked, known = Gate(), [], 0
+            self._gate, self._checked, known = ValidityGate(), [], 0
         new = items[known:]
         self._gate.feed(item.message for item in new)
         self._checked += new

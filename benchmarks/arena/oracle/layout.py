@@ -78,7 +78,7 @@ def records_of(
             continue
         gone = sorted(i.position for i in layout.items[done:index] if i.position >= 0)
         record, done = absorb(record, (entries[p] for p in gone)), index
-        yield index, render(record, handle=HANDLE, budget=room, widest=widest, count=count)
+        yield index, render(record, handle=HANDLE, budget=room, widest_tokens=widest, count=count)
 
 
 def trail_of(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.arena.oracle.base import Oracle
-from thalweg.engine.compaction.hard_limit import squeeze
+from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy
@@ -19,17 +19,19 @@ class Scheduled(Policy):
 
     oracle: Oracle
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.oracle.bounds_arrivals:
-            yield plan_arrivals(scene)
-        due = next((f for f in self.oracle.folds if f.call == scene.turn - 1), None)
+            yield plan_arrivals(context)
+        due = next((f for f in self.oracle.folds if f.call == context.turn - 1), None)
         if due is not None:
-            window = scene.window
+            window = context.window
             cut = next(k for k, item in enumerate(window.items) if item.position == due.position)
-            room = scene.budget.record(scene.fixed)
-            fold = plan_fold(scene, tail=window.tokens_from(cut), record=room, reason=WHY)
+            room = context.budget.record(context.fixed)
+            fold = plan_fold(
+                context, tail_tokens=window.tokens_from(cut), record_tokens=room, reason=WHY
+            )
             if fold is not None:
                 yield (fold,)
-        yield from squeeze(scene)
+        yield from reduce_to_limit(context)

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.absent import (
@@ -59,7 +59,7 @@ __all__ = [
     "register_provider_profile",
 ]
 
-_find, _names = lazily(
+_find, _names = lazy_exports(
     __name__,
     {
         "AsyncSubAgent": "thalweg_agent.middleware.async_subagents",

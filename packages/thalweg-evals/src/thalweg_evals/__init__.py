@@ -16,7 +16,7 @@ Example:
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_evals.base import Agent, Case, Need, Probe, Score, Setting, Speaks, Subject
@@ -56,7 +56,7 @@ __all__ = [
     "turn_page",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg_evals.base")
     | {

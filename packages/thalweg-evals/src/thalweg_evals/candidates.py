@@ -10,7 +10,7 @@ from thalweg.context.request.model_limits import limits_for, model_name, provide
 from thalweg.engine.pricing.cost import cost_of_answers
 from thalweg.engine.pricing.matching import Priced, tariff_for
 from thalweg.engine.pricing.usage import Usage
-from thalweg.engine.sections import choices
+from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Case
@@ -119,7 +119,7 @@ def _scripted(name: str, window: int) -> ModelCandidate:
     found = COMPETENCES.get(name.removeprefix(SCRIPTED))
     if found is None:
         known = tuple(SCRIPTED + one for one in COMPETENCES)
-        raise ConfigError("--model", f"there is no {name!r}", choices(name, known))
+        raise ConfigError("--model", f"there is no {name!r}", name_choices_remedy(name, known))
     competence = found
 
     def make(case: Case) -> BaseChatModel:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
 
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Need, Probe, Suite
 
@@ -154,7 +154,7 @@ def _near(name: str, cases: Sequence[str], suite: Suite | None) -> str:
     names = [*dict.fromkeys(case.partition("/")[0] for case in cases)]
     known = cases if "/" in name else names
     within = f" of the suite {suite}" if suite else ""
-    return nearest(name, known, f"--list shows the probes{within}")
+    return name_remedy(name, known, f"--list shows the probes{within}")
 
 
 def missing(needs: frozenset[Need], offers: frozenset[Need], trigger: float | None) -> list[Need]:

@@ -15,7 +15,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from thalweg.context.turn.effects import UNSEEN
+from thalweg.context.turn.effects import UNSEEN_TAGS
 from thalweg.engine.tokens import Counter, count_json, exact_counter
 from thalweg_evals.trace import Kind, Request, Role, Trace, TracedCall, TracedMessage
 
@@ -108,7 +108,7 @@ class Recorder(BaseCallbackHandler):
             self.trace.requests[number] = replace(old, seconds=seconds, **changes)
 
     def _kind(self, tags: Sequence[str], about: dict[str, Any], *, has_tools: bool) -> Kind:
-        if UNSEEN[-1] in tags or _SUMMARY in about:
+        if UNSEEN_TAGS[-1] in tags or _SUMMARY in about:
             return "harness"  # in a subagent, too
         where = str(about.get("langgraph_checkpoint_ns", "")).split("|")
         if any(step.startswith("tools:") for step in where[:-1]):

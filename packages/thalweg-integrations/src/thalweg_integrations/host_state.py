@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.entries import Message, Text
-from thalweg.engine.identity import common
+from thalweg.engine.identity import common_prefix_length
 
 
 def all_messages(
@@ -21,7 +21,7 @@ def all_messages(
         replaced: The framework's messages when a view took the place of its history, and that view.
     """
     held, shown = [one.message for one in session.held], shown_messages(session)
-    if not shown or common(held, messages) == len(held):
+    if not shown or common_prefix_length(held, messages) == len(held):
         return messages
     for before, view in (replaced, (held, shown)):
         new = _after_view(messages, view) if view else None

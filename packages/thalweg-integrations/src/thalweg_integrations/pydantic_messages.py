@@ -30,7 +30,7 @@ from pydantic_ai.messages import (
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.fields import pack, unpack
-from thalweg.engine.wires.origins import pieces, shared
+from thalweg.engine.wires.origins import pieces, with_origin
 
 WIRE = "pydantic-ai"
 _PART = ("id", "provider_name", "provider_details")
@@ -45,7 +45,7 @@ def read_messages(messages: Sequence[ModelMessage]) -> list[Message]:
     return [
         message
         for raw in messages
-        for message in shared(
+        for message in with_origin(
             WIRE,
             raw,
             [_read_response(raw)]

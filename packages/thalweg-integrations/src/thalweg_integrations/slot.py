@@ -23,23 +23,23 @@ from thalweg.archive import (
     recall,
 )
 from thalweg.archive.paths import open_autoclosing
-from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page
-from thalweg.archive.threads.opening import left_by_hand, open_session
+from thalweg.archive.threads.branch import ThreadBranch, read_branch
+from thalweg.archive.threads.journal import MANUAL_KINDS, TurnRecord, read_page
+from thalweg.archive.threads.opening import manual_operations_since, open_session
 from thalweg.archive.threads.retry import Retry
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.context.arguments import as_counter, as_policy
-from thalweg.context.request.guard import count_text, written
+from thalweg.context.request.guard import count_text, tools_as_json
 from thalweg.context.request.model_limits import DEFAULT_WINDOW
 from thalweg.context.request.overflow import Overflow, overflow_of
 from thalweg.database.private_files import make_private_folder
-from thalweg.engine.additions import with_rest
-from thalweg.engine.compaction.hard_limit import excess
+from thalweg.engine.additions import with_instructions
+from thalweg.engine.compaction.hard_limit import exceeds_limit
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
-from thalweg.engine.identity import common
-from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.identity import common_prefix_length
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.settings import ContextPolicy
@@ -83,7 +83,7 @@ class HostCall:
     @property
     def schemas(self) -> str:
         """The schemas of the tools as a JSON list; empty if there are none."""
-        return written(list(self.tools)) if self.tools else ""
+        return tools_as_json(list(self.tools)) if self.tools else ""
 
 
 Act = Callable[[ThreadSession, Sequence[Message]], list[Message]]
@@ -201,7 +201,7 @@ class EngineSlot:
             session = self._open.get(key)
             held = [] if session is None else [one.message for one in session.held]
             try:
-                if common(held, messages) < len(messages):
+                if common_prefix_length(held, messages) < len(messages):
                     self._with(key, messages, _end)
             except StorageError as error:
                 _log.error(_UNLOGGED, thread, error)
@@ -256,7 +256,7 @@ class EngineSlot:
     def messages(self, thread: str) -> list[Message]:
         """Return the visible messages of a thread from the log, compacted ones included."""
         key = ThreadKey(self.owner, thread)
-        return [message for _, message in read_line(self.archive, key, self._visible(key))]
+        return [message for _, message in read_branch(self.archive, key, self._visible(key))]
 
     def _visible(self, key: ThreadKey) -> ThreadBranch:
         """Return the branch that a thread continues, manual operations included."""
@@ -274,7 +274,7 @@ class EngineSlot:
         if own is None or own >= turns:
             return None
         later = (read_page(self.archive, key, number).kind for number in range(seen, turns))
-        return None if any(kind in BY_HAND for kind in later) else own
+        return None if any(kind in MANUAL_KINDS for kind in later) else own
 
     def delete(self, thread: str) -> None:
         """Delete a thread: its messages, its journal and its references."""
@@ -326,21 +326,21 @@ class EngineSlot:
         messages = all_messages(session, messages, self._replaced.get(key, ((), ())))
         if not session.knows(messages):
             session = self._opened(key, number, messages)
-        session.sync(messages, joins=lambda: False)
+        session.sync(messages, others_belong=lambda: False)
         return session, messages
 
     def _held(self, key: ThreadKey, number: int | None) -> list[Message]:
         spans = () if number is None else read_page(self.archive, key, number).held
-        return [message for _, message in read_line(self.archive, key, ThreadBranch(spans))]
+        return [message for _, message in read_branch(self.archive, key, ThreadBranch(spans))]
 
     def _opened(
         self, key: ThreadKey, number: int | None, messages: Sequence[Message]
     ) -> ThreadSession:
-        by_hand = left_by_hand(self.archive, key, number)
+        by_hand = manual_operations_since(self.archive, key, number)
         return open_session(self.archive, key, number, messages, self._engine, by_hand)
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
-        budget, policy = self.policy.budget(DEFAULT_WINDOW), self.policy.policy(UNKNOWN)
+        budget, policy = self.policy.budget(DEFAULT_WINDOW), self.policy.policy(UNKNOWN_TARIFF)
         return Engine(budget=budget, policy=policy, count=self.count, name_span=name_span)
 
     def _unedited(
@@ -352,14 +352,16 @@ class EngineSlot:
         """
         held, shown = self._shown.get(key, ([], []))
         continued = (
-            [*shown, *incoming[len(held) :]] if common(held, incoming) == len(held) else incoming
+            [*shown, *incoming[len(held) :]]
+            if common_prefix_length(held, incoming) == len(held)
+            else incoming
         )
         for messages in (continued, incoming):
             engine = self._engine(lambda _first, _last: "")
             self._set_call(key, engine, call)
             for message in messages:
                 engine.receive(message)
-            if not excess(engine.scene()):
+            if not exceeds_limit(engine.planning_context()):
                 return repaired(engine, engine.window.items, call.wire)[0]
         return None
 
@@ -383,7 +385,9 @@ class EngineSlot:
         sent = list(engine.window.items)
         try:
             edits = [
-                e for batch in engine.steps(cold=is_cold, requested=call.requested) for e in batch
+                e
+                for batch in engine.steps(cold=is_cold, is_requested=call.requested)
+                for e in batch
             ]
         except WindowExceededError:
             session.write()
@@ -408,7 +412,7 @@ class EngineSlot:
             same=0 if is_cold else shared_tokens(engine, sent),
             is_cold=is_cold,
             repairs=tuple(r for r in repairs if r.position >= before.length or is_cold),
-            additions=tuple(with_rest([], overhead)),
+            additions=tuple(with_instructions([], overhead)),
         )
         session.enter(page, edits)
         if call.requested:
@@ -443,7 +447,7 @@ class EngineSlot:
 def _newest(archive: Archive, key: ThreadKey) -> int | None:
     """Return the newest turn of a framework; manual operations may follow it."""
     numbers = range(archive.turn_count(key) - 1, -1, -1)
-    return next((n for n in numbers if read_page(archive, key, n).kind not in BY_HAND), None)
+    return next((n for n in numbers if read_page(archive, key, n).kind not in MANUAL_KINDS), None)
 
 
 def _end(session: ThreadSession, _: Sequence[Message]) -> list[Message]:

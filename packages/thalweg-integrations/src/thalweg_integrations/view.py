@@ -41,7 +41,7 @@ def repaired(
     engine: Engine, items: Sequence[WindowItem], wire: str
 ) -> tuple[list[Message], list[Repair]]:
     """Return the messages of a request as its provider accepts them."""
-    pointer = engine.scene().pointer
+    pointer = engine.planning_context().pointer
     starts = [k for k, item in enumerate(items) if k == 0 or item.message.role != "tool"]
     checker, view, repairs = ExchangeChecker(rules_of(wire)), list[Message](), list[Repair]()
     for start, end in pairwise([*starts, len(items)]):

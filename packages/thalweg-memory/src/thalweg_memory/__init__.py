@@ -6,7 +6,7 @@ effects of a commit can be undone until it is forgotten, and forgotten content i
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_memory.base import MemoryStore, Operation, Receipt, Selection
@@ -33,7 +33,7 @@ __all__ = [
     "open_memory",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Fact": "thalweg_memory.facts.values",

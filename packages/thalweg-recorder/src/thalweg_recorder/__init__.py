@@ -6,7 +6,7 @@ no row of a source is stored twice.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_recorder.importing import Imported, import_recording, import_sessions
@@ -23,7 +23,7 @@ __all__ = [
     "recorder_home",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Imported": "thalweg_recorder.importing",

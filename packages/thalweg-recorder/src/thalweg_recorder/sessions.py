@@ -10,7 +10,7 @@ from thalweg.archive.threads.finding import newest_import
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.engine.pricing.cost import cost_of_answers, distinct
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
-from thalweg.engine.serialization import made_of
+from thalweg.engine.serialization import from_fields
 
 OWNER = "local"
 """Whose threads imported sessions are, as in `thalweg thread`."""
@@ -81,7 +81,7 @@ def session_of(page: TurnRecord) -> RecordedSession | None:
         counts = {name: page.session.get(name, 0) for name in _SUMMED}
         known["usage"] = ({**counts, "model": known.get("model", "")},)
         known |= {"size_bytes": 0, "mtime_ns": 0}
-    known["usage"] = tuple(made_of(Usage, dict(one)) for one in known.get("usage", ()))
+    known["usage"] = tuple(from_fields(Usage, dict(one)) for one in known.get("usage", ()))
     return RecordedSession(**known)
 
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.context.middleware import ContextMiddleware
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextMiddleware", "ContextPolicy", "adelete_thread", "delete_thread"]
 
-_find, _names = lazily(
+_load_export, _export_names = lazy_exports(
     __name__,
     {
         "ContextMiddleware": "thalweg.context.middleware",
@@ -28,8 +28,8 @@ _find, _names = lazily(
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (any name of a module)
     if name == "__version__":
         return import_module("importlib.metadata").version("thalweg")
-    return _find(name)
+    return _load_export(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), "__version__"})
+    return sorted({*globals(), *_export_names(), "__version__"})

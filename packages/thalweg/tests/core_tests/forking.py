@@ -122,7 +122,7 @@ class _Forks:
     def __init__(self) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(
+            self._process_id = subprocess.Popen(
                 [sys.executable, "-m", "core_tests.forking", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=_DEVNULL,
@@ -159,12 +159,12 @@ class _Forks:
     @property
     def lives(self) -> bool:
         """Whether it serves: a module that cannot be imported ends it."""
-        return self._process.poll() is None
+        return self._process_id.poll() is None
 
     def end(self) -> None:
         """End it."""
         self._requests.close()
-        self._process.wait(60)
+        self._process_id.wait(60)
 
 
 def start(

@@ -74,7 +74,7 @@ class Server:
         self._user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
         if self._user is not None:
             os.chown(self._folder, self._user, -1)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process_id: subprocess.Popen[bytes] | None = None
         self.url = f"postgresql://postgres@/postgres?host={self._folder}"
         try:
             self._make()
@@ -92,9 +92,9 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it answers."""
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        self._process = self._launch("postgres", "-k", str(self._folder), *settings)
+        self._process_id = self._launch("postgres", "-k", str(self._folder), *settings)
         patience = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < patience and self._process.poll() is None:
+        while time.monotonic() < patience and self._process_id.poll() is None:
             with suppress(psycopg.OperationalError), psycopg.connect(self.url):
                 return
             time.sleep(0.02)
@@ -103,10 +103,10 @@ class Server:
 
     def stop(self) -> None:
         """Stop it at once, even with open connections."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(_PATIENCE_S)
-            self._process = None
+        if self._process_id is not None:
+            self._process_id.send_signal(signal.SIGINT)
+            self._process_id.wait(_PATIENCE_S)
+            self._process_id = None
 
     def remove(self) -> None:
         """Stop it and delete its data."""
@@ -239,7 +239,7 @@ def _served_template(postgres_server: str) -> Iterator[Served]:
         with connect(served.owner, "tests", 10) as maker:
             bring_up_to_date(maker, "tests")
         with psycopg.connect(served.owner, autocommit=True) as maker:
-            for statement in rights.grants(maker, "tests", serves):
+            for statement in rights.grant_statements(maker, "tests", serves):
                 maker.execute(statement.encode())
         yield served
     with psycopg.connect(postgres_server, autocommit=True) as admin:

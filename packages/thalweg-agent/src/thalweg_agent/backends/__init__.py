@@ -6,7 +6,7 @@ result, and is the same file for every method.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.backends.bubblewrap import BubblewrapBackend
@@ -36,7 +36,7 @@ __all__ = [
     "StoreBackend",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "BackendProtocol": "thalweg_agent.backends.protocol",

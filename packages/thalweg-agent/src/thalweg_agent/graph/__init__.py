@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.graph.create import create_deep_agent
@@ -19,7 +19,7 @@ __all__ = [
     "wants_small",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "GENERAL_PURPOSE_SUBAGENT": "thalweg_agent.middleware.subagents.middleware",

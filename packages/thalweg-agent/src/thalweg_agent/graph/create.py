@@ -126,7 +126,7 @@ def create_deep_agent(
         'Done.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from thalweg.context.arguments import NEWEST  # noqa: PLC0415
+    from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES  # noqa: PLC0415
     from thalweg.context.middleware import ContextMiddleware  # noqa: PLC0415
     from thalweg_agent.backends.calls.foreign import as_backend  # noqa: PLC0415
     from thalweg_agent.backends.state import StateBackend  # noqa: PLC0415
@@ -159,7 +159,10 @@ def create_deep_agent(
         interrupt_on=interrupt_on or {},
         state_schema=state_schema,
         context=ContextMiddleware(
-            context, archive=archive, owner=owner, state=NEWEST if state is None else state
+            context,
+            archive=archive,
+            owner=owner,
+            state=DEFAULT_KEPT_MESSAGES if state is None else state,
         ),
         background=elsewhere,
         profile=differing,

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
-from thalweg.context.turn.effects import Either, Flow, both
+from thalweg.context.turn.effects import Flow, SyncOrAsync, sync_and_async
 from thalweg_agent.graph.layers import Middleware
 
 Update = dict[str, Any] | None
@@ -105,10 +105,10 @@ def _one_step(middleware: Sequence[Middleware], hook: str) -> tuple[Any, Any]:
         merged = _Merged(state)
         for blocking, awaited in hooks:
             given = merged.state, runtime, config
-            merged.add((yield Either(partial(blocking, *given), partial(awaited, *given))))
+            merged.add((yield SyncOrAsync(partial(blocking, *given), partial(awaited, *given))))
         return merged.changes or None
 
-    return both(step)
+    return sync_and_async(step)
 
 
 @dataclass(slots=True)

@@ -144,7 +144,7 @@ def create_small_agent(
         'Hi.'
     """
     # LangChain takes seconds to import: not before an agent is made.
-    from thalweg.context.arguments import NEWEST, as_policy  # noqa: PLC0415
+    from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES, as_policy  # noqa: PLC0415
     from thalweg.context.request.model_limits import limits_for  # noqa: PLC0415
     from thalweg_agent.graph.small_stack import build_small, small_context  # noqa: PLC0415
     from thalweg_agent.tools.rights import rights  # noqa: PLC0415
@@ -152,7 +152,11 @@ def create_small_agent(
 
     policy = small_policy(None if context is None else as_policy(context))
     window, calls = limits_for(model, policy).window, calls_tools(model)
-    threads = {"archive": archive, "owner": owner, "state": NEWEST if state is None else state}
+    threads = {
+        "archive": archive,
+        "owner": owner,
+        "state": DEFAULT_KEPT_MESSAGES if state is None else state,
+    }
     settings = small_memory(window, memory_settings)
     return build_small(
         model,

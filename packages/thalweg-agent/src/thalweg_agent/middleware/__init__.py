@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.absent import (
@@ -80,7 +80,7 @@ __all__ = [
     "create_summarization_tool_middleware",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg_agent.middleware.rubric")
     | {

@@ -27,7 +27,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, InvalidT
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
-from thalweg.context.notes import last_words, note
+from thalweg.context.notes import closing_answer, note
 from thalweg.context.ready_tools import as_openai
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Send, ToolCallFlow, ToolResult
 from thalweg.errors import ConfigError
@@ -181,7 +181,7 @@ class _RetriedTurn:
         if not is_empty(answer):
             return self._with(response, *response.result)
         if self.is_nudged:
-            end = last_words(prompt("empty_end").render(), "empty")
+            end = closing_answer(prompt("empty_end").render(), "empty")
             return self._with(response, end)
         self.is_nudged = True
         self._go_on(note(prompt("empty_answer").render()))
@@ -197,7 +197,7 @@ class _RetriedTurn:
             return self._with(response, *before, answer, *errors, *after)
         self.broken += 1
         if self.broken >= self.tries:
-            end = last_words(prompt("broken_calls_end").render(tries=self.broken), "broken")
+            end = closing_answer(prompt("broken_calls_end").render(tries=self.broken), "broken")
             return self._with(response, *before, answer, *errors, *after, end)
         self._go_on(*before, answer, *errors, *after)
         return None

@@ -3,7 +3,7 @@
 from threading import Semaphore
 from typing import Any
 
-from thalweg.context.turn.effects import Either
+from thalweg.context.turn.effects import SyncOrAsync
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.tools import asking
 from thalweg_agent.tools.asking import Steps
@@ -11,6 +11,8 @@ from thalweg_agent.tools.asking import Steps
 
 def of_backend(
     steps: Steps[Any], backend: BackendProtocol, slots: Semaphore | None = None
-) -> Either:
+) -> SyncOrAsync:
     """Have a tool's steps run by a backend; see `asking.run`."""
-    return Either(lambda: asking.run(steps, backend, slots), lambda: asking.arun(steps, backend))
+    return SyncOrAsync(
+        lambda: asking.run(steps, backend, slots), lambda: asking.arun(steps, backend)
+    )

@@ -24,7 +24,7 @@ from langchain.agents.middleware.types import (
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.types import Command
 
-from thalweg.context.notes import is_note, last_words, note
+from thalweg.context.notes import closing_answer, is_note, note
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
 from thalweg.errors import ConfigError
 from thalweg_agent.prompts import prompt
@@ -108,7 +108,7 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
 
     def _end(self, turn: "CallsWithResults", times: int) -> AIMessage:
         text = prompt("loop_end").render(calls=turn.names, times=times, result=turn.last_result)
-        return last_words(text, "loop")
+        return closing_answer(text, "loop")
 
 
 def _with_trail(response: ModelResponse[Any], trail: Trail) -> ExtendedModelResponse[Any]:

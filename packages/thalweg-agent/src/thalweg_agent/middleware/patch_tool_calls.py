@@ -25,7 +25,7 @@ from langchain_core.messages import (
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from thalweg.context.notes import SOURCE
+from thalweg.context.notes import SOURCE_KEY
 from thalweg.engine.prompts import prompt as engine_prompt
 from thalweg_agent.prompts import prompt
 
@@ -109,5 +109,5 @@ def _as_note(result: ToolMessage) -> HumanMessage:
     return HumanMessage(
         content=cast("list[str | dict[str, Any]]", [{"type": "text", "text": heading}, *blocks]),
         id=result.id,
-        additional_kwargs={SOURCE: "thalweg"},
+        additional_kwargs={SOURCE_KEY: "thalweg"},
     )

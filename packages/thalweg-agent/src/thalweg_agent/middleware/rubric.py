@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Discriminator, Field, model_validator
 from typing_extensions import TypedDict
 
-from thalweg.context.turn.effects import Either, Flow, both
+from thalweg.context.turn.effects import Flow, SyncOrAsync, sync_and_async
 from thalweg.errors import ConfigError
 from thalweg_agent.prompts import prompt
 
@@ -182,14 +182,14 @@ class RubricMiddleware(AgentMiddleware[RubricState, Any, Any]):
         arguments = state, state.get("_rubric_iterations", 0)
         graded: GraderResponse | Exception
         try:
-            graded = yield Either(
+            graded = yield SyncOrAsync(
                 partial(self._grade, *arguments), partial(self._agrade, *arguments)
             )
         except Exception as problem:  # noqa: BLE001  # whatever a provider raises ends the grading
             graded = problem
         return self._decided(state, runtime, graded)
 
-    after_agent, aafter_agent = both(_evaluate)
+    after_agent, aafter_agent = sync_and_async(_evaluate)
 
     def _grade(self, state: RubricState, iteration: int) -> GraderResponse:
         del iteration

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict  # pydantic asks for it before Python 3.
 
 from thalweg.context.notes import is_note
 from thalweg.context.system_prompt import with_part
-from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send, off_loop
+from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send, blocking_effect
 from thalweg.context.turn.inserts import Inserts, with_inserts
 from thalweg.engine.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg_agent.backends.calls.foreign import as_backend
@@ -103,7 +103,7 @@ class RunContextMiddleware(ModelCallFlow, AgentMiddleware[RunContextState, Any, 
         """Send the request with the date and the reminders."""
         now = _known(request)
         if now is None:
-            now = yield off_loop(partial(self._surroundings, request))
+            now = yield blocking_effect(partial(self._surroundings, request))
         call = _Call.of(request, now)
         return call.settle((yield Send(call.request)))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import SpecError
 
 
@@ -55,7 +55,9 @@ class Bounds:
             raise SpecError(cls.ARGUMENT, f"it is of type {type(given).__name__}", fix)
         for name in given:
             if name not in names:
-                raise SpecError(cls.ARGUMENT, f"there is no {name!r}", nearest(str(name), names))
+                raise SpecError(
+                    cls.ARGUMENT, f"there is no {name!r}", name_remedy(str(name), names)
+                )
         return replace(default, **given)
 
 

@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from typing_extensions import TypedDict
 
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import SpecError
 from thalweg_agent.subagents.limits import SubagentLimits
 
@@ -138,7 +138,7 @@ def _read(given: SubAgent | CompiledSubAgent, limits: SubagentLimits, needs: Seq
         if key not in allowed:
             problem = f"SubAgent '{name}' has the unknown key {key!r}"
             known = _FORMER.get(key, key)
-            raise SpecError("subagents", problem, nearest(known, tuple(allowed)))
+            raise SpecError("subagents", problem, name_remedy(known, tuple(allowed)))
     mode = given.get("mode")
     if mode not in _MODES:
         problem = f"SubAgent '{name}' has invalid mode '{mode}'"

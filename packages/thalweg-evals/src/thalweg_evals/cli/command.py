@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from thalweg.cli.shared_options import AsJson, Config, bounded, single_command
-from thalweg.cli.values import listed, one_of
+from thalweg.cli.values import one_of, parse_names
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -192,9 +192,9 @@ def evaluate(
         return
     evaluation = Evaluation(
         models=tuple(model or ("scripted:searcher",)),
-        subjects=(*listed(policy or ()), *(subject or ())) or ("thalweg",),
+        subjects=(*parse_names(policy or ()), *(subject or ())) or ("thalweg",),
         suite=_suite(suite),
-        probes=listed(probe or ()),
+        probes=parse_names(probe or ()),
         triggers=as_triggers(trigger) or (TRIGGER,),
         window=window,
         trials=trials,
@@ -228,7 +228,7 @@ def as_triggers(values: list[str] | None) -> tuple[float | None, ...]:
         >>> as_triggers(["0.1,default"])
         (0.1, None)
     """
-    return tuple(map(_trigger, listed(values or ())))
+    return tuple(map(_trigger, parse_names(values or ())))
 
 
 def _trigger(text: str) -> float | None:

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, conver
 from langchain_core.runnables.config import RunnableConfig, set_config_context
 from langgraph.checkpoint.memory import InMemorySaver
 
-from thalweg.context.turn.effects import UNSEEN
+from thalweg.context.turn.effects import UNSEEN_TAGS
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Setting
 
@@ -135,7 +135,9 @@ class GraphAgent:
 
     def settle(self) -> None:
         """Wait until background learning has finished; its model calls are recorded, too."""
-        with set_config_context({"callbacks": self._callbacks, "tags": list(UNSEEN)}) as context:
+        with set_config_context(
+            {"callbacks": self._callbacks, "tags": list(UNSEEN_TAGS)}
+        ) as context:
             context.run(self.settling)
 
     def close(self) -> None:

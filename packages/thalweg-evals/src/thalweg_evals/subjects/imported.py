@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError
 from thalweg_evals.base import Agent, Need, Setting
 from thalweg_evals.subjects.graphs import GraphAgent, awaited, files_below
@@ -51,7 +51,7 @@ def found_at(name: str) -> object:
     for step in attribute.split("."):
         if not hasattr(found, step):
             known = [one for one in vars(found) if not one.startswith("_")]
-            fix = nearest(step, known, "name a graph, or a function that makes one")
+            fix = name_remedy(step, known, "name a graph, or a function that makes one")
             raise ConfigError(name, f"{place} has no {step!r}", fix)
         found = getattr(found, step)
     return found
@@ -202,7 +202,7 @@ def _made_by(name: str, make: Callable[..., Any]) -> GraphFactory:
             requested.add(one.name)
         elif one.default is one.empty:
             problem = f"it requires {one.name!r}, which a trial does not provide"
-            fix = nearest(
+            fix = name_remedy(
                 one.name, known, f"it can name {', '.join(GIVEN)}; give {one.name!r} a default"
             )
             raise ConfigError(name, problem, fix)
@@ -221,5 +221,5 @@ def _declared(name: str, make: object) -> set[Need]:
     for one in declared:
         if one not in needs:
             problem = f"there is no {one!r}"
-            raise ConfigError(where, problem, nearest(one, list(needs)))
+            raise ConfigError(where, problem, name_remedy(one, list(needs)))
     return {needs[one] for one in declared}

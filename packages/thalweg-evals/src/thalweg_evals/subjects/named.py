@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg.archive import open_archive
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine import ContextPolicy
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Cost
 from thalweg.errors import ConfigError
@@ -207,4 +207,6 @@ def subject_named(name: str) -> Subject:
     place, colon, attribute = name.rpartition(":")
     if colon and place and attribute:
         return imported(name)
-    raise ConfigError("subject", f"there is no {name!r}", nearest(name, list(SUBJECTS), _OTHERWISE))
+    raise ConfigError(
+        "subject", f"there is no {name!r}", name_remedy(name, list(SUBJECTS), _OTHERWISE)
+    )

@@ -31,7 +31,7 @@ def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
     variant: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(summary_rendering, "_sections", lambda *_: [])
-    monkeypatch.setattr(summary_rendering, "_summaries", lambda *_: "")
+    monkeypatch.setattr(summary_rendering, "_summary_text", lambda *_: "")
     nothing = Recalled("Nothing was found.")
     monkeypatch.setattr(context_tools, "recall_content", lambda *_, **__: nothing)
 
@@ -44,7 +44,7 @@ def test_a_record_without_files_and_a_recall_that_finds_nothing_lose_the_trail(
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_recall_alone_brings_the_trail_back(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary_rendering, "_sections", lambda *_: [])
-    monkeypatch.setattr(summary_rendering, "_summaries", lambda *_: "")
+    monkeypatch.setattr(summary_rendering, "_summary_text", lambda *_: "")
 
     result = played(f"artifacts/{variant}")
 

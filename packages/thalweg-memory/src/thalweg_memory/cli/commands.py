@@ -142,7 +142,7 @@ def show(
         statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
         facts = user_memory.facts(*statuses)
     plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
-    respond(ctx, render_memory(profile, facts), plain, nothing="Nothing is remembered here.")
+    respond(ctx, render_memory(profile, facts), plain, empty_message="Nothing is remembered here.")
 
 
 @memory.command(short_help="Search memory with a question.")
@@ -156,7 +156,7 @@ def search(
     with opened(ctx) as user_memory:
         found = user_memory.search(" ".join(words), as_of=as_of)
     nothing = "Nothing in memory relates to it."
-    respond(ctx, render_recalled(found), plain_recalled(found), nothing=nothing)
+    respond(ctx, render_recalled(found), plain_recalled(found), empty_message=nothing)
 
 
 @memory.command(short_help="Show why something is recalled, or is not.")
@@ -286,7 +286,10 @@ def forget(
             print_lines(render_receipt(receipt, facts_by_id(user_memory, receipt.facts)))
         if not dry_run:
             confirm(
-                "Forget all this permanently?", "to forget permanently", yes=yes, refused=UNCHANGED
+                "Forget all this permanently?",
+                "to forget permanently",
+                yes=yes,
+                refusal_text=UNCHANGED,
             )
             receipt = erase()
             if not wants_json(ctx):
@@ -358,7 +361,7 @@ def clear(
         known = facts_by_id(user_memory, [one.id for one in planned if isinstance(one, RemoveFact)])
         if not dry_run:
             question = f"Remove all {len(planned):,} facts and texts?"
-            confirm(question, "to clear it", yes=yes, refused=UNCHANGED)
+            confirm(question, "to clear it", yes=yes, refusal_text=UNCHANGED)
         done = None if dry_run else user_memory.clear()
     print_changes(ctx, planned, done, known, dry_run=dry_run)
 
@@ -402,7 +405,7 @@ def review(
         waiting = user_memory.review()
     plain = {"facts": [plain_fact(fact) for fact in waiting]}
     lines = (line for fact in waiting for line in render_full_fact(fact))
-    respond(ctx, lines, plain, nothing="Nothing waits for a decision.")
+    respond(ctx, lines, plain, empty_message="Nothing waits for a decision.")
 
 
 @memory.command(short_help="Undo a change.")
@@ -441,7 +444,7 @@ def reload(ctx: typer.Context) -> None:
         found = Memory(store, Scope(options.owner, options.agent)).reload()
     done = [] if found is None else [found]
     plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, render_operations(done), plain, nothing="There are no edits.")
+    respond(ctx, render_operations(done), plain, empty_message="There are no edits.")
 
 
 @memory.command(short_help="Learn from the threads that are due.")

@@ -9,7 +9,7 @@ import typer
 
 from thalweg.archive.paths import default_place
 from thalweg.database.private_files import make_private_folder
-from thalweg.database.sqlite_files import holds
+from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError, DocumentError
 from thalweg_memory.base import MemoryStore
@@ -46,7 +46,11 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
     """Open a store with its document, if there is one."""
     place = options.db or str(default_place())
-    if "://" not in place and not makes and not (Path(place).is_file() and holds(place, "memory")):
+    if (
+        "://" not in place
+        and not makes
+        and not (Path(place).is_file() and has_component_tables(place, "memory"))
+    ):
         fix = "name one with --db, or the folder of one with THALWEG_HOME"
         raise ConfigError(place, "there is no memory", fix)
     if "://" not in place:

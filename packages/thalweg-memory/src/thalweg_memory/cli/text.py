@@ -31,7 +31,7 @@ _TITLES: dict[SectionName, str] = {
 }
 
 
-_one_line = partial(one_line, most=QUOTED_CHARS)
+_one_line = partial(one_line, max_chars=QUOTED_CHARS)
 
 
 def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:

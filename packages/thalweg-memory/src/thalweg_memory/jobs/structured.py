@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 
-from thalweg.archive.threads.spending import spent_on
+from thalweg.archive.threads.spending import answer_usage
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import Counter
 from thalweg.engine.undocumented import trace_params
@@ -102,7 +102,7 @@ class Respondent:
                 return reply, self._spent(reply)
 
     def _spent(self, reply: AIMessage) -> Usage:
-        return spent_on(reply, written(reply), self.name, self.count)
+        return answer_usage(reply, written(reply), self.name, self.count)
 
 
 def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:

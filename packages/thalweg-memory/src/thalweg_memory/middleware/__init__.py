@@ -5,7 +5,7 @@ Begin with `middleware.py`; `of_user.py` shows memory when a run begins and upda
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_memory.middleware.middleware import MemoryMiddleware, MemoryState
@@ -15,7 +15,7 @@ __all__ = [
     "MemoryState",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "MemoryMiddleware": "thalweg_memory.middleware.middleware",

@@ -11,10 +11,10 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive.threads.branch import read_line
-from thalweg.archive.threads.thread_history import line_at
+from thalweg.archive.threads.branch import read_branch
+from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.request.message_writer import read_state
-from thalweg.context.turn.checkpoint_pointer import read_mark
+from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Message
 from thalweg.errors import ArchiveError
@@ -103,7 +103,9 @@ def _logged(
     """Read the log's messages since the last time; `None` if it does not have this thread."""
     key, archive = sessions.key(config, state), sessions.archive
     try:
-        line = line_at(archive, key, read_mark(state.get("thalweg_turn"), key, archive.identity))
+        line = branch_at(
+            archive, key, read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
+        )
     except ArchiveError:
         return None
     places = archive.positions(key, {kept.uid}).get(kept.uid, ())
@@ -112,7 +114,7 @@ def _logged(
     is_known = 0 < since == known_upto
     before = Trust(kept.trust) if is_known else Trust.ASSISTANT
     there = line.after(since - 1) if is_known else line
-    return UnreadMessages(list(read_line(archive, key, there)), since, before, line.last + 1)
+    return UnreadMessages(list(read_branch(archive, key, there)), since, before, line.last + 1)
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:

@@ -20,7 +20,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from thalweg.context.arguments import AgentName, Owner
-from thalweg.context.turn.effects import in_thread
+from thalweg.context.turn.effects import run_in_worker
 from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.handle import Memory
@@ -117,7 +117,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> dict[str, Any] | None:
         """Recall memory for the user's message; see `before_agent`."""
         del config
-        return await in_thread(self._user.begin, state, runtime, get_config()) or None
+        return await run_in_worker(self._user.begin, state, runtime, get_config()) or None
 
     def wrap_model_call(
         self,
@@ -136,7 +136,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the recalled memory; see `wrap_model_call`."""
         user, config = self._user, get_config()
-        rendered = await in_thread(user.write, request, config) if shown_in(request) else {}
+        rendered = await run_in_worker(user.write, request, config) if shown_in(request) else {}
         composed = user.compose(request, rendered)
         return user.settle(composed, await handler(composed.request))
 
@@ -148,4 +148,4 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self, state: MemoryState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """Store the run's messages, to extract facts from them later; see `after_agent`."""
-        return await in_thread(self._user.end, state, runtime, get_config()) or None
+        return await run_in_worker(self._user.end, state, runtime, get_config()) or None

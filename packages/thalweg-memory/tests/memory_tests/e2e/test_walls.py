@@ -123,7 +123,7 @@ def told(url: str, settings: Settings) -> Iterator[psycopg.Connection]:
 def tables_of(url: str) -> list[str]:
     """List the tables that hold rows of owners."""
     with psycopg.connect(url) as connection:
-        return list(rights.walled(connection))
+        return list(rights.walled_tables(connection))
 
 
 def rows_of(admin: psycopg.Connection, table: str) -> list[object]:
@@ -154,13 +154,13 @@ def test_every_table_has_a_wall_or_is_known_to_hold_nothing_of_an_owner(served: 
     with psycopg.connect(served.admin) as admin:
         there = admin.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         tables = {table for (table,) in there.fetchall()}
-        walls = rights.walled(admin)
+        walls = rights.walled_tables(admin)
         conditions = admin.execute("SELECT qual FROM pg_policies WHERE policyname = 'of_owner'")
         named = re.compile(r"thalweg[_.]|thread_file\.id")  # a file's rows are seen where it is
         assert all(named.search(str(qual)) for (qual,) in conditions.fetchall())
         admin.execute("CREATE TABLE memory_new (scope bigint)")
-        assert not rights.walled(admin)["memory_new"]
-    assert tables - walls.keys() <= rights.OPEN.keys()
+        assert not rights.walled_tables(admin)["memory_new"]
+    assert tables - walls.keys() <= rights.OPEN_TABLES.keys()
     assert [table for table, has_wall in walls.items() if not has_wall] == []
     assert len(walls) == 30
 
@@ -311,7 +311,7 @@ def test_a_statement_that_forgets_whose_rows_it_means_finds_no_others(
         return CONDITION.sub(broken, statement).replace("?", "%s").encode()
 
     assert SECRET not in everything_of_bob(filled.admin)
-    monkeypatch.setattr(postgres, "marked", marked)
+    monkeypatch.setattr(postgres, "driver_statement", marked)
     seen = everything_of_bob(filled.url)
     assert SECRET not in seen
     assert "the heron of bob" in seen
@@ -325,9 +325,9 @@ def test_what_is_granted_is_refused_to_a_role_that_nothing_holds(served: Served)
         superuser = admin.execute("SELECT current_user").fetchone()
         assert superuser is not None
         with pytest.raises(ConfigError, match="bypasses row-level security"):
-            list(rights.grants(admin, "here", superuser[0]))
+            list(rights.grant_statements(admin, "here", superuser[0]))
         with pytest.raises(ConfigError, match="CREATE ROLE"):
-            list(rights.grants(admin, "here", "nobody at all"))
+            list(rights.grant_statements(admin, "here", "nobody at all"))
 
 
 def test_settings_end_with_their_transaction(filled: Served) -> None:

@@ -55,7 +55,7 @@ def forget(
             raise typer.Exit(2)
         print_lines(printable(thread) for thread in found)
         question, refused = f"Forget {len(found)} sessions?", "Nothing was forgotten."
-        confirm(question, "to forget them", yes=yes, refused=refused)
+        confirm(question, "to forget them", yes=yes, refusal_text=refused)
         freed = forget_threads(opened, found, ForgottenNames(recorder_home()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)

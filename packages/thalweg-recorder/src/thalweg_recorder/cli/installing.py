@@ -68,6 +68,6 @@ def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> Non
         print_lines(["Nothing to change."])
         return
     print_lines(printable(change.diff) for change in changes)
-    confirm("Make these changes?", "to make them", yes=yes, refused=UNCHANGED)
+    confirm("Make these changes?", "to make them", yes=yes, refusal_text=UNCHANGED)
     apply_changes(recorder_home().absolute(), changes, installs=installs)
     print_lines([f"Changed {change.path}" for change in changes])

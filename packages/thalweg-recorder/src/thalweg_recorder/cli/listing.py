@@ -48,7 +48,7 @@ def sessions(
         _lines(found, total) if found else (),
         {"sessions": plain, "total": asdict(total)},
         as_json=as_json,
-        nothing=nothing,
+        empty_message=nothing,
     )
 
 

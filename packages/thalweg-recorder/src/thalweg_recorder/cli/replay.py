@@ -15,10 +15,10 @@ from thalweg.cli.home import home_folder
 from thalweg.cli.printing import print_json
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import bounded, single_command
-from thalweg.cli.values import listed
+from thalweg.cli.values import parse_names
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.sections import choices
+from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg_recorder.cli.replay_table import as_table
@@ -129,7 +129,7 @@ def replay(
 def _order(
     paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
 ) -> ReplayOrder:
-    names = listed([policy or USUAL_POLICIES])
+    names = parse_names([policy or USUAL_POLICIES])
     check_policies(names)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
@@ -149,10 +149,10 @@ def tariffs_named(prices: str) -> list[Tariff]:
     Raises:
         ConfigError: There are no prices of a name.
     """
-    names = listed([prices])
+    names = parse_names([prices])
     for name in names:
         if name not in TARIFFS:
-            fix = choices(name, tuple(TARIFFS))
+            fix = name_choices_remedy(name, tuple(TARIFFS))
             raise ConfigError("--prices", f"there are no prices of {name!r}", fix)
     if prices and not names:
         raise ConfigError("--prices", "no prices are named", f"use {', '.join(TARIFFS)}")

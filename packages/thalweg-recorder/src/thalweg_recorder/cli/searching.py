@@ -58,4 +58,4 @@ def search(
     plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
     lines = [printable(render_found(found))] if found else []
     nothing = "No message of these sessions has these words."
-    print_result(lines, {"passages": plain}, as_json=as_json, nothing=nothing)
+    print_result(lines, {"passages": plain}, as_json=as_json, empty_message=nothing)

@@ -184,7 +184,7 @@ class PrefixCache:
                 sent=path.blocks[same],
             )
             lookback = self.tariff.lookback or math.inf
-            planned = plan_marks(layout, most=most, lookback=lookback)
+            planned = plan_marks(layout, max_marks=most, lookback=lookback)
             marks = [first + bisect_left(layout.places, place) for place in planned]
         candidates = sorted(set(marks))[-most:]
         return [k for k in candidates if path.tokens[k] >= self.tariff.minimum]

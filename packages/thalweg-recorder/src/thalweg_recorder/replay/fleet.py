@@ -15,8 +15,8 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.engine.pricing.matching import UNKNOWN, tariff_of_model
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF, tariff_of_model
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.window.budget import Budget
@@ -113,10 +113,10 @@ def tariff_of(recording: Recording) -> Tariff:
 
     If most of its cache writes were for an hour, they are those of a cache that lives an hour.
     """
-    tariff = tariff_of_model(recording.model) or UNKNOWN
+    tariff = tariff_of_model(recording.model) or UNKNOWN_TARIFF
     written = sum(recording.answers, NO_USAGE)
     is_long = 2 * written.written_long > written.written
-    return NAMED.get(f"{tariff.name}-1h", tariff) if is_long else tariff
+    return NAMED_TARIFFS.get(f"{tariff.name}-1h", tariff) if is_long else tariff
 
 
 @dataclass(frozen=True, slots=True)

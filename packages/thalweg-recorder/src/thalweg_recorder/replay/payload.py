@@ -13,7 +13,7 @@ from typing import Any
 
 from thalweg.engine.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.transcript import as_text
 from thalweg_recorder.pages import Pool
 from thalweg_recorder.replay.figures import Figure, cost, figures_of
@@ -115,7 +115,7 @@ def _run(run: ReplayRun, pools: _PayloadPools, figures: Sequence[Figure]) -> dic
 
 
 def _tariff(name: str) -> dict[str, Any]:
-    known = NAMED.get(name)
+    known = NAMED_TARIFFS.get(name)
     return {"name": name} if known is None else known.model_dump(mode="json", exclude={"block"})
 
 

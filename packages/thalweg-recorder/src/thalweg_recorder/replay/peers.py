@@ -11,7 +11,7 @@ from functools import cache
 
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy
-from thalweg.engine.compaction.rewrites import showing
+from thalweg.engine.compaction.rewrites import edit_fields
 from thalweg.engine.edits import Edit, Elide, Evict, Fold, Reason
 from thalweg.engine.entries import Entry, Text, ToolCall
 from thalweg.engine.tokens import Counter
@@ -31,9 +31,9 @@ WHY: Reason = "a trigger of the policy"
 class NoPolicy(Policy):
     """Send everything, always."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
-        del scene, cold
+        del context, cold
         return iter(())
 
 
@@ -62,18 +62,18 @@ class FixedTrigger(Policy):
     argument_chars: int | None = None
     """Arguments of old writes longer than this are cut when it acts."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches; see `Policy.prepare`."""
         del cold
         if self.result_chars is not None:
-            yield list(self._offloads(scene, self.result_chars))
-        if not self._triggered(scene):
+            yield list(self._offloads(context, self.result_chars))
+        if not self._triggered(context):
             return
         if self.argument_chars is not None:
-            yield list(self._cut_arguments(scene, self.argument_chars))
-            if scene.window.tokens < self.share * scene.budget.window:
+            yield list(self._cut_arguments(context, self.argument_chars))
+            if context.window.tokens < self.share * context.budget.window:
                 return
-        if fold := self._fold(scene):
+        if fold := self._fold(context):
             yield (fold,)
 
     def _triggered(self, scene: PlanningContext) -> bool:
@@ -92,7 +92,7 @@ class FixedTrigger(Policy):
     def _fold(self, scene: PlanningContext) -> Fold | None:
         window = scene.window
         cut = self._cut(scene)
-        folded = window.folded_by(cut)
+        folded = window.entries_folded_by(cut)
         if not folded:
             return None
         last = max(entry.position for entry in folded)
@@ -122,7 +122,7 @@ class FixedTrigger(Policy):
                 shown = "\n".join(line[:1_000] for line in (*lines[:5], "…", *lines[-5:]))
                 handle = scene.name_span(entry.position, entry.position)
                 parts = (Text(f"Result too large, saved at {handle}\n{shown}"),)
-                yield Evict(**showing(scene, entry, parts, "arrived too large"))
+                yield Evict(**edit_fields(scene, entry, parts, "arrived too large"))
 
     def _cut_arguments(self, scene: PlanningContext, chars: int) -> Iterator[Elide]:
         window = scene.window
@@ -137,7 +137,7 @@ class FixedTrigger(Policy):
                 for p in entry.message.parts
             )
             if parts != entry.message.parts:
-                yield Elide(**showing(scene, entry, parts, WHY))
+                yield Elide(**edit_fields(scene, entry, parts, WHY))
 
 
 def _is_long_write(entry: Entry, call: ToolCall, chars: int) -> bool:

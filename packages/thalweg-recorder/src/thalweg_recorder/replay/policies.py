@@ -6,7 +6,7 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.sections import choices
+from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
 from thalweg.errors import ConfigError
@@ -60,7 +60,9 @@ def parse_policy(
     """
     base, mark, share = name.partition("@")
     if base not in policies:
-        raise ConfigError("--policy", f"there is no policy {name!r}", choices(base, policies))
+        raise ConfigError(
+            "--policy", f"there is no policy {name!r}", name_choices_remedy(base, policies)
+        )
     if not mark:
         return base, None
     if base not in fixed:

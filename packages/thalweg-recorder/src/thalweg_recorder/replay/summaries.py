@@ -4,12 +4,12 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.model_summary import (
-    MARGIN,
     PROMPT_TOKENS,
-    caught_up,
-    first_unread,
-    least_tokens,
+    WINDOW_SHARE,
+    first_unsummarized,
+    min_summary_tokens,
     pays_in_place,
+    unsummarized_messages,
 )
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
@@ -66,14 +66,16 @@ class FillerSummarizer:
         entries = engine.window.entries
         folded = [e for p, e in entries.items() if p <= fold.last and p not in fold.kept]
         tokens = _tokens(folded)
-        unread = log[first_unread(record) : record.last + 1]
-        older = caught_up(reversed(unread), tokens, lambda entry: entry.tokens)
-        if tokens + _tokens(older) < least_tokens(is_cold=cold):
+        unread = log[first_unsummarized(record) : record.last + 1]
+        older = unsummarized_messages(reversed(unread), tokens, lambda entry: entry.tokens)
+        if tokens + _tokens(older) < min_summary_tokens(is_cold=cold):
             return fold, None
         first = older[0].position if older else record.last + 1
         limit = engine.budget.calibrated(engine.calibration).limit
         live = engine.window.tokens
-        if pays_in_place(self.tariff, live=live, folded=tokens, limit=limit, is_cold=cold):
+        if pays_in_place(
+            self.tariff, live_tokens=live, folded_tokens=tokens, limit=limit, is_cold=cold
+        ):
             request_tokens = live + self.count(ask_in_place(fold.last))
             cached = 0 if cold else min(sent, live)
             read = {e.position for e in folded if e.position in whole}
@@ -100,7 +102,7 @@ class FillerSummarizer:
         """Count the tokens shown to a model that is asked about originals, chunk by chunk."""
         shown = [(entry.position, entry.message) for entry in entries]
         transcripts = chunks(
-            shown, max(LEAST_BUDGET, int((limit - PROMPT_TOKENS) * MARGIN)), self.count
+            shown, max(LEAST_BUDGET, int((limit - PROMPT_TOKENS) * WINDOW_SHARE)), self.count
         )
         return sum(self.count(ask_for(text)) for text in transcripts)
 

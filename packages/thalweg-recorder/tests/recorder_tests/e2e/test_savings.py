@@ -16,7 +16,7 @@ from pydantic import Field
 from recorder_tests.e2e.test_cli import here
 from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.archive import Archive, ThreadKey, open_archive
-from thalweg.archive.threads.savings import Saved, saved_so_far
+from thalweg.archive.threads.savings import BranchSavings, compute_savings
 from thalweg.archive.threads.thread_history import turns
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage
@@ -77,9 +77,9 @@ def talk(archive: Archive | str, requests: int, *, folds: bool = True) -> list[U
     return model.charged
 
 
-def ledger(archive: Archive) -> Saved:
+def ledger(archive: Archive) -> BranchSavings:
     """Draw up the ledger of the thread."""
-    return saved_so_far(archive, KEY, turns(archive, KEY))
+    return compute_savings(archive, KEY, turns(archive, KEY))
 
 
 def prices(archive: Archive) -> Tariff:

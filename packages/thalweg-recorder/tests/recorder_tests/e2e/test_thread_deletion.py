@@ -35,7 +35,7 @@ from core_tests.e2e.test_new_branches import (
 from recorder_tests.e2e.test_cli import here
 from thalweg import ContextMiddleware, adelete_thread, delete_thread
 from thalweg.archive import Archive, Logged, ThreadKey
-from thalweg.archive.base import INSIDE
+from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.threads import history
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import DeletedThreadError, StorageError
@@ -91,7 +91,7 @@ def test_no_byte_of_a_deleted_thread_is_left(
     opening: Opening, address: str, archive: Archive, tmp_path: Path
 ) -> None:
     """Logs, subagents' logs, large texts, index and checkpoints have no byte; others are kept."""
-    inside, similar = (ThreadKey("local", name) for name in (f"t{INSIDE}tools:1", "t2"))
+    inside, similar = (ThreadKey("local", name) for name in (f"t{SUBAGENT_SEPARATOR}tools:1", "t2"))
     large = f"{WORD} " + "and so on " * 3_000
 
     async def deleted() -> None:

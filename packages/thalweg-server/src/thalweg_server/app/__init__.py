@@ -6,7 +6,7 @@ each part receives its dependencies here and looks up none.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_server.app.files.files import ThreadFiles
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["App", "Tenant", "ThreadFiles", "open_app", "open_places"]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "App": "thalweg_server.app.opening",

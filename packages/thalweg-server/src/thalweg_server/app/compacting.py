@@ -15,7 +15,7 @@ from thalweg.context.turn.summaries import Summarizer
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
@@ -57,7 +57,7 @@ class _ModelNarrativeWriter:
             named=model,
             request=ModelRequest(model=model, messages=[]),
             limit=first_calibration(name).lower(limits.input),
-            tariff=tariff or UNKNOWN,
+            tariff=tariff or UNKNOWN_TARIFF,
             is_cold=True,
             count=exact_counter(),
             unread=lambda _first, _last: (),

@@ -7,7 +7,7 @@ the cost of fact extraction is in no log. Both are small rows here, in the same 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thalweg.database.base import SERVERS, Database, Rows, decode, encode
+from thalweg.database.base import POSTGRES_SCHEMES, Database, Rows, decode, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.engine.extras import needs_extra
 from thalweg.engine.pricing.usage import Usage
@@ -169,7 +169,7 @@ def open_registry(address: str) -> Registry:
         ConfigError: It cannot be opened, or the extra `postgres` is not installed.
         StorageError: Another process holds it, or the server cannot be reached.
     """
-    if not address.startswith(SERVERS):
+    if not address.startswith(POSTGRES_SCHEMES):
         return Registry(SqliteDatabase(address, "app", SqliteRows, _closed))
     with needs_extra("storage.url"):
         from thalweg.database.postgres import PostgresDatabase, PostgresRows  # noqa: PLC0415 (an extra)

@@ -7,10 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.base import INSIDE
+from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.threads import Taken, turns
 from thalweg.archive.threads.finding import own_threads
-from thalweg.archive.threads.savings import saved_so_far
+from thalweg.archive.threads.savings import compute_savings
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage, Usage
@@ -105,7 +105,7 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
 
     Assumed prices of an unknown model decide when to compact; they are not actual costs.
     """
-    thread, _, inside = key.thread.partition(INSIDE)
+    thread, _, inside = key.thread.partition(SUBAGENT_SEPARATOR)
 
     @cache
     def tariff_of(digest: str) -> Tariff | None:
@@ -142,4 +142,4 @@ def _saved(
     if newest is None or prices.tariff(newest.model) is None:
         return None
     tariff = Tariff.model_validate_json(archive.attachment(key, newest.tariff))
-    return tariff.cost_of(saved_so_far(archive, key, taken).realised)
+    return tariff.cost_of(compute_savings(archive, key, taken).realised)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from thalweg.archive.threads import LoggedMessage, Taken
 from thalweg.archive.threads import TurnContext as Sent
-from thalweg.engine.additions import Listed
+from thalweg.engine.additions import AdditionSize
 from thalweg.engine.edits import Edit as Decided
 from thalweg.engine.edits import Elide, Evict, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.engine.entries import Media, Thinking
@@ -142,7 +142,7 @@ def context_view(sent: Sent) -> Context:
     )
 
 
-def addition_view(one: Listed) -> AdditionView:
+def addition_view(one: AdditionSize) -> AdditionView:
     """Show one part of a request that is no message."""
     position = one.position if one.position >= 0 else None
     return AdditionView(part=one.part, tokens=one.tokens, about=one.about, position=position)

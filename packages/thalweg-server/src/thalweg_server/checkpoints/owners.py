@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from thalweg.database.base import SERVERS
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, ErrorConversion, Medium
@@ -284,7 +284,7 @@ async def open_checkpoints(address: str) -> AsyncIterator[Checkpoints]:
     """
     opened: Callable[[str], AbstractAsyncContextManager[Medium]]
     with needs_extra("checkpoints"):
-        if address.startswith(SERVERS):
+        if address.startswith(POSTGRES_SCHEMES):
             from thalweg_server.checkpoints.postgres import (  # noqa: PLC0415 (an extra)
                 open_server as opened,
             )

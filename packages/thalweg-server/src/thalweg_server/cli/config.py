@@ -15,7 +15,7 @@ import typer
 
 from thalweg.cli.printing import count, print_json, print_lines, print_result
 from thalweg.cli.shared_options import AsJson, command_group
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError, SettingsError
 from thalweg_server.settings.loading import SettingsReport, examine, examine_text
 from thalweg_server.settings.nodes import Node
@@ -109,7 +109,9 @@ def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FB
     sandbox = sandbox or (_prompt_sandbox() if is_interactive else "none")
     if sandbox not in SANDBOXES:
         usual = f"use {', '.join(SANDBOXES)}"
-        raise ConfigError("--sandbox", f"{sandbox!r} is none", nearest(sandbox, SANDBOXES, usual))
+        raise ConfigError(
+            "--sandbox", f"{sandbox!r} is none", name_remedy(sandbox, SANDBOXES, usual)
+        )
     if memory is None:
         memory = not is_interactive or typer.confirm(
             "3/3  Remember facts between threads?", default=True

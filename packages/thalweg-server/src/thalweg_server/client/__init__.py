@@ -6,7 +6,7 @@ error as the gateway.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_server.client.aio import AsyncThalwegClient
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncThalwegClient", "BlockingStream", "RunStream", "ThalwegClient"]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "AsyncThalwegClient": "thalweg_server.client.aio",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thalweg.database.base import SERVERS
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg_server.liveness.base import Liveness
 
 
@@ -12,7 +12,7 @@ def presence_at(address: str | Path) -> Liveness:
     Args:
         address: The path of an SQLite file, or `postgresql://…`.
     """
-    if isinstance(address, str) and address.startswith(SERVERS):
+    if isinstance(address, str) and address.startswith(POSTGRES_SCHEMES):
         from thalweg_server.liveness.server import (  # noqa: PLC0415 (psycopg: an extra)
             ServerPresence,
         )

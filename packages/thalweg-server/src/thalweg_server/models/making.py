@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from thalweg.engine.extras import extra_of
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError, MissingExtraError
 from thalweg_server.models.providers import PROVIDERS, ModelProvider, ask_for_key, provider
 from thalweg_server.settings import ModelSettings, Settings
@@ -187,7 +187,7 @@ def _of_class(settings: ModelSettings, use: str, where: str) -> "BaseChatModel":
     if not (isinstance(kind, type) and issubclass(kind, BaseChatModel)):
         there = [name for name in dir(module) if name.startswith("Chat")]
         problem = f"{place} has no chat model {called!r}"
-        raise ConfigError(where, problem, nearest(called, there, "name a class of it"))
+        raise ConfigError(where, problem, name_remedy(called, there, "name a class of it"))
     return _made(where, kind, _as_fields(settings, kind, where))
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thalweg.database.base import SERVERS
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg_server.runs.journal import Journal
 
 
@@ -16,7 +16,7 @@ def open_journal(address: str | Path) -> Journal:
         ConfigError: The extra `postgres` is not installed.
         StorageError: The database cannot be opened.
     """
-    if isinstance(address, str) and address.startswith(SERVERS):
+    if isinstance(address, str) and address.startswith(POSTGRES_SCHEMES):
         from thalweg_server.runs.postgres import (  # noqa: PLC0415 (psycopg: an extra)
             PostgresJournal,
         )

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from thalweg.database.postgres import marked
+from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.journal import Journal
@@ -119,7 +119,7 @@ class PostgresJournal(Journal):
             ids = (owner, thread, [run for run, _ in runs])
             where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
             for table in ("run_events", "runs"):
-                await connection.execute(marked(f"DELETE FROM {table} {where}"), ids)  # noqa: S608
+                await connection.execute(driver_statement(f"DELETE FROM {table} {where}"), ids)  # noqa: S608
         return len(runs)
 
 
@@ -149,4 +149,4 @@ def _key_arrays(keys: Iterable[RunKey]) -> list[list[str]]:
 
 
 async def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Any]:
-    return await (await connection.execute(marked(statement), values)).fetchall()
+    return await (await connection.execute(driver_statement(statement), values)).fetchall()

@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.database.postgres import marked
-from thalweg.database.postgres_server import as_storage_error, place_of, prepare
+from thalweg.database.postgres import driver_statement
+from thalweg.database.postgres_server import as_storage_error, place_of, prepare_tables
 from thalweg.errors import StorageError
 from thalweg_server.runs.base import RunKey
 
@@ -96,7 +96,7 @@ class RunConnections:
     async def open(self, on_changes: ChangeHandler) -> None:
         """Create the tables if they are missing, and begin to listen."""
         try:
-            await asyncio.to_thread(prepare, self._url, self.place, _TIMEOUT_S)
+            await asyncio.to_thread(prepare_tables, self._url, self.place, _TIMEOUT_S)
             await self._asking.open()
             await self._holding.open()
         except psycopg.Error as error:
@@ -173,7 +173,7 @@ class RunConnections:
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
             cursors = [
-                await connection.execute(marked(statement[0]), statement[1])
+                await connection.execute(driver_statement(statement[0]), statement[1])
                 for statement in statements
                 if statement is not None
             ]

@@ -5,7 +5,7 @@ Two rules: an error names the file, the line, the key and a remedy; no secret is
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_server.settings.loading import load_settings
@@ -42,7 +42,7 @@ __all__ = [
     "load_settings",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "AgentSettings": "thalweg_server.settings.sections.agents",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from thalweg.engine.sections import in_words
+from thalweg.engine.sections import as_config_error
 from thalweg.errors import SettingsError
 from thalweg_server.settings.fixed import FrozenMapping, hides_all, is_secret
 from thalweg_server.settings.nodes import Node, Path
@@ -110,7 +110,7 @@ def _fault(root: Node, details: ErrorDetails) -> _Fault:
     place = replace(node.place, key=".".join((node.place.key, *absent)).strip("."))
     is_hidden = is_private((*path, *absent))
     shown = repr(node.written) if node.variables else "what is written" if is_hidden else None
-    worded = in_words("", {**details, "loc": ()}, shown=shown)
+    worded = as_config_error("", {**details, "loc": ()}, quoted_value=shown)
     problem, fix = worded.problem, worded.fix
     if is_hidden and details["type"] == "string_type":
         problem, fix = "it is no text", "put it in quotes"

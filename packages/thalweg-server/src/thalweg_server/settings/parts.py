@@ -177,4 +177,4 @@ def refuse_repeated(values: Sequence[object], key: str, fix: str) -> None:
         if first != index:
             shown = f" {value!r}" if isinstance(value, str) else ""
             problem = f"the {key}{shown} is used twice"
-            refuse(problem, fix, key=(index, key), against=(first, key))
+            refuse(problem, fix, key=(index, key), conflicting_key=(first, key))

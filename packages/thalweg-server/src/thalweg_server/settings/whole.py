@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from thalweg.engine.sections import KeyPath, SettingsSection, nearest, refuse
+from thalweg.engine.sections import KeyPath, SettingsSection, name_remedy, refuse
 from thalweg.engine.settings import ContextPolicy
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_server.settings.fixed import FrozenMapping
@@ -84,7 +84,7 @@ class Settings(SettingsSection):
         for key, name in self.model_references():
             if name not in known and not _WITH_PROVIDER.fullmatch(name):
                 usual = f"add it to models:, or write provider:model, such as openai:{name}"
-                fix = nearest(
+                fix = name_remedy(
                     name, known, f"use {', '.join(known)}; or {usual}" if known else usual
                 )
                 refuse(f"there is no model {name!r} in models:", fix, key=key)

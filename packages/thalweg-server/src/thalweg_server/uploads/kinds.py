@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.engine.data_files import by_word, distinct, read_table
+from thalweg.engine.data_files import keys_by_word, read_table, unique_words
 from thalweg_server.uploads.names import split_ending
 
 
@@ -28,7 +28,7 @@ class Kind:
 
 _TABLE: Final = read_table(__package__, "kinds.toml")
 
-KINDS: Final = by_word(
+KINDS: Final = keys_by_word(
     (Kind(**row), endings.split())
     for endings, row in ((row.pop("endings"), row) for row in _TABLE["kinds"])
 )
@@ -40,7 +40,7 @@ PLAIN: Final = Kind("text", "text/plain", "text")
 PACKED: Final = frozenset({"docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "zip"})
 """Families that are ZIP archives."""
 
-RUNS: Final = frozenset(distinct(_TABLE["runs"].split()))
+RUNS: Final = frozenset(unique_words(_TABLE["runs"].split()))
 """Endings of files that a system would run, or that carry macros."""
 
 

@@ -55,7 +55,7 @@ def set_up(served: Served) -> Served:
     assert set_up_checkpoints(served.owner)
     with psycopg.connect(served.owner, autocommit=True) as owner:
         name = psycopg.conninfo.conninfo_to_dict(served.url)["user"]
-        for statement in rights.grants(owner, "here", str(name)):
+        for statement in rights.grant_statements(owner, "here", str(name)):
             owner.execute(statement.encode())
     return served
 
@@ -164,7 +164,7 @@ def test_threads_of_another_application_are_left_to_it(postgres_url: str) -> Non
         )
     assert not set_up_checkpoints(postgres_url)
     with psycopg.connect(postgres_url) as raw:
-        assert not any(rights.walled(raw).values())
+        assert not any(rights.walled_tables(raw).values())
 
 
 def test_a_tag_cannot_be_taken_for_a_thread() -> None:

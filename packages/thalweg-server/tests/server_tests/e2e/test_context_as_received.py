@@ -24,7 +24,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.operations import compact, pin, rewind, undo
 from thalweg.archive.threads.thread_history import turns
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.events import EVENT
+from thalweg.context.turn.events import TURN_EVENT
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import message_from_json
 from thalweg.engine.settings import ContextPolicy
@@ -70,7 +70,7 @@ class Talk:
     """The turns that events of changed contexts name."""
 
     @property
-    def received(self) -> list[Any]:
+    def plan_received_fold(self) -> list[Any]:
         """The bodies that the provider received, oldest first."""
         return [seen.body for seen in self.provider.requests]
 
@@ -101,7 +101,7 @@ class Talk:
                     {"configurable": {"thread_id": self.thread}},
                     stream_mode="custom",
                 )
-                self.changed += (event["turn"] for event in stream if event["type"] == EVENT)
+                self.changed += (event["turn"] for event in stream if event["type"] == TURN_EVENT)
 
     def by_hand(self, operation: Callable[..., object], *given: object) -> None:
         """Do what a person does on the command line."""
@@ -235,7 +235,10 @@ def test_every_context_is_what_the_provider_received(
     talk = talks[name]
     url = f"{served.url}/api/threads/{name}/context"
     with httpx2.Client() as http, ThalwegClient(served.url) as client:
-        for number, received in [*enumerate(talk.received, 1), (None, talk.received[-1])]:
+        for number, received in [
+            *enumerate(talk.plan_received_fold, 1),
+            (None, talk.plan_received_fold[-1]),
+        ]:
             named = () if number is None else ("--turn", str(number))
             plain = shown(talk, *named)
             answer = http.get(url, params={} if number is None else {"turn": number})
@@ -250,7 +253,7 @@ def test_every_context_is_what_the_provider_received(
             assert json.dumps(context["messages"]) == json.dumps(views)
             assert context["system"] == SYSTEM
             assert context["tools"] == plain["tools"]
-            assert context["turn"] == plain["turn"] == (number or len(talk.received))
+            assert context["turn"] == plain["turn"] == (number or len(talk.plan_received_fold))
             assert context["tokens"] == sum(plain["tokens"].values())
             assert client.get_context(name, turn=number).model_dump(mode="json") == context
 
@@ -264,7 +267,7 @@ def test_turns_are_the_requests_and_other_records_have_no_number(
         calls = client.get_thread(name).model_calls
 
     numbers = [one.turn for one in listed if one.kind == "call"]
-    assert numbers == [*range(1, len(talks[name].received) + 1)]
+    assert numbers == [*range(1, len(talks[name].plan_received_fold) + 1)]
     assert {one.turn for one in listed if one.kind != "call"} <= {None}
     assert calls == len(numbers)
     assert [one.turn for one in listed if one.turn and one.edits] == talks[name].changed

@@ -6,7 +6,7 @@ messages are durable.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.archive.base import (
@@ -51,7 +51,7 @@ __all__ = [
     "render_passages",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg.archive.base")
     | {

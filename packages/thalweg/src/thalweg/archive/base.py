@@ -18,12 +18,12 @@ it resolves only for the owner and thread it was made for. `HANDLE#12` refers to
 position 12 inside the span, `HANDLE#12-15` to those from 12 to 15."""
 
 
-INSIDE = "/~/"
+SUBAGENT_SEPARATOR = "/~/"
 """Separates a thread's id from the path of a subagent in it; no name of a caller's contains it."""
 
 
-def escaped(thread: str) -> str:
-    """Return the name of the thread with a caller's id, in which `INSIDE` does not occur."""
+def escape_thread_id(thread: str) -> str:
+    """Return the thread name of a caller's id; it does not contain `SUBAGENT_SEPARATOR`."""
     return thread.replace("/~", "/~~")
 
 
@@ -57,8 +57,10 @@ def parse_thread_id(given: str) -> ThreadId:
         raise ThreadIdError(given, "is empty; use at least one character")
     if (wrong := _UNPRINTABLE.search(given)) is not None:
         raise ThreadIdError(given, f"has {wrong[0]!r}, which is no character of a text; omit it")
-    if INSIDE[:2] in given:
-        problem = f"has {INSIDE[:2]!r}, which only names of subagents' threads have; omit it"
+    if SUBAGENT_SEPARATOR[:2] in given:
+        problem = (
+            f"has {SUBAGENT_SEPARATOR[:2]!r}, which only names of subagents' threads have; omit it"
+        )
         raise ThreadIdError(given, problem)
     if (size := len(given.encode())) > MAX_ID_BYTES:
         raise ThreadIdError(given, f"has {size:,} bytes; use at most {MAX_ID_BYTES}")

@@ -17,7 +17,7 @@ from thalweg.errors import StorageError
 LARGE_CHARS = 2_000
 """Longer texts are stored once, by hash. That changes about six more pages of the database: for a
 shorter text, more than it saves."""
-_WORTH = 0.9
+_MAX_COMPRESSED_SHARE = 0.9
 """A blob is stored compressed if that is smaller than this share of it."""
 
 
@@ -32,7 +32,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMessage:
     """A message as it is stored."""
 
     body: str
@@ -51,8 +51,8 @@ def pack(text: str) -> Blob:
     """
     raw = encode(text)
     packed = zlib.compress(raw, 3)
-    pays = len(packed) < len(raw) * _WORTH
-    return Blob(hashlib.sha256(raw).digest(), packed if pays else raw, pays)
+    is_smaller = len(packed) < len(raw) * _MAX_COMPRESSED_SHARE
+    return Blob(hashlib.sha256(raw).digest(), packed if is_smaller else raw, is_smaller)
 
 
 def unpack(data: bytes, *, packed: bool) -> str:
@@ -64,15 +64,15 @@ def unpack(data: bytes, *, packed: bool) -> str:
     try:
         return decode(zlib.decompress(data) if packed else data)
     except (zlib.error, UnicodeDecodeError) as error:
-        raise _damaged(error) from error
+        raise _damaged_error(error) from error
 
 
-def _damaged(error: ValueError | zlib.error) -> StorageError:
+def _damaged_error(error: ValueError | zlib.error) -> StorageError:
     problem = f"a stored text is damaged ({error})"
     return StorageError("the archive", problem, "restore the file from a backup")
 
 
-def take_apart(message: Message) -> Stored:
+def take_apart(message: Message) -> StoredMessage:
     """Return the stored form of a message; `put_together` is the inverse.
 
     Example:
@@ -84,19 +84,21 @@ def take_apart(message: Message) -> Stored:
     holes: list[tuple[int, str, str]] = []
     parts: list[Part] = []
     for index, part in enumerate(message.parts):
-        large = {
+        large_fields = {
             f.name: pack(text) for f in fields(part) if _is_large(text := getattr(part, f.name))
         }
-        holes += [(index, name, blob.hash.hex()) for name, blob in large.items()]
-        blobs += large.values()
-        parts.append(_with(part, dict.fromkeys(large, "")) if large else part)
+        holes += [(index, name, blob.hash.hex()) for name, blob in large_fields.items()]
+        blobs += large_fields.values()
+        parts.append(
+            _replace_texts(part, dict.fromkeys(large_fields, "")) if large_fields else part
+        )
     if not holes:
-        return Stored(message_to_json(message), "")
+        return StoredMessage(message_to_json(message), "")
     body = message_to_json(replace(message, parts=tuple(parts)))
-    return Stored(body, json.dumps(holes, separators=(",", ":")), tuple(blobs))
+    return StoredMessage(body, json.dumps(holes, separators=(",", ":")), tuple(blobs))
 
 
-def _with(part: Part, texts: dict[str, str]) -> Part:
+def _replace_texts(part: Part, texts: dict[str, str]) -> Part:
     return replace(part, **texts)  # type: ignore[arg-type]  # every field of a part is a str
 
 
@@ -108,8 +110,8 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
     """Return a message from its stored form.
 
     Args:
-        body: `Stored.body`.
-        holes: `Stored.holes`.
+        body: `StoredMessage.body`.
+        holes: `StoredMessage.holes`.
         fetch: Returns the text stored under a hash.
 
     Raises:
@@ -118,20 +120,20 @@ def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Messag
     try:
         message = message_from_json(body)
     except ValueError as error:
-        raise _damaged(error) from error
+        raise _damaged_error(error) from error
     if not holes:
         return message
     parts = list(message.parts)
     for index, name, digest in json.loads(holes):
-        parts[index] = _with(parts[index], {name: fetch(bytes.fromhex(digest))})
+        parts[index] = _replace_texts(parts[index], {name: fetch(bytes.fromhex(digest))})
     return replace(message, parts=tuple(parts))
 
 
-def held_by(holes: str) -> list[bytes]:
+def large_text_hashes(holes: str) -> list[bytes]:
     r"""Return the hashes of the large texts of a stored message.
 
     Example:
-        >>> held_by('[[0,"text","00ff"]]'), held_by("")
+        >>> large_text_hashes('[[0,"text","00ff"]]'), large_text_hashes("")
         ([b'\x00\xff'], [])
     """
     return [bytes.fromhex(digest) for _, _, digest in json.loads(holes)] if holes else []

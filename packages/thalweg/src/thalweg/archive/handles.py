@@ -7,8 +7,8 @@ from base64 import b32encode
 from thalweg.archive.base import Handle, Span, ThreadKey
 from thalweg.errors import HandleError
 
-_LENGTH = 16
-_SHAPE = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8})(?:-(0|[1-9][0-9]{0,8}))?)?")
+_HANDLE_CHARS = 16
+_HANDLE_PATTERN = re.compile(r"([a-z2-7]{16})(?:#(0|[1-9][0-9]{0,8})(?:-(0|[1-9][0-9]{0,8}))?)?")
 
 
 def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
@@ -18,9 +18,9 @@ def make_handle(secret: bytes, key: ThreadKey, span: Span) -> Handle:
         >>> make_handle(b"secret", ThreadKey("ada", "t1"), Span(0, 3))
         'cgpcctafethaz4kb'
     """
-    named = "\0".join((key.owner, key.thread, str(span.first), str(span.last)))
-    digest = hmac.digest(secret, named.encode("utf-8", "surrogatepass"), "sha256")
-    return Handle(b32encode(digest)[:_LENGTH].decode().lower())
+    span_name = "\0".join((key.owner, key.thread, str(span.first), str(span.last)))
+    digest = hmac.digest(secret, span_name.encode("utf-8", "surrogatepass"), "sha256")
+    return Handle(b32encode(digest)[:_HANDLE_CHARS].decode().lower())
 
 
 def parse_handle(text: str) -> tuple[Handle, Span | None]:
@@ -33,7 +33,7 @@ def parse_handle(text: str) -> tuple[Handle, Span | None]:
         >>> parse_handle("abcdefghijklmnop#12")
         ('abcdefghijklmnop', Span(first=12, last=12))
     """
-    match = _SHAPE.fullmatch(text)
+    match = _HANDLE_PATTERN.fullmatch(text)
     if match is None:
         raise HandleError(text)
     handle, first, last = match.groups()
@@ -49,4 +49,4 @@ def is_handle(text: str) -> bool:
         >>> is_handle("abcdefghijklmnop#12"), is_handle("the budget")
         (True, False)
     """
-    return _SHAPE.fullmatch(text) is not None
+    return _HANDLE_PATTERN.fullmatch(text) is not None

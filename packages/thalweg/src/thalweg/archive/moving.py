@@ -24,9 +24,9 @@ from thalweg.archive.table_rows import (
     get_or_create_thread,
 )
 from thalweg.archive.tables import TableArchive
-from thalweg.database.base import SERVERS
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.database.erasure import erase_file
-from thalweg.database.migrations.schema import TABLE
+from thalweg.database.migrations.schema import VERSION_TABLE
 from thalweg.errors import ArchiveError, ConfigError
 
 _COLUMNS = {
@@ -36,8 +36,8 @@ _COLUMNS = {
     "archive_summary": ("source", "body"),
 }
 """The tables of a thread, without those of large texts: the key in it, and the other columns."""
-_PAGED = ("archive_log", "archive_turn")
-_PAGE = 500
+_PAGED_TABLES = ("archive_log", "archive_turn")
+_PAGE_ROWS = 500
 """Rows that are read and written at once."""
 
 
@@ -69,9 +69,9 @@ def move_archive(source: str, target: str, *, removes: bool = False) -> ArchiveM
         ArchiveError: The target has other content in a thread; nothing was removed.
         StorageError: A database failed.
     """
-    with _opened(open_existing(source)) as old:
-        with _opened(_target(target, old)) as new:
-            _refuse_same(old, new)
+    with _as_table_archive(open_existing(source)) as old:
+        with _as_table_archive(_open_target(target, old)) as new:
+            _refuse_same_archive(old, new)
             keys = old.keys()
             for key in keys:
                 if not new.extent(key)[0]:
@@ -79,7 +79,7 @@ def move_archive(source: str, target: str, *, removes: bool = False) -> ArchiveM
             for key in keys:
                 _compare(old, new, key)
         moved = ArchiveMove(len(keys), sum(old.length(key) for key in keys))
-        if removes and source.startswith(SERVERS):
+        if removes and source.startswith(POSTGRES_SCHEMES):
             for key in keys:
                 old.delete(key)
             old.prune()
@@ -89,12 +89,12 @@ def move_archive(source: str, target: str, *, removes: bool = False) -> ArchiveM
     return moved
 
 
-def _opened(archive: object) -> TableArchive:
+def _as_table_archive(archive: object) -> TableArchive:
     assert isinstance(archive, TableArchive)  # noqa: S101 (all that an address opens)
     return archive
 
 
-def _target(address: str, source: TableArchive) -> object:
+def _open_target(address: str, source: TableArchive) -> object:
     secret = source._secret  # noqa: SLF001 (the same archive, elsewhere)
     try:
         return open_archive(address, secret=secret)
@@ -105,7 +105,7 @@ def _target(address: str, source: TableArchive) -> object:
         raise ConfigError(error.what, "it is another archive", fix) from None
 
 
-def _refuse_same(source: TableArchive, target: TableArchive) -> None:
+def _refuse_same_archive(source: TableArchive, target: TableArchive) -> None:
     """Check that a row written to one is not in the other: addresses have many spellings."""
     probe = f"move {token_hex(8)}"
     with target._database.writing(None) as db:  # noqa: SLF001 (its rows, as they are)
@@ -127,32 +127,32 @@ def thread_digest(archive: TableArchive, key: ThreadKey) -> str:
     with archive._database.reading(key.owner) as db:  # noqa: SLF001 (its rows, as they are)
         thread, length = find_thread(db, key)
         digest.update(repr((key, length)).encode())
-        for table, rows in _rows_of(db, thread or 0):
+        for table, rows in _thread_rows(db, thread or 0):
             digest.update(table.encode())
             for row in rows:
-                digest.update(repr(tuple(map(_plain, row))).encode())
-        for blob in _blobs_of(db, thread or 0):
+                digest.update(repr(tuple(map(_as_bytes, row))).encode())
+        for blob in _thread_blobs(db, thread or 0):
             digest.update(repr((blob.hash, blob.packed)).encode() + blob.data)
     return digest.hexdigest()
 
 
-def _plain(value: object) -> object:
+def _as_bytes(value: object) -> object:
     return bytes(value) if isinstance(value, (bytearray, memoryview)) else value
 
 
-def _rows_of(
+def _thread_rows(
     db: ArchiveRows, thread: int
 ) -> Iterator[tuple[str, Iterator[tuple[int | str | bytes, ...]]]]:
     """Yield the rows of a thread by table; each in the order of its key, without the thread."""
     for table, (key, rest) in _COLUMNS.items():
-        yield table, _rows_in(db, table, f"{key}, {rest}", key, thread)
+        yield table, _table_rows(db, table, f"{key}, {rest}", key, thread)
 
 
-def _rows_in(
+def _table_rows(
     db: ArchiveRows, table: str, columns: str, key: str, thread: int
 ) -> Iterator[tuple[int | str | bytes, ...]]:
     query = f"SELECT {columns} FROM {table} WHERE thread = ?"  # noqa: S608 (ours)
-    if table not in _PAGED:
+    if table not in _PAGED_TABLES:
         # Sorted here: databases order text differently.
         yield from sorted(tuple(row) for row in db.rows(query, (thread,)))
         return
@@ -160,17 +160,17 @@ def _rows_in(
     while page := list(
         db.rows(
             f"{query} AND {key} BETWEEN ? AND ? ORDER BY {key}",
-            (thread, first, first + _PAGE - 1),
+            (thread, first, first + _PAGE_ROWS - 1),
         )
     ):
         yield from (tuple(row) for row in page)
-        first += _PAGE
+        first += _PAGE_ROWS
 
 
-def _blobs_of(db: ArchiveRows, thread: int) -> Iterator[Blob]:
+def _thread_blobs(db: ArchiveRows, thread: int) -> Iterator[Blob]:
     """Yield the large texts of a thread, in the order of their hashes."""
-    held = db.rows("SELECT hash FROM archive_holding WHERE thread = ?", (thread,))
-    hashes = sorted(bytes(digest) for (digest,) in held)
+    held_rows = db.rows("SELECT hash FROM archive_holding WHERE thread = ?", (thread,))
+    hashes = sorted(bytes(digest) for (digest,) in held_rows)
     for digest in hashes:
         row = db.row("SELECT data, packed FROM archive_blob WHERE hash = ?", (digest,))
         if row is not None:
@@ -194,26 +194,26 @@ def _copy(source: TableArchive, target: TableArchive, key: ThreadKey) -> None:
         target._database.writing(owner) as new,  # noqa: SLF001
     ):
         thread, _ = find_thread(old, key)
-        there, _ = get_or_create_thread(new, key)
-        for blob in _blobs_of(old, thread or 0):
-            add_blob_references(new, there, [blob])
-        for table, rows in _rows_of(old, thread or 0):
-            while page := list(islice(rows, _PAGE)):
-                new.insert(table, [(there, *row) for row in page])
+        copied_thread, _ = get_or_create_thread(new, key)
+        for blob in _thread_blobs(old, thread or 0):
+            add_blob_references(new, copied_thread, [blob])
+        for table, rows in _thread_rows(old, thread or 0):
+            while page := list(islice(rows, _PAGE_ROWS)):
+                new.insert(table, [(copied_thread, *row) for row in page])
 
 
 def _drop_tables(path: Path) -> str:
     """Drop the archive's tables in a file that has others, too; return what remains."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        listed = "SELECT type, name FROM sqlite_master WHERE name LIKE 'archive\\_%' ESCAPE '\\'"
+        query = "SELECT type, name FROM sqlite_master WHERE name LIKE 'archive\\_%' ESCAPE '\\'"
         connection.execute("BEGIN IMMEDIATE")
-        found = connection.execute(listed).fetchall()
+        objects = connection.execute(query).fetchall()
         for kind in ("trigger", "table"):
-            for name in (name for each, name in found if each == kind):
+            for name in (name for object_type, name in objects if object_type == kind):
                 if not name.startswith("archive_words_"):  # of the word index, dropped with it
                     connection.execute(f"DROP {kind} {name}")
-        connection.execute(f"DELETE FROM {TABLE} WHERE component = 'archive'")  # noqa: S608 (ours)
-        if connection.execute(f"SELECT 1 FROM {TABLE}").fetchone() is None:  # noqa: S608 (ours)
-            connection.execute(f"DROP TABLE {TABLE}")
+        connection.execute(f"DELETE FROM {VERSION_TABLE} WHERE component = 'archive'")  # noqa: S608 (ours)
+        if connection.execute(f"SELECT 1 FROM {VERSION_TABLE}").fetchone() is None:  # noqa: S608 (ours)
+            connection.execute(f"DROP TABLE {VERSION_TABLE}")
         connection.execute("COMMIT")
     return erase_file(path, sys.maxsize)

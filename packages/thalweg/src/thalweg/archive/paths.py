@@ -7,7 +7,7 @@ from pathlib import Path
 from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.archive.tables import TableArchive
-from thalweg.database.sqlite_files import holds
+from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -22,13 +22,13 @@ def default_place() -> Path:
     return home() / "thalweg.db"
 
 
-def _usual_place() -> Path:
+def _existing_default() -> Path:
     """Return the default path, or that of recorded sessions if the default has no archive."""
     place = default_place()
     if os.environ.get("THALWEG_HOME") or place.is_file():
         return place
-    recorded = Path(os.path.expanduser("~"), place)  # noqa: PTH111 (a user may have no home)
-    return recorded if recorded.is_file() else place
+    recorded_place = Path(os.path.expanduser("~"), place)  # noqa: PTH111 (a user may have no home)
+    return recorded_place if recorded_place.is_file() else place
 
 
 def open_archive(url_or_path: str | PathLike[str], *, secret: bytes | None = None) -> Archive:
@@ -98,11 +98,11 @@ def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
         ConfigError: There is none, or it cannot be opened.
         StorageError: Another process has locked it.
     """
-    address = fspath(url_or_path or _usual_place())
+    address = fspath(url_or_path or _existing_default())
     if "://" not in address:
         if not Path(address).is_file():
             fix = "name one with --archive, or the folder of one with THALWEG_HOME"
             raise ConfigError(address, "there is no archive", fix)
-        if not holds(address, "archive"):
+        if not has_component_tables(address, "archive"):
             raise ConfigError(address, "the file holds no archive", "name another file")
     return open_archive(address)

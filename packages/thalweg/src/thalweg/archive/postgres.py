@@ -1,7 +1,7 @@
 """The archive in a PostgreSQL database, for any number of processes on any machines."""
 
 from thalweg.archive.search.postgres_words import WordRows
-from thalweg.archive.tables import TableArchive, closed
+from thalweg.archive.tables import TableArchive, closed_error
 from thalweg.database.postgres import PostgresDatabase
 
 _FORMAT = 3
@@ -18,7 +18,9 @@ class PostgresArchive(TableArchive):
     def __init__(
         self, url: str, *, secret: bytes | None = None, busy_timeout_s: float = 10.0
     ) -> None:
-        database = PostgresDatabase(url, _ArchiveTransaction, closed, busy_timeout_s=busy_timeout_s)
+        database = PostgresDatabase(
+            url, _ArchiveTransaction, closed_error, busy_timeout_s=busy_timeout_s
+        )
         super().__init__(database, secret, version=_FORMAT)
 
     def prune(self) -> int:
@@ -43,8 +45,8 @@ class _ArchiveTransaction(WordRows):
 
     def drop_thread(self, thread: int, *tables: str) -> None:
         """Delete a thread's rows in one statement: access to the others needs the first."""
-        rest = ", ".join(
+        deletions = ", ".join(
             f"{table}_ AS (DELETE FROM {table} WHERE thread = {thread})"  # noqa: S608 (ours)
             for table in tables
         )
-        self.run(f"WITH {rest} DELETE FROM archive_thread WHERE id = {thread}")  # noqa: S608 (ours)
+        self.run(f"WITH {deletions} DELETE FROM archive_thread WHERE id = {thread}")  # noqa: S608 (ours)

@@ -54,17 +54,17 @@ def read_piece(
     if max_chars < 1:
         raise RangeError(handle, f"max_chars is {max_chars}; pass at least 1")
     if path:
-        return _first_of(_found(handle, text, path), max_chars)
-    start, end = _stretch(handle, text, lines, chars)
+        return _path_reading(_read_path(handle, text, path), max_chars)
+    start, end = _char_range(handle, text, lines, chars)
     stop = min(end, start + max_chars)
-    more = ""
+    next_hint = ""
     if stop < len(text):
-        upto = end if stop < end else len(text)
-        more = (
+        range_end = end if stop < end else len(text)
+        next_hint = (
             f"characters {start}-{stop} of {len(text)} are shown; "
-            f"read on with chars [{stop}, {min(upto, stop + max_chars)}]"
+            f"read on with chars [{stop}, {min(range_end, stop + max_chars)}]"
         )
-    return Reading(text[start:stop], start, len(text), _count_lines(text), more)
+    return Reading(text[start:stop], start, len(text), _count_lines(text), next_hint)
 
 
 def read_numbered(
@@ -83,56 +83,61 @@ def read_numbered(
 
     Example:
         >>> from thalweg.engine.entries import Text
-        >>> long = [Message("user", (Text(said),)) for said in ("one", "two", "x" * 400)]
+        >>> long = [Message("user", (Text(text),)) for text in ("one", "two", "x" * 400)]
         >>> print(read_numbered("h", Span(0, 2), enumerate(long), max_chars=60).text)
         #0 user (3 characters): one
         #1 user (3 characters): two
     """
-    held: list[str] = []
-    rows: list[str] = []
-    transcribed = listed = last = -1
+    transcripts: list[str] = []
+    outline_rows: list[str] = []
+    transcript_chars = outline_chars = last_listed = -1
     for position, message in messages:
-        row, whole = as_outline([message], position), as_transcript([message], position)
-        transcribed += len(whole) + 1 + bool(held)
-        listed += len(row) + 1
-        if listed <= max_chars or not rows:
-            rows.append(row)
-            last = position
-        if transcribed <= max_chars:
-            held.append(whole)
-        elif listed > max_chars:
+        outline_row, transcript = (
+            as_outline([message], position),
+            as_transcript([message], position),
+        )
+        transcript_chars += len(transcript) + 1 + bool(transcripts)
+        outline_chars += len(outline_row) + 1
+        if outline_chars <= max_chars or not outline_rows:
+            outline_rows.append(outline_row)
+            last_listed = position
+        if transcript_chars <= max_chars:
+            transcripts.append(transcript)
+        elif outline_chars > max_chars:
             break
-    if transcribed <= max_chars or max_chars < 1:
-        return read_piece(handle, "\n\n".join(held), max_chars=max_chars)
-    shown = "\n".join(rows)[:max_chars]
-    on = _how_to_read_on(handle.partition("#")[0], span, last)
-    return Reading(shown, 0, -1, span.last - span.first + 1, on)
+    if transcript_chars <= max_chars or max_chars < 1:
+        return read_piece(handle, "\n\n".join(transcripts), max_chars=max_chars)
+    outline_text = "\n".join(outline_rows)[:max_chars]
+    next_hint = _how_to_read_on(handle.partition("#")[0], span, last_listed)
+    return Reading(outline_text, 0, -1, span.last - span.first + 1, next_hint)
 
 
-def _how_to_read_on(handle: str, span: Span, last: int) -> str:
-    listed = prompt("outline").render(
-        handle=handle, listed=f"{span.first}-{last}", span=f"{span.first}-{span.last}"
+def _how_to_read_on(handle: str, span: Span, last_listed: int) -> str:
+    outline_hint = prompt("outline").render(
+        handle=handle, listed=f"{span.first}-{last_listed}", span=f"{span.first}-{span.last}"
     )
-    if last == span.last:
-        return listed
-    return listed + prompt("outline_on").render(handle=handle, span=f"{last + 1}-{span.last}")
+    if last_listed == span.last:
+        return outline_hint
+    return outline_hint + prompt("outline_on").render(
+        handle=handle, span=f"{last_listed + 1}-{span.last}"
+    )
 
 
-def _first_of(found: str, max_chars: int) -> Reading:
-    more = ""
-    if len(found) > max_chars:
-        more = (
-            f"the first {max_chars} of {len(found)} characters are shown; "
+def _path_reading(selected: str, max_chars: int) -> Reading:
+    next_hint = ""
+    if len(selected) > max_chars:
+        next_hint = (
+            f"the first {max_chars} of {len(selected)} characters are shown; "
             "read on with a narrower path, such as a slice [10:20]"
         )
-    return Reading(found[:max_chars], 0, len(found), _count_lines(found), more)
+    return Reading(selected[:max_chars], 0, len(selected), _count_lines(selected), next_hint)
 
 
 def _count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def _stretch(
+def _char_range(
     handle: str, text: str, lines: tuple[int, int] | None, chars: tuple[int, int] | None
 ) -> tuple[int, int]:
     if lines is not None:
@@ -155,14 +160,14 @@ def _stretch(
     return 0, len(text)
 
 
-def _line_start(text: str, line: int, at: int) -> int:
-    """Return the index at which the `line`-th line begins, counted from 1 at `at`."""
+def _line_start(text: str, line: int, start: int) -> int:
+    """Return the index at which the `line`-th line begins, counted from 1 at `start`."""
     for _ in range(line - 1):
-        at = text.index("\n", at) + 1
-    return at
+        start = text.index("\n", start) + 1
+    return start
 
 
-def _found(handle: str, text: str, path: str) -> str:
+def _read_path(handle: str, text: str, path: str) -> str:
     if len(path) > MAX_PATH_CHARS or path.count("..") > MAX_DESCENTS:
         raise RangeError(
             handle,
@@ -170,13 +175,13 @@ def _found(handle: str, text: str, path: str) -> str:
             f"at most {MAX_PATH_CHARS} and {MAX_DESCENTS} are read",
         )
     try:
-        whole = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise RangeError(handle, "the text is not JSON; read it by lines or chars") from None
     from jsonpath import JSONPathError  # noqa: PLC0415 (0.1 s, and few ask for a path)
 
     try:
-        values = [node.value for node in islice(_jsonpath().finditer(path, whole), MAX_NODES)]
+        values = [node.value for node in islice(_jsonpath().finditer(path, document), MAX_NODES)]
     except (JSONPathError, RecursionError, ValueError) as error:
         problem = error.args[0] if error.args else type(error).__name__
         raise RangeError(handle, f"the path {path!r} is wrong: {problem}") from None

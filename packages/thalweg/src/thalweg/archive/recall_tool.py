@@ -25,22 +25,22 @@ from thalweg.engine.entries import RECALL, Media, Message, Opaque, Part
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
-from thalweg.engine.window.references import refer
-from thalweg.engine.wires.fields import reopen
+from thalweg.engine.window.references import text_for_tool
+from thalweg.engine.wires.fields import opaque_value
 from thalweg.engine.wires.media_blocks import is_private, unknown_media
 from thalweg.errors import ArchiveError, HandleError, RangeError
 
 CHARS_PER_TOKEN = 4
 """First estimate of characters per token; less is read if the tokens are more."""
-PAGE = 32
+PAGE_MESSAGES = 32
 """Messages that are read at once."""
-MANY = 100
+FILTER_ABOVE_SPANS = 100
 """Number of spans above which results are filtered: each span costs a search of its own."""
 MAX_SEARCHES = 8
 """Most searches for one call."""
-SPANS = 20
+MAX_LISTED_SPANS = 20
 """Most spans of positions that an error names."""
-MOST = 10**15
+MAX_RANGE_NUMBER = 10**15
 """No line or character number of a text is greater."""
 
 
@@ -60,36 +60,42 @@ class RecalledPiece:
         return self.reading.total_chars < 0
 
 
-def piece_of(
+def read_recalled_piece(
     handle: str,
     messages: Sequence[tuple[int, Message]],
     lines: tuple[int, int] | None,
     chars: tuple[int, int] | None,
     path: str,
-    most: int,
+    max_chars: int,
     *,
-    is_one: bool,
+    is_single: bool,
 ) -> RecalledPiece:
     """Read a piece of one message's text, or of a transcript, by lines, characters or path.
 
     Raises:
         RangeError: As for `Archive.read`.
     """
-    texts = (as_text(m) if is_one else as_transcript([m], position) for position, m in messages)
+    texts = (as_text(m) if is_single else as_transcript([m], position) for position, m in messages)
     whole = "\n\n".join(texts)
-    reading = read_piece(handle, whole, lines=lines, chars=chars, path=path, max_chars=most)
+    reading = read_piece(handle, whole, lines=lines, chars=chars, path=path, max_chars=max_chars)
     if path:
         return RecalledPiece(reading)
     end = reading.start + len(reading.text)
-    found = [*placed_media(messages, in_transcript=not is_one)]
-    shown = [one for one in found if one.start < end and reading.start < one.end]
-    return RecalledPiece(reading, shown, [one for one in found if one.start >= end])
+    placed = [*placed_media(messages, in_transcript=not is_single)]
+    shown = [
+        media_place
+        for media_place in placed
+        if media_place.start < end and reading.start < media_place.end
+    ]
+    return RecalledPiece(
+        reading, shown, [media_place for media_place in placed if media_place.start >= end]
+    )
 
 
 def with_media(message: Message) -> Message:
     """Return a message whose blocks of unknown types are media if they hold base64.
 
-    They are since 2026-11-28; older messages are in the log with their JSON.
+    New messages are parsed so since 2026-11-28; older ones are in the log with their JSON.
     """
     if message.role == "assistant" or not any(isinstance(p, Opaque) for p in message.parts):
         return message
@@ -97,32 +103,32 @@ def with_media(message: Message) -> Message:
 
 
 def _as_media(part: Part) -> Part:
-    media = unknown_media(part.wire, reopen(part)) if isinstance(part, Opaque) else None
+    media = unknown_media(part.wire, opaque_value(part)) if isinstance(part, Opaque) else None
     return part if media is None else media
 
 
-def kept(
-    messages: Iterable[tuple[int, Message]], into: list[tuple[int, Message]]
+def yield_and_collect(
+    messages: Iterable[tuple[int, Message]], collected: list[tuple[int, Message]]
 ) -> Iterator[tuple[int, Message]]:
-    """Yield messages, and keep those that were taken."""
-    for one in messages:
-        into.append(one)
-        yield one
+    """Yield messages, and collect those that were consumed."""
+    for numbered_message in messages:
+        collected.append(numbered_message)
+        yield numbered_message
 
 
-def _range(name: str) -> dict[str, Any]:
-    whole = {"type": "integer", "minimum": 0}
+def _range_schema(name: str) -> dict[str, Any]:
+    index_schema = {"type": "integer", "minimum": 0}
     description = prompt(name).render()
     return {
         "type": "array",
-        "items": whole,
+        "items": index_schema,
         "minItems": 2,
         "maxItems": 2,
         "description": description,
     }
 
 
-def _text(name: str) -> dict[str, Any]:
+def _text_schema(name: str) -> dict[str, Any]:
     return {"type": "string", "description": prompt(name).render()}
 
 
@@ -132,11 +138,11 @@ RECALL_TOOL: dict[str, Any] = {
     "parameters": {
         "type": "object",
         "properties": {
-            "handle": _text("recall_handle"),
-            "query": _text("recall_query"),
-            "lines": _range("recall_lines"),
-            "chars": _range("recall_chars"),
-            "path": _text("recall_path"),
+            "handle": _text_schema("recall_handle"),
+            "query": _text_schema("recall_query"),
+            "lines": _range_schema("recall_lines"),
+            "chars": _range_schema("recall_chars"),
+            "path": _text_schema("recall_path"),
         },
         "additionalProperties": False,
     },
@@ -188,8 +194,8 @@ def recall(
         ...     recall(archive, key, handle=archive.handle(key, Span(0, 0)))
         'hello'
     """
-    bound, counter = max(max_tokens, 0), count or exact_counter()
-    call = _RecallCall(archive, key, within, bound, counter, name, None)
+    token_limit, counter = max(max_tokens, 0), count or exact_counter()
+    call = _RecallCall(archive, key, within, token_limit, counter, name, None)
     return call.result(handle or "", query or "", lines, chars, path or "").text
 
 
@@ -228,36 +234,36 @@ def recall_content(
         count: As for `recall`.
         name: As for `recall`.
     """
-    bound, counter = max(max_tokens, 0), count or exact_counter()
-    call = _RecallCall(archive, key, within, bound, counter, name, room)
+    token_limit, counter = max(max_tokens, 0), count or exact_counter()
+    call = _RecallCall(archive, key, within, token_limit, counter, name, room)
     return call.result(handle or "", query or "", lines, chars, path or "")
 
 
-def _pair(given: object) -> tuple[int, int] | None:
-    match given:
-        case [int(first), int(last)] if max(abs(first), abs(last)) <= MOST:
+def _parse_range(value: object) -> tuple[int, int] | None:
+    match value:
+        case [int(first), int(last)] if max(abs(first), abs(last)) <= MAX_RANGE_NUMBER:
             return int(first), int(last)
     return None
 
 
-def _without(spans: Sequence[Span], positions: Sequence[int]) -> list[Span]:
+def _exclude_positions(spans: Sequence[Span], positions: Sequence[int]) -> list[Span]:
     """Return spans without some positions.
 
     Example:
-        >>> _without([Span(0, 9)], [4, 9])
+        >>> _exclude_positions([Span(0, 9)], [4, 9])
         [Span(first=0, last=3), Span(first=5, last=8)]
     """
-    left: list[Span] = []
+    remaining: list[Span] = []
     for span in spans:
         first = span.first
         for position in sorted(positions):
             if first <= position <= span.last:
                 if position > first:
-                    left.append(Span(first, position - 1))
+                    remaining.append(Span(first, position - 1))
                 first = position + 1
         if first <= span.last:
-            left.append(Span(first, span.last))
-    return left
+            remaining.append(Span(first, span.last))
+    return remaining
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,87 +284,97 @@ class _RecallCall:
     ) -> Recalled:
         """Return the result of the call, within its bound."""
         try:
-            found = self._answer(handle, query, lines, chars, path)
+            recalled = self._answer(handle, query, lines, chars, path)
         except (HandleError, RangeError) as error:
-            found = Recalled(str(error))
+            recalled = Recalled(str(error))
         except ArchiveError:
-            found = Recalled(prompt("recall_failed").render())
-        return replace(found, text=self.bounded(found.text))
+            recalled = Recalled(prompt("recall_failed").render())
+        return replace(recalled, text=self.bounded(recalled.text))
 
     def _answer(
         self, handle: object, query: object, lines: object, chars: object, path: object
     ) -> Recalled:
         texts = (("handle", handle), ("query", query), ("path", path))
-        no_text = next((name for name, given in texts if not isinstance(given, str)), "")
-        if no_text:
-            return Recalled(prompt("recall_text").render(what=no_text))
+        wrong_argument = next((name for name, value in texts if not isinstance(value, str)), "")
+        if wrong_argument:
+            return Recalled(prompt("recall_text").render(what=wrong_argument))
         if query:
-            ranged = lines is not None or chars is not None or path
-            found = (
-                prompt("recall_no_range").text if ranged else self.search(str(query), str(handle))
+            has_range = lines is not None or chars is not None or path
+            answer = (
+                prompt("recall_no_range").text
+                if has_range
+                else self.search(str(query), str(handle))
             )
-            return Recalled(found)
+            return Recalled(answer)
         if not handle:
             return Recalled(prompt("recall_which").text)
         name = str(handle)
         if not is_handle(name):
-            return Recalled(self.meant(name))
-        for kind, given in (("lines", lines), ("chars", chars)):
-            if given is not None and _pair(given) is None:
+            return Recalled(self.search_passed_words(name))
+        for kind, value in (("lines", lines), ("chars", chars)):
+            if value is not None and _parse_range(value) is None:
                 return Recalled(prompt("recall_range").render(what=kind))
-        return self.read(name, _pair(lines), _pair(chars), str(path))
+        return self.read(name, _parse_range(lines), _parse_range(chars), str(path))
 
-    def meant(self, words: str) -> str:
+    def search_passed_words(self, words: str) -> str:
         """Search for words that were passed as a reference, as small models often do.
 
         Raises:
             HandleError: Nothing is found.
         """
-        found = self._found(words, "")
-        if not found:
+        passages = self._render_hits(words, "")
+        if not passages:
             raise HandleError(words)
-        return prompt("recall_meant").render(words=words, found=found)
+        return prompt("recall_meant").render(words=words, found=passages)
 
     def search(self, query: str, handle: str) -> str:
-        return self._found(query, handle) or prompt("recall_nothing").render()
+        return self._render_hits(query, handle) or prompt("recall_nothing").render()
 
-    def _found(self, query: str, handle: str) -> str:
-        within = self._parts(handle) if handle else self.within
-        there = within
-        if within is not None and len(within) > MANY:
-            there = [Span(within[0].first, within[-1].last)]
-        found = self._originals(query, there)
-        if within is not there:
+    def _render_hits(self, query: str, handle: str) -> str:
+        within = self._visible_spans(handle) if handle else self.within
+        searched_spans = within
+        if within is not None and len(within) > FILTER_ABOVE_SPANS:
+            searched_spans = [Span(within[0].first, within[-1].last)]
+        hits = self._search_originals(query, searched_spans)
+        if within is not searched_spans:
             spans = within or ()
-            found = [one for one in found if any(s.first <= one.position <= s.last for s in spans)]
-        while found and not self._fits(render_passages(found)):
-            found.pop()
-        return render_passages(found)
+            hits = [
+                hit
+                for hit in hits
+                if any(span.first <= hit.position <= span.last for span in spans)
+            ]
+        while hits and not self._fits(render_passages(hits)):
+            hits.pop()
+        return render_passages(hits)
 
-    def _originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
+    def _search_originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
         """Search, skipping earlier calls of this tool, and their results, whose text is in others.
 
         Otherwise a repeated query would return its last result, which quotes the one before.
         """
-        found: list[Passage] = []
-        there = within
+        hits: list[Passage] = []
+        searched_spans = within
         for _ in range(MAX_SEARCHES):
-            found = self.archive.search(self.key, query, within=there, max_tokens=self.max_tokens)
-            echoes = [one.position for one in found if self._is_echo(one)]
-            if not echoes:
+            hits = self.archive.search(
+                self.key, query, within=searched_spans, max_tokens=self.max_tokens
+            )
+            echo_positions = [hit.position for hit in hits if self._is_echo(hit)]
+            if not echo_positions:
                 break
-            there = _without(there or (Span(0, MOST),), echoes)
-        return [one for one in found if not self._is_echo(one)] or found
+            searched_spans = _exclude_positions(
+                searched_spans or (Span(0, MAX_RANGE_NUMBER),), echo_positions
+            )
+        return [hit for hit in hits if not self._is_echo(hit)] or hits
 
-    def _is_echo(self, found: Passage) -> bool:
+    def _is_echo(self, hit: Passage) -> bool:
         """Return whether this is an earlier call of the tool, or its result."""
         return any(
-            (found.speaker == "assistant" and found.text.startswith(f"{name} {{"))
-            or found.speaker == f"tool {name}"
+            (hit.speaker == "assistant" and hit.text.startswith(f"{name} {{"))
+            or hit.speaker == f"tool {name}"
             for name in (RECALL, self.name)
         )
 
-    def _parts(self, handle: str) -> list[Span]:
+    def _visible_spans(self, handle: str) -> list[Span]:
         """Resolve a reference to its visible positions.
 
         Raises:
@@ -367,16 +383,16 @@ class _RecallCall:
         """
         name, requested = parse_handle(handle)
         whole = self.archive.span(self.key, name)
-        parts = _common(self.within, whole) if self.within is not None else [whole]
-        if not parts:
+        spans = _intersect(self.within, whole) if self.within is not None else [whole]
+        if not spans:
             raise HandleError(handle)
         if requested is None:
-            return parts
+            return spans
         is_inside = whole.first <= requested.first <= requested.last <= whole.last
-        if not is_inside or not (requested_parts := _common(parts, requested)):
-            positions = ", ".join(map(_positions, parts[:SPANS]))
+        if not is_inside or not (requested_parts := _intersect(spans, requested)):
+            positions = ", ".join(map(_format_span, spans[:MAX_LISTED_SPANS]))
             problem = prompt("recall_outside").render(
-                asked=_positions(requested), positions=positions
+                asked=_format_span(requested), positions=positions
             )
             raise RangeError(name, problem)
         return requested_parts
@@ -389,22 +405,25 @@ class _RecallCall:
         path: str,
     ) -> Recalled:
         """Read a reference, and the media of the part that is shown."""
-        parts = self._parts(handle)
-        most = max(self.max_tokens * CHARS_PER_TOKEN, 1)
+        spans = self._visible_spans(handle)
+        max_chars = max(self.max_tokens * CHARS_PER_TOKEN, 1)
         while True:
-            piece = self._piece(handle, parts, lines, chars, path, most)
-            note, media = self._media(handle, piece, parts)
-            how = piece.reading.next
-            more = prompt("recall_more").render(how=how) if how else ""
-            notes = (refer(one, self.name) for one in (note, more))
+            piece = self._read_visible(handle, spans, lines, chars, path, max_chars)
+            note, media = self._note_and_media(handle, piece, spans)
+            next_hint = piece.reading.next
+            next_note = prompt("recall_more").render(how=next_hint) if next_hint else ""
+            notes = (text_for_tool(appended_note, self.name) for appended_note in (note, next_note))
             text = "\n\n".join(filter(None, (piece.reading.text, *notes)))
-            if most == 1 or self._fits(text):
+            if max_chars == 1 or self._fits(text):
                 return Recalled(text, media)
-            spent = self.count(text)
-            most = max(1, min(most * 9 // 10, len(piece.reading.text) * self.max_tokens // spent))
+            used_tokens = self.count(text)
+            max_chars = max(
+                1,
+                min(max_chars * 9 // 10, len(piece.reading.text) * self.max_tokens // used_tokens),
+            )
 
-    def _media(
-        self, handle: str, piece: RecalledPiece, parts: Sequence[Span]
+    def _note_and_media(
+        self, handle: str, piece: RecalledPiece, spans: Sequence[Span]
     ) -> tuple[str, tuple[Media, ...]]:
         """Return the note on the media of a piece, and those that are returned."""
         if self.room is None:
@@ -412,42 +431,51 @@ class _RecallCall:
         room = self.room
         if piece.is_outline:
             room = replace(room, tokens=min(room.tokens, OUTLINE_TOKENS))
-        private = [one for one in piece.shown if is_private(one.part, room.wire)]
-        open_to_all = [one for one in piece.shown if one not in private]
-        fits, later, large = choose_media(open_to_all, room, self.count)
+        private = [placed for placed in piece.shown if is_private(placed.part, room.wire)]
+        returnable = [placed for placed in piece.shown if placed not in private]
+        fits, later, too_large = choose_media(returnable, room, self.count)
         if piece.is_outline:
-            later, large = sorted([*later, *large], key=lambda one: one.position), []
-        chosen = fits, [*later, *piece.further], large
-        notes = media_note(handle, chosen, by_chars=_is_one(parts)), text_only_note(private)
-        return "\n".join(filter(None, notes)), tuple(one.part for one in fits)
+            later, too_large = sorted([*later, *too_large], key=lambda placed: placed.position), []
+        chosen = fits, [*later, *piece.further], too_large
+        notes = (
+            media_note(handle, chosen, by_chars=_is_single_message(spans)),
+            text_only_note(private),
+        )
+        return "\n".join(filter(None, notes)), tuple(placed.part for placed in fits)
 
-    def _piece(
+    def _read_visible(
         self,
         handle: str,
-        parts: Sequence[Span],
+        spans: Sequence[Span],
         lines: tuple[int, int] | None,
         chars: tuple[int, int] | None,
         path: str,
-        most: int,
+        max_chars: int,
     ) -> RecalledPiece:
         """Read a reference without positions that are no longer visible."""
-        messages = self._messages(parts)
-        if _is_one(parts):
-            return piece_of(handle, list(messages), lines, chars, path, most, is_one=True)
+        messages = self._messages(spans)
+        if _is_single_message(spans):
+            return read_recalled_piece(
+                handle, list(messages), lines, chars, path, max_chars, is_single=True
+            )
         if lines is not None or chars is not None or path:
-            return piece_of(handle, list(messages), lines, chars, path, most, is_one=False)
-        read: list[tuple[int, Message]] = []
-        whole = Span(parts[0].first, parts[-1].last)
-        reading = read_numbered(handle, whole, kept(messages, read), max_chars=most)
+            return read_recalled_piece(
+                handle, list(messages), lines, chars, path, max_chars, is_single=False
+            )
+        read_messages: list[tuple[int, Message]] = []
+        whole = Span(spans[0].first, spans[-1].last)
+        reading = read_numbered(
+            handle, whole, yield_and_collect(messages, read_messages), max_chars=max_chars
+        )
         if reading.total_chars < 0:
-            read = read[: reading.text.count("\n") + 1]
-        return RecalledPiece(reading, [*placed_media(read, in_transcript=True)])
+            read_messages = read_messages[: reading.text.count("\n") + 1]
+        return RecalledPiece(reading, [*placed_media(read_messages, in_transcript=True)])
 
-    def _messages(self, parts: Sequence[Span]) -> Iterator[tuple[int, Message]]:
+    def _messages(self, spans: Sequence[Span]) -> Iterator[tuple[int, Message]]:
         """Yield messages with their positions, read in pages."""
-        for part in parts:
-            for first in range(part.first, part.last + 1, PAGE):
-                last = min(part.last, first + PAGE - 1)
+        for span in spans:
+            for first in range(span.first, span.last + 1, PAGE_MESSAGES):
+                last = min(span.last, first + PAGE_MESSAGES - 1)
                 read = map(with_media, self.archive.messages(self.key, first, last))
                 yield from enumerate(read, first)
 
@@ -465,18 +493,18 @@ class _RecallCall:
         return self.count(text) <= self.max_tokens
 
 
-def _is_one(parts: Sequence[Span]) -> bool:
-    return len(parts) == 1 and parts[0].first == parts[0].last
+def _is_single_message(spans: Sequence[Span]) -> bool:
+    return len(spans) == 1 and spans[0].first == spans[0].last
 
 
-def _common(spans: Sequence[Span], whole: Span) -> list[Span]:
-    """Return what spans have of another one."""
+def _intersect(spans: Sequence[Span], whole: Span) -> list[Span]:
+    """Return the intersections of spans with another span."""
     return [
-        Span(max(whole.first, one.first), min(whole.last, one.last))
-        for one in spans
-        if one.first <= whole.last and whole.first <= one.last
+        Span(max(whole.first, span.first), min(whole.last, span.last))
+        for span in spans
+        if span.first <= whole.last and whole.first <= span.last
     ]
 
 
-def _positions(span: Span) -> str:
+def _format_span(span: Span) -> str:
     return str(span.first) if span.first == span.last else f"{span.first}-{span.last}"

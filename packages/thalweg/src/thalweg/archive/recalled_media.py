@@ -13,9 +13,9 @@ from thalweg.engine.media.labels import media_label
 from thalweg.engine.media.table import MediaLimits
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, measure
-from thalweg.engine.transcript import as_text, as_transcript, media_places
+from thalweg.engine.transcript import as_text, as_transcript, media_spans
 
-LISTED = 10
+MAX_LISTED = 10
 """Most media that a note names."""
 OUTLINE_TOKENS = 8_000
 """Most tokens of media that come with an outline: its reader may want only one of its messages."""
@@ -73,13 +73,13 @@ def placed_media(
     messages: Iterable[tuple[int, Message]], *, in_transcript: bool
 ) -> Iterator[PlacedMedia]:
     """Yield the media of messages with their places in the text of one, or in a transcript."""
-    begin = 0
+    message_start = 0
     for position, message in messages:
         text = as_transcript([message], position) if in_transcript else as_text(message)
-        body = begin + len(text) - len(as_text(message))
-        for start, end, part in media_places(message):
-            yield PlacedMedia(position, part, body + start, body + end)
-        begin += len(text) + 2
+        text_start = message_start + len(text) - len(as_text(message))
+        for start, end, part in media_spans(message):
+            yield PlacedMedia(position, part, text_start + start, text_start + end)
+        message_start += len(text) + 2
 
 
 def choose_media(
@@ -90,19 +90,25 @@ def choose_media(
     Returns:
         Media to return, media for a later call, and media that no call can return.
     """
-    fits, later, large = list[PlacedMedia](), list[PlacedMedia](), list[PlacedMedia]()
-    tokens, size, number = room.tokens, room.bytes, room.number
-    for one in shown:
-        own = measure(Message("user", (one.part,)), count, room.model)
-        is_large = own.tokens - own.slack > room.tokens or own.bytes > room.bytes
-        if is_large or not room.number or forbidding_limit(room.limits, one.part) is not None:
-            large.append(one)
-        elif later or (fits and (own.tokens > tokens or own.bytes > size or not number)):
-            later.append(one)
+    fits, later, too_large = list[PlacedMedia](), list[PlacedMedia](), list[PlacedMedia]()
+    tokens_left, bytes_left, count_left = room.tokens, room.bytes, room.number
+    for placed in shown:
+        cost = measure(Message("user", (placed.part,)), count, room.model)
+        is_large = cost.tokens - cost.slack > room.tokens or cost.bytes > room.bytes
+        if is_large or not room.number or forbidding_limit(room.limits, placed.part) is not None:
+            too_large.append(placed)
+        elif later or (
+            fits and (cost.tokens > tokens_left or cost.bytes > bytes_left or not count_left)
+        ):
+            later.append(placed)
         else:
-            fits.append(one)
-            tokens, size, number = tokens - own.tokens, size - own.bytes, number - 1
-    return fits, later, large
+            fits.append(placed)
+            tokens_left, bytes_left, count_left = (
+                tokens_left - cost.tokens,
+                bytes_left - cost.bytes,
+                count_left - 1,
+            )
+    return fits, later, too_large
 
 
 def media_note(
@@ -118,25 +124,27 @@ def media_note(
         chosen: As `choose_media` returns it.
         by_chars: Whether the others are in the same message, so that characters of it name them.
     """
-    fits, later, large = chosen
+    fits, later, too_large = chosen
     lines: list[str] = []
     if fits:
-        lines.append(prompt("recall_media").render(listed=_listed(fits)))
+        lines.append(prompt("recall_media").render(listed=_list_labels(fits)))
     if later:
-        how = f'handle="{handle.partition("#")[0]}#POSITION"'
+        recall_arguments = f'handle="{handle.partition("#")[0]}#POSITION"'
         if by_chars:
-            how = f'handle="{handle}", chars=[{later[0].start}, {later[-1].end}]'
-        lines.append(prompt("recall_media_later").render(listed=_listed(later), how=how))
-    if large:
-        lines.append(prompt("recall_media_large").render(listed=_listed(large)))
+            recall_arguments = f'handle="{handle}", chars=[{later[0].start}, {later[-1].end}]'
+        lines.append(
+            prompt("recall_media_later").render(listed=_list_labels(later), how=recall_arguments)
+        )
+    if too_large:
+        lines.append(prompt("recall_media_large").render(listed=_list_labels(too_large)))
     return "\n".join(lines)
 
 
-def text_only_note(found: Sequence[PlacedMedia]) -> str:
+def text_only_note(media: Sequence[PlacedMedia]) -> str:
     """Write that a result has only the names of its media; empty without any."""
-    return prompt("recall_media_text").render(listed=_listed(found)) if found else ""
+    return prompt("recall_media_text").render(listed=_list_labels(media)) if media else ""
 
 
-def _listed(found: Sequence[PlacedMedia]) -> str:
-    more = [f"{len(found) - LISTED} more"] if len(found) > LISTED else []
-    return "; ".join([*(one.label for one in found[:LISTED]), *more])
+def _list_labels(media: Sequence[PlacedMedia]) -> str:
+    more = [f"{len(media) - MAX_LISTED} more"] if len(media) > MAX_LISTED else []
+    return "; ".join([*(placed.label for placed in media[:MAX_LISTED]), *more])

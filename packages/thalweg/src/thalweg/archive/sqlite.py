@@ -7,7 +7,7 @@ from pathlib import Path
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
-from thalweg.archive.tables import TableArchive, closed
+from thalweg.archive.tables import TableArchive, closed_error
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 
@@ -37,7 +37,7 @@ class SqliteArchive(TableArchive):
             path,
             "archive",
             Transaction,
-            closed,
+            closed_error,
             busy_timeout_s=busy_timeout_s,
         )
         super().__init__(database, secret, version=_FORMAT)
@@ -83,9 +83,9 @@ class SqliteArchive(TableArchive):
         """Delete unreferenced blobs; return bytes freed."""
         with self._database.writing(None) as rows:
             (freed,) = rows.row(
-                f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {_UNHELD}"  # noqa: S608 (fixed text)
+                f"SELECT COALESCE(SUM(LENGTH(data)), 0) FROM archive_blob WHERE {_UNREFERENCED}"  # noqa: S608 (fixed text)
             )
-            rows.run(f"DELETE FROM archive_blob WHERE {_UNHELD}")  # noqa: S608 (fixed text)
+            rows.run(f"DELETE FROM archive_blob WHERE {_UNREFERENCED}")  # noqa: S608 (fixed text)
             rows.run("DELETE FROM archive_handle WHERE held = 0")
         with self._database.connection() as db:
             db.execute("PRAGMA incremental_vacuum").fetchall()
@@ -101,7 +101,7 @@ class SqliteArchive(TableArchive):
         return "" if place == MEMORY else erase_file(Path(place), sys.maxsize)
 
 
-_UNHELD = (
+_UNREFERENCED = (
     "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash = archive_blob.hash)"
 )
 
@@ -139,7 +139,7 @@ class Transaction(SqliteRows):
 
     def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:
         """Count the newest passages with a word; return the lowest id, too."""
-        count, lowest = self.row(_COUNTED, (f'"{word}"', first, end, limit))
+        count, lowest = self.row(_COUNT_MATCHES, (f'"{word}"', first, end, limit))
         return int(count), int(lowest)
 
     def listed_under(
@@ -156,13 +156,13 @@ class Transaction(SqliteRows):
         if any_of:
             match += " AND ({})".format(" OR ".join(f'"{word}"' for word in any_of))
         rows = self._connection.execute(
-            f"SELECT rowid {_LISTED} ORDER BY rowid DESC LIMIT ?", (match, first, end, limit)
+            f"SELECT rowid {_MATCHING_ROWS} ORDER BY rowid DESC LIMIT ?", (match, first, end, limit)
         )
         return [row for (row,) in rows]
 
 
-_LISTED = "FROM archive_words WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ?"
-_COUNTED = (
+_MATCHING_ROWS = "FROM archive_words WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ?"
+_COUNT_MATCHES = (
     "SELECT COUNT(*), COALESCE(MIN(rowid), 0) FROM (SELECT rowid FROM archive_words"
     " WHERE archive_words MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?)"
 )

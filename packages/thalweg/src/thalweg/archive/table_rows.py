@@ -6,12 +6,20 @@ from functools import lru_cache
 from typing import Protocol
 
 from thalweg.archive.base import Logged, Span, ThreadKey
-from thalweg.archive.blobs import Blob, Stored, held_by, pack, put_together, take_apart, unpack
+from thalweg.archive.blobs import (
+    Blob,
+    StoredMessage,
+    large_text_hashes,
+    pack,
+    put_together,
+    take_apart,
+    unpack,
+)
 from thalweg.archive.handles import parse_handle
 from thalweg.database.base import Rows, decode, encode
 from thalweg.errors import HandleError
 
-ENDLESS = 1 << 60
+MAX_POSITION = 1 << 60
 _PAGE = 32
 """Messages that one statement reads."""
 THREAD_TABLES = (
@@ -79,10 +87,10 @@ class ArchiveRows(Rows, Protocol):
         ...
 
 
-def find_thread(db: ArchiveRows, key: ThreadKey, then: str = "") -> tuple[int | None, int]:
+def find_thread(db: ArchiveRows, key: ThreadKey, lock: str = "") -> tuple[int | None, int]:
     """Return a thread's number, `None` if it does not exist yet, and the length of its log."""
     row = db.row(
-        f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{then}",  # noqa: S608 (fixed text)
+        f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{lock}",  # noqa: S608 (fixed text)
         (encode(key.owner), encode(key.thread)),
     )
     return (None, 0) if row is None else (int(row[0]), int(row[1]))
@@ -112,18 +120,19 @@ def attachment_blob(text: str) -> Blob:
     return pack(text)
 
 
-_Row = tuple[bytes, Stored, bytes]
+_LogRow = tuple[bytes, StoredMessage, bytes]
 """A message as its row has it: the key of its id, the stored form, additional text for search."""
 
 
-def stored_messages(messages: Sequence[Logged]) -> list[_Row]:
+def stored_messages(messages: Sequence[Logged]) -> list[_LogRow]:
     """Return messages as their rows have them."""
     return [
-        (uid_key(one.message.uid), take_apart(one.message), encode(one.about)) for one in messages
+        (uid_key(logged.message.uid), take_apart(logged.message), encode(logged.about))
+        for logged in messages
     ]
 
 
-def insert_messages(db: ArchiveRows, thread: int, length: int, stored: Sequence[_Row]) -> None:
+def insert_messages(db: ArchiveRows, thread: int, length: int, stored: Sequence[_LogRow]) -> None:
     """Append messages to the log of a thread whose row is locked."""
     if not stored:
         return
@@ -175,7 +184,7 @@ def add_blob_references(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> 
     )
 
 
-def unindexed_span(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
+def index_progress(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | None:
     """Return the end of the index of a thread, or `None` if the index is complete."""
     row = db.row(
         "SELECT id, indexed, passages FROM archive_thread"
@@ -195,13 +204,15 @@ def logged_messages(db: ArchiveRows, thread: int, span: Span) -> Iterator[Logged
             (thread, first, min(span.last, first + _PAGE - 1)),
         )
     ):
-        texts = _texts(db, {digest for _, holes, _ in page for digest in held_by(holes)})
+        texts = _large_texts(
+            db, {digest for _, holes, _ in page for digest in large_text_hashes(holes)}
+        )
         for body, holes, about in page:
             yield Logged(put_together(body, holes, texts.__getitem__), decode(about))
         first += len(page)
 
 
-def _texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
+def _large_texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
     """Return large texts by hash."""
     rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}
@@ -212,7 +223,7 @@ def uid_key(uid: str) -> bytes:
     return hashlib.sha256(encode(uid)).digest()[:16] if uid else b""
 
 
-def digest_of(text: str) -> bytes:
+def attachment_digest(text: str) -> bytes:
     """Return the digest of an attachment from its text in hexadecimal; empty for anything else."""
     try:
         return bytes.fromhex(text)
@@ -220,6 +231,6 @@ def digest_of(text: str) -> bytes:
         return b""
 
 
-def bindable(handle: str) -> str:
+def bindable_handle(handle: str) -> str:
     """Return a handle as a value that every database can bind."""
     return handle if handle.isascii() and handle.isalnum() else ""

@@ -20,22 +20,22 @@ from thalweg.archive.blobs import unpack
 from thalweg.archive.handles import make_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.archive.table_rows import (
-    ENDLESS,
+    MAX_POSITION,
     THREAD_TABLES,
     ArchiveRows,
     add_blob_references,
     attachment_blob,
-    bindable,
-    digest_of,
+    attachment_digest,
+    bindable_handle,
     find_thread,
     get_or_create_thread,
+    index_progress,
     insert_messages,
     lock_thread,
     logged_messages,
     resolve_handle,
     stored_messages,
     uid_key,
-    unindexed_span,
 )
 from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.engine.entries import Message
@@ -86,9 +86,9 @@ class TableArchive(Archive):
         stored = stored_messages(messages)
         with self._database.writing(key.owner) as db:
             thread, length = get_or_create_thread(db, key) if stored else lock_thread(db, key)
-            is_other = generation not in {0, thread}
-            if is_other or (expected is not None and expected != length):
-                raise ConflictError(key.thread, expected or 0, 0 if is_other else length)
+            is_other_generation = generation not in {0, thread}
+            if is_other_generation or (expected is not None and expected != length):
+                raise ConflictError(key.thread, expected or 0, 0 if is_other_generation else length)
             if thread is None:
                 return length
             insert_messages(db, thread, length, stored)
@@ -110,24 +110,26 @@ class TableArchive(Archive):
             thread, length = find_thread(db, key)
             if thread is None:
                 return []
-            upto = length - 1 if last is None else last
-            return [one.message for one in logged_messages(db, thread, Span(first, upto))]
+            last_position = length - 1 if last is None else last
+            return [
+                logged.message for logged in logged_messages(db, thread, Span(first, last_position))
+            ]
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return the positions of messages by their ids."""
-        named = {uid_key(uid): uid for uid in uids if uid}
-        found: dict[str, list[int]] = {}
+        uid_by_key = {uid_key(uid): uid for uid in uids if uid}
+        positions_by_uid: dict[str, list[int]] = {}
         with self._database.reading(key.owner) as db:
             thread, _ = find_thread(db, key)
-            if thread is None or not named:
+            if thread is None or not uid_by_key:
                 return {}
             rows = db.rows_by(
                 f"SELECT uid, position FROM archive_log WHERE thread = {thread} AND uid",  # noqa: S608 (a number)
-                sorted(named),
+                sorted(uid_by_key),
             )
             for uid, position in rows:
-                found.setdefault(named[bytes(uid)], []).append(int(position))
-        return {uid: tuple(sorted(positions)) for uid, positions in found.items()}
+                positions_by_uid.setdefault(uid_by_key[bytes(uid)], []).append(int(position))
+        return {uid: tuple(sorted(positions)) for uid, positions in positions_by_uid.items()}
 
     def add_turn(
         self,
@@ -142,26 +144,26 @@ class TableArchive(Archive):
         """Append a record to the journal, and messages to the log; return the record's place."""
         body, stored = zlib.compress(turn.body.encode(), 3), stored_messages(log)
         with self._database.writing(key.owner) as db:
-            thread, found = get_or_create_thread(db, key)
-            if found != length or generation not in {0, thread}:
-                raise ConflictError(key.thread, length, found)
+            thread, current_length = get_or_create_thread(db, key)
+            if current_length != length or generation not in {0, thread}:
+                raise ConflictError(key.thread, length, current_length)
             (number,) = db.row(
                 "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
             )
             if expected not in {None, number}:
-                raise ConflictError(key.thread, length, found)
+                raise ConflictError(key.thread, length, current_length)
             insert_messages(db, thread, length, stored)
             db.insert("archive_turn", [(thread, number, body, turn.state)])
         return int(number)
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """Return the bodies of records of the journal, `last` included."""
-        upto = ENDLESS if last is None else last
+        last_position = MAX_POSITION if last is None else last
         with self._database.reading(key.owner) as db:
             rows = db.rows(
                 "SELECT body FROM archive_turn WHERE thread = ? AND turn BETWEEN ? AND ?"
                 " ORDER BY turn",
-                (find_thread(db, key)[0], first, upto),
+                (find_thread(db, key)[0], first, last_position),
             )
             return [unpack(body, packed=True) for (body,) in rows]
 
@@ -197,7 +199,7 @@ class TableArchive(Archive):
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
                 " WHERE thread = ? AND hash = ?",
-                (find_thread(db, key)[0], digest_of(digest)),
+                (find_thread(db, key)[0], attachment_digest(digest)),
             )
         if row is None:
             raise HandleError(digest)
@@ -259,7 +261,7 @@ class TableArchive(Archive):
                 return
             db.run_each(
                 "UPDATE archive_handle SET held = 0 WHERE thread = ? AND handle = ?",
-                [(thread, bindable(handle)) for handle in handles],
+                [(thread, bindable_handle(handle)) for handle in handles],
             )
 
     def span(self, key: ThreadKey, handle: str) -> Span:
@@ -280,7 +282,7 @@ class TableArchive(Archive):
         """Return the text of a reference, bounded."""
         with self._database.reading(key.owner) as db:
             thread, span = resolve_handle(db, key, handle)
-            logged = (one.message for one in logged_messages(db, thread, span))
+            logged = (entry.message for entry in logged_messages(db, thread, span))
             if span.first < span.last and lines is None and chars is None and not path:
                 numbered = enumerate(logged, span.first)
                 return read_numbered(handle, span, numbered, max_chars=max_chars)
@@ -297,7 +299,7 @@ class TableArchive(Archive):
         max_tokens: int = 2_000,
     ) -> list[Passage]:
         """Return matching passages, best first, within a token budget."""
-        self._catch_up(key)
+        self._index_new_messages(key)
         with self._database.reading(key.owner) as db:
             thread, _ = find_thread(db, key)
             if thread is None:
@@ -321,21 +323,34 @@ class TableArchive(Archive):
             rows = db.rows(
                 "SELECT id, thread, passages FROM archive_thread WHERE owner = ?", (encode(owner),)
             )
-            known = {int(row): (decode(thread), int(passages)) for row, thread, passages in rows}
-            among = {name for name, _ in known.values()} if threads is None else set(threads)
+            all_threads = {
+                int(thread_id): (decode(thread), int(passages))
+                for thread_id, thread, passages in rows
+            }
+            searched_names = (
+                {name for name, _ in all_threads.values()} if threads is None else set(threads)
+            )
             return searching.search_threads(
                 db,
-                {row: thread for row, thread in known.items() if thread[0] in among},
+                {
+                    thread_id: thread
+                    for thread_id, thread in all_threads.items()
+                    if thread[0] in searched_names
+                },
                 searching.ask(query),
                 max_tokens=max_tokens,
                 count=exact_counter(),
-                others=[row for row, (name, _) in known.items() if name not in among],
+                others=[
+                    thread_id
+                    for thread_id, (name, _) in all_threads.items()
+                    if name not in searched_names
+                ],
             )
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
         """Index the messages appended since the last search."""
         for thread in self._unindexed_threads(owner, threads):
-            self._catch_up(ThreadKey(owner, thread))
+            self._index_new_messages(ThreadKey(owner, thread))
 
     def _unindexed_threads(self, owner: str, threads: Collection[str] | None) -> list[str]:
         with self._database.reading(owner) as db:
@@ -343,8 +358,8 @@ class TableArchive(Archive):
                 "SELECT thread FROM archive_thread WHERE owner = ? AND indexed < length",
                 (encode(owner),),
             )
-            found = [decode(thread) for (thread,) in rows]
-        return found if threads is None else [each for each in found if each in threads]
+            unindexed = [decode(thread) for (thread,) in rows]
+        return unindexed if threads is None else [name for name in unindexed if name in threads]
 
     def threads(self, owner: str) -> list[str]:
         """Return an owner's threads, oldest first."""
@@ -382,26 +397,26 @@ class TableArchive(Archive):
                 return []
             return list(logged_messages(db, thread, Span(0, length - 1)))
 
-    def _catch_up(self, key: ThreadKey) -> None:
+    def _index_new_messages(self, key: ThreadKey) -> None:
         """Index the messages appended since the last search, in batches."""
         while self._index_batch(key):
             pass
 
     def _index_batch(self, key: ThreadKey) -> bool:
         with self._database.reading(key.owner) as db:
-            if unindexed_span(db, key) is None:
+            if index_progress(db, key) is None:
                 return False
         with self._database.writing(key.owner) as db:
             lock_thread(db, key)
-            state = unindexed_span(db, key)
-            if state is None:
+            progress = index_progress(db, key)
+            if progress is None:
                 return False
-            thread, indexed, passages = state
+            thread, indexed, passages = progress
             batch: list[Logged] = []
             chars = 0
-            for one in logged_messages(db, thread, Span(indexed, ENDLESS)):
-                batch.append(one)
-                chars += len(one.message.text)
+            for logged in logged_messages(db, thread, Span(indexed, MAX_POSITION)):
+                batch.append(logged)
+                chars += len(logged.message.text)
                 if chars > searching.BATCH_CHARS:
                     break
             passages = searching.add(db, thread, passages, indexed, batch)
@@ -425,6 +440,6 @@ class TableArchive(Archive):
         return passages > 0
 
 
-def closed(place: str) -> ArchiveError:
+def closed_error(place: str) -> ArchiveError:
     """Return the error of a call after `close`."""
     return ArchiveError(f"{place}: the archive is closed; open it again")

@@ -45,8 +45,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser(commands: dict[str, InstalledCommand]) -> CommandParser:
-    products = groupby(commands.values(), lambda one: (one.package, one.table))
-    lines = [[(one.name, one.short_help) for one in product] for _, product in products]
-    parser = CommandParser("thalweg", ABOUT, lines)
+    command_groups = groupby(commands.values(), lambda command: (command.package, command.table))
+    help_groups = [
+        [(command.name, command.short_help) for command in command_group]
+        for _, command_group in command_groups
+    ]
+    parser = CommandParser("thalweg", ABOUT, help_groups)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     return parser

@@ -7,7 +7,7 @@ from thalweg.errors import ConfigError
 UNCHANGED = "Nothing was changed."
 
 
-def agrees(question: str, purpose: str) -> bool:
+def ask_confirmation(question: str, purpose: str) -> bool:
     """Ask for confirmation; return the answer. The end of the input is a no.
 
     Args:
@@ -30,19 +30,19 @@ def agrees(question: str, purpose: str) -> bool:
         sys.stdout.write("Answer y or n.\n")
 
 
-def confirm(question: str, purpose: str, *, yes: bool, refused: str) -> None:
+def confirm(question: str, purpose: str, *, yes: bool, refusal_text: str) -> None:
     """Ask for confirmation unless `--yes` is passed; end the command if the answer is no.
 
     Args:
         question: The question.
         purpose: The purpose of `--yes`, for the error.
         yes: Whether `--yes` is passed.
-        refused: Text to print if the answer is no.
+        refusal_text: Text to print if the answer is no.
 
     Raises:
         ConfigError: There is no terminal.
         SystemExit: The answer is no; with exit code 2.
     """
-    if not yes and not agrees(question, purpose):
-        sys.stderr.write(f"{refused}\n")
+    if not yes and not ask_confirmation(question, purpose):
+        sys.stderr.write(f"{refusal_text}\n")
         raise SystemExit(2)

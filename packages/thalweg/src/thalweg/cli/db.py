@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
-from thalweg.cli.plugins import TABLES, load_plugins, write_warning
+from thalweg.cli.plugins import TABLES_GROUP, load_plugins, write_warning
 from thalweg.cli.printing import print_lines, print_result
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 db = CommandGroup(
     "Create the tables in PostgreSQL, show their state, grant a role access; move an archive."
 )
-_VARIABLE = "THALWEG_DATABASE_URL"
-_URL = argument(
+_URL_VARIABLE = "THALWEG_DATABASE_URL"
+_URL_OPTION = argument(
     "--url",
     metavar="ADDRESS",
     default="",
-    help=f"postgresql://user:password@host:port/database. Default: {_VARIABLE}.",
+    help=f"postgresql://user:password@host:port/database. Default: {_URL_VARIABLE}.",
 )
 _TIMEOUT_S = 10.0
 
 
-@db.command("upgrade", "Create the tables, or migrate them to this version.", _URL)
+@db.command("upgrade", "Create the tables, or migrate them to this version.", _URL_OPTION)
 def upgrade(options: Namespace) -> int:
     """Create the tables, or migrate those that exist to this version; twice does no harm.
 
@@ -43,22 +43,24 @@ def upgrade(options: Namespace) -> int:
     from thalweg.database.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
-    with _connected(options.url) as (connection, place, url):
+    with _open_connection(options.url) as (connection, place, url):
         bring_up_to_date(connection, place)
         print_lines([f"Thalweg's tables are at version {HEAD}."])
-        skipped: list[str] = []
-        for create in load_plugins(TABLES, lambda _, function: function, skipped.append):
-            print_lines(create(url))
+        warnings: list[str] = []
+        for create_tables in load_plugins(
+            TABLES_GROUP, lambda _, function: function, warnings.append
+        ):
+            print_lines(create_tables(url))
         print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
-    for sentence in skipped:
+    for sentence in warnings:
         write_warning(sentence)
-    return 2 if skipped else 0
+    return 2 if warnings else 0
 
 
 @db.command(
     "status",
     "Show the state of the tables, and what restricts a role.",
-    _URL,
+    _URL_OPTION,
     AS_JSON,
 )
 def status(options: Namespace) -> int:
@@ -70,38 +72,38 @@ def status(options: Namespace) -> int:
     from thalweg.database.migrations.postgres import version_of  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
-    with _connected(options.url) as (connection, place, _):
+    with _open_connection(options.url) as (connection, place, _):
         version = version_of(connection)
-        role = rights.role(connection)
-        walls = rights.walled(connection)
-        (commits,) = connection.execute("SHOW synchronous_commit").fetchone() or ("",)
+        role = rights.read_role(connection)
+        walls = rights.walled_tables(connection)
+        (commit_setting,) = connection.execute("SHOW synchronous_commit").fetchone() or ("",)
     assert role is not None  # noqa: S101 (it is connected)
-    bare = sorted(table for table, has_wall in walls.items() if not has_wall)
-    problems = _problems(version, HEAD, role, bare)
-    if commits == "off":
+    unwalled = sorted(table for table, has_wall in walls.items() if not has_wall)
+    problems = _problems(version, HEAD, role, unwalled)
+    if commit_setting == "off":
         problems.append(
             "synchronous_commit is off: a crash of the server loses commits that it confirmed, "
             "and events and messages that clients have seen: set it to on"
         )
-    plain = {
+    json_value = {
         "place": place,
         "version": version,
         "newest": HEAD,
         "role": role.name,
         "held": role.is_held,
         "makes_tables": role.makes_tables,
-        "walled": sorted(walls.keys() - set(bare)),
-        "bare": bare,
+        "walled": sorted(walls.keys() - set(unwalled)),
+        "bare": unwalled,
         "problems": problems,
     }
     lines = [
         f"{place}",
         f"version {version or 'none'}, newest {HEAD}",
         f"role {role.name}, {'may' if role.makes_tables else 'may not'} create tables",
-        f"{len(walls) - len(bare)} of {len(walls)} tables of owners have row-level security",
+        f"{len(walls) - len(unwalled)} of {len(walls)} tables of owners have row-level security",
         *(f"FAIL {problem}" for problem in problems),
     ]
-    print_result(lines, plain, as_json=options.as_json)
+    print_result(lines, json_value, as_json=options.as_json)
     return 2 if problems else 0
 
 
@@ -134,7 +136,7 @@ def move(options: Namespace) -> None:
     "grants",
     "Print or run the grants that a serving role needs.",
     argument("role", metavar="ROLE", help="Such as thalweg_app."),
-    _URL,
+    _URL_OPTION,
     argument("--apply", action="store_true", help="Run them as well as print them."),
 )
 def grants(options: Namespace) -> None:
@@ -144,8 +146,8 @@ def grants(options: Namespace) -> None:
     """
     from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
 
-    with _connected(options.url) as (connection, place, _):
-        statements = [*rights.grants(connection, place, options.role)]
+    with _open_connection(options.url) as (connection, place, _):
+        statements = [*rights.grant_statements(connection, place, options.role)]
         if options.apply:
             with connection.transaction():
                 for statement in statements:
@@ -156,15 +158,15 @@ def grants(options: Namespace) -> None:
 
 
 @contextmanager
-def _connected(named: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
+def _open_connection(url_option: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
     """Connect to the database that an option or the environment names.
 
     Yields:
         The connection, its place without a password, and its address.
     """
-    url = named or os.environ.get(_VARIABLE, "")
+    url = url_option or os.environ.get(_URL_VARIABLE, "")
     if not url:
-        fix = f"pass --url postgresql://…, or set {_VARIABLE}"
+        fix = f"pass --url postgresql://…, or set {_URL_VARIABLE}"
         raise ConfigError("--url", "no database is named", fix)
     with needs_extra("thalweg db"):
         import psycopg  # noqa: PLC0415 (an extra)
@@ -178,19 +180,19 @@ def _connected(named: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
         raise as_storage_error(place, error) from None
 
 
-def _problems(version: str, newest: str, role: "Role", bare: Sequence[str]) -> list[str]:
+def _problems(version: str, newest: str, role: "Role", unwalled: Sequence[str]) -> list[str]:
     """Return the problems with the tables or the role, and how to fix them."""
     problems: list[str] = []
     if version < newest:
         problems.append(f"the tables are at version {version or 'none'}, not {newest}: db upgrade")
     if version > newest:
         problems.append(f"the tables are at version {version}, newer than {newest}: update thalweg")
-    if bare:
-        problems.append(f"no row-level security on these tables: {', '.join(bare)}")
+    if unwalled:
+        problems.append(f"no row-level security on these tables: {', '.join(unwalled)}")
     if not role.is_held:
-        why = "is a superuser" if role.is_superuser else "has BYPASSRLS"
+        reason = "is a superuser" if role.is_superuser else "has BYPASSRLS"
         problems.append(
-            f"the role {role.name} {why}: row-level security does not apply to it, and only "
+            f"the role {role.name} {reason}: row-level security does not apply to it, and only "
             "Thalweg's own statements separate owners: serve as another role (db grants)"
         )
     return problems

@@ -12,13 +12,13 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run a command; an error is one sentence on stderr and exit code 2."""
-    sys.stdout, sys.stderr = _takes_any_text(sys.stdout), _takes_any_text(sys.stderr)
+    sys.stdout, sys.stderr = _accept_any_text(sys.stdout), _accept_any_text(sys.stderr)
     try:
         # A Ctrl-C may come while this loads.
         from thalweg.cli.app import run  # noqa: PLC0415
 
         try:
-            code = run(sys.argv[1:])
+            exit_code = run(sys.argv[1:])
         finally:
             if not sys.stdout.closed:  # a server over standard streams closes them
                 sys.stdout.flush()  # so that a full disk is reported
@@ -28,21 +28,23 @@ def main() -> None:
         sys.stdout = None
         raise SystemExit(1) from None
     except ThalwegError as error:
-        _end(str(error))
+        _exit_with_error(str(error))
     except ModuleNotFoundError as error:
         from thalweg.engine.extras import missing_extra  # noqa: PLC0415 (seldom needed)
 
         if (missing := missing_extra(error)) is None:
             raise
-        _end(str(missing))
+        _exit_with_error(str(missing))
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _end(f"{place}{(error.strerror or str(error)).lower()}; check the place and the disk")
+        path_prefix = f"{error.filename}: " if error.filename else ""
+        _exit_with_error(
+            f"{path_prefix}{(error.strerror or str(error)).lower()}; check the place and the disk"
+        )
     else:
-        raise SystemExit(code)
+        raise SystemExit(exit_code)
 
 
-def _takes_any_text(stream: TextIO | None) -> TextIO:
+def _accept_any_text(stream: TextIO | None) -> TextIO:
     """Let a stream write what its encoding lacks as escapes; a closed one takes it in silence."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 (of `os`)
@@ -51,7 +53,7 @@ def _takes_any_text(stream: TextIO | None) -> TextIO:
     return stream
 
 
-def _end(sentence: str) -> None:
+def _exit_with_error(sentence: str) -> None:
     sys.stderr.write(f"thalweg: {sentence}\n")
     # What a full disk did not take would be written again, and fail again, on the way out.
     sys.stdout = None

@@ -14,7 +14,7 @@ from thalweg.errors import ConfigError
 
 Perform = Callable[[Namespace], int | None]
 """Performs a command with its parsed arguments; returns an exit code."""
-_WIDEST = 80
+_MAX_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ AS_JSON = argument(
 
 
 def parse(
-    parser: ArgumentParser, arguments: Sequence[str], known: Namespace | None = None
+    parser: ArgumentParser, arguments: Sequence[str], namespace: Namespace | None = None
 ) -> Namespace:
     """Parse arguments and options in any order, and add them to values parsed before."""
     if "--" in arguments:  # which the other method drops, and takes what follows for options
-        return parser.parse_args(arguments, known)
-    return parser.parse_intermixed_args(arguments, known)
+        return parser.parse_args(arguments, namespace)
+    return parser.parse_intermixed_args(arguments, namespace)
 
 
 class CommandParser(ArgumentParser):
@@ -69,14 +69,14 @@ class CommandParser(ArgumentParser):
         about: str,
         commands: Iterable[Sequence[tuple[str, str]]] | None = None,
     ) -> None:
-        width = min(get_terminal_size().columns, _WIDEST) - 2
+        width = min(get_terminal_size().columns, _MAX_WIDTH) - 2
         super().__init__(
             prog=prog_name,
             usage=None if commands is None else f"{prog_name} [options] COMMAND ...",
             description="\n\n".join(
                 fill(" ".join(part.split()), width) for part in about.split("\n\n")
             ),
-            epilog=None if commands is None else _listed([*commands]),
+            epilog=None if commands is None else _command_list([*commands]),
             formatter_class=lambda prog: RawDescriptionHelpFormatter(prog, width=width),
             allow_abbrev=False,
         )
@@ -90,8 +90,8 @@ class CommandParser(ArgumentParser):
         Raises:
             ConfigError: Always.
         """
-        what = self.prog.partition(" ")[2] or "options"
-        raise ConfigError(what, message, f"see {self.prog} --help")
+        subject = self.prog.partition(" ")[2] or "options"
+        raise ConfigError(subject, message, f"see {self.prog} --help")
 
     def print_missing(self) -> int:
         """Print the help to stderr if no command is named; return the exit code."""
@@ -100,14 +100,14 @@ class CommandParser(ArgumentParser):
 
     def unknown(self, name: str, known: Collection[str]) -> ConfigError:
         """Return the error for a command that does not exist."""
-        from thalweg.engine.sections import nearest  # noqa: PLC0415 (loads pydantic)
+        from thalweg.engine.sections import name_remedy  # noqa: PLC0415 (loads pydantic)
 
-        fix = nearest(name, tuple(known), f"see {self.prog} --help")
-        what = f"{self.prog} {name}".partition(" ")[2]
-        return ConfigError(what, "there is no such command", fix)
+        fix = name_remedy(name, tuple(known), f"see {self.prog} --help")
+        subject = f"{self.prog} {name}".partition(" ")[2]
+        return ConfigError(subject, "there is no such command", fix)
 
 
-def _listed(groups: Sequence[Sequence[tuple[str, str]]]) -> str:
+def _command_list(groups: Sequence[Sequence[tuple[str, str]]]) -> str:
     width = max((len(name) for group in groups for name, _ in group), default=0)
     parts = ("\n".join(f"  {name:<{width}}  {about}" for name, about in part) for part in groups)
     return "Commands:\n" + "\n\n".join(parts)
@@ -148,8 +148,8 @@ class SingleCommand(Command):
     def parser(self, prog_name: str) -> CommandParser:
         """Return the parser of the command."""
         parser = CommandParser(prog_name, getdoc(self.perform) or "")
-        for one in self.declared:
-            one.add(parser)
+        for option in self.declared:
+            option.add(parser)
         return parser
 
 
@@ -191,28 +191,28 @@ class CommandGroup(Command):
         """
 
         def add(perform: Perform) -> Perform:
-            own = SingleCommand(perform, declared)
-            self._commands[name] = _GroupedCommand(short_help, own, unused)
+            single = SingleCommand(perform, declared)
+            self._commands[name] = _GroupedCommand(short_help, single, unused)
             return perform
 
         return add
 
     def parse(self, arguments: Sequence[str], prog_name: str) -> tuple[Perform, Namespace]:
         """See `Command.parse`. Without the name of a command, the function prints the help."""
-        lines = [(name, one.short_help) for name, one in self._commands.items()]
-        parser = CommandParser(prog_name, self._about, [lines])
+        help_lines = [(name, grouped.short_help) for name, grouped in self._commands.items()]
+        parser = CommandParser(prog_name, self._about, [help_lines])
         for option in self._options:
             option.add(parser)
         options = parser.parse_args(arguments)
         if options.command is None:
             return lambda _: parser.print_missing(), options
-        if (found := self._commands.get(options.command)) is None:
+        if (selected := self._commands.get(options.command)) is None:
             raise parser.unknown(options.command, self._commands)
-        own = found.command.parser(f"{prog_name} {options.command}")
+        command_parser = selected.command.parser(f"{prog_name} {options.command}")
         for option in self._options:
-            if option.names[0] not in found.unused:
-                option.add(own)
+            if option.names[0] not in selected.unused:
+                option.add(command_parser)
             elif getattr(options, option.dest) != parser.get_default(option.dest):
                 problem = f"{options.command} has no such option"
                 raise ConfigError(option.names[0], problem, "leave it out")
-        return found.command.perform, parse(own, options.arguments, options)
+        return selected.command.perform, parse(command_parser, options.arguments, options)

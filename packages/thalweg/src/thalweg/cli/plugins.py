@@ -14,10 +14,10 @@ from thalweg.errors import ConfigError
 
 Value = TypeVar("Value")
 
-COMMANDS = "thalweg.commands"
+COMMANDS_GROUP = "thalweg.commands"
 """Group of the tables of commands: a mapping from a name to its place and its line of the help."""
-TABLES = "thalweg.tables"
-"""Group of functions that create a package's tables in PostgreSQL: from an address to sentences."""
+TABLES_GROUP = "thalweg.tables"
+"""Group of functions that create a package's tables in PostgreSQL at an address, and report it."""
 ErrorHandler = Callable[[str], None]
 """Receives a sentence about an entry point that is skipped."""
 
@@ -46,10 +46,10 @@ class InstalledCommand:
         try:
             command = resolve_name(self.place)
         except (AttributeError, ImportError) as error:
-            if _is_of_extra(error):
+            if _is_extra_missing(error):
                 raise
             problem = f"{self.place} cannot be imported ({describe(error)})"
-            raise ConfigError(self.name, problem, _fix(self.package)) from error
+            raise ConfigError(self.name, problem, _reinstall_hint(self.package)) from error
         return command(arguments, prog_name=prog_name) or 0
 
 
@@ -64,42 +64,44 @@ def installed_commands(report: ErrorHandler = write_warning) -> dict[str, Instal
     Packages are in the order of their names, commands in the order of their tables. Of two with the
     same name, the first one is returned, and the other one reported.
     """
-    found: dict[str, InstalledCommand] = {}
-    for table in load_plugins(COMMANDS, _read_table, report):
+    commands: dict[str, InstalledCommand] = {}
+    for table in load_plugins(COMMANDS_GROUP, _read_table, report):
         for command in table:
-            first = found.setdefault(command.name, command)
+            first = commands.setdefault(command.name, command)
             if first is not command:
                 report(
                     f"the command {command.name!r} of {command.package} is ignored: "
                     f"{first.package} has one of this name; uninstall one of them"
                 )
-    return found
+    return commands
 
 
 def load_plugins(
-    group: str, read: Callable[[EntryPoint, Any], Value], report: ErrorHandler = write_warning
+    group: str, validate: Callable[[EntryPoint, Any], Value], report: ErrorHandler = write_warning
 ) -> Iterator[Value]:
     """Load the entry points of a group, in the order of the names of their distributions.
 
     Args:
         group: Name of the group.
-        read: Validates the object that an entry point names; it may raise any error.
+        validate: Validates the object that an entry point names; it may raise any error.
         report: Receives a sentence about each entry point that cannot be loaded.
     """
-    for point in sorted(entry_points(group=group), key=lambda one: (package_of(one), one.name)):
+    for entry_point in sorted(
+        entry_points(group=group), key=lambda candidate: (package_of(candidate), candidate.name)
+    ):
         try:
-            value = read(point, point.load())
+            value = validate(entry_point, entry_point.load())
         except (Exception, SystemExit) as error:  # noqa: BLE001 (code of other packages)
-            package = package_of(point)
-            what = f"{package}: its entry point {point.name!r} in the group {group}"
-            report(f"{what} cannot be loaded ({describe(error)}); {_fix(package)}")
+            package = package_of(entry_point)
+            subject = f"{package}: its entry point {entry_point.name!r} in the group {group}"
+            report(f"{subject} cannot be loaded ({describe(error)}); {_reinstall_hint(package)}")
         else:
             yield value
 
 
-def package_of(point: EntryPoint) -> str:
+def package_of(entry_point: EntryPoint) -> str:
     """Return the name of the distribution of an entry point."""
-    return str(point.dist.name) if point.dist else ""
+    return str(entry_point.dist.name) if entry_point.dist else ""
 
 
 def describe(error: BaseException) -> str:
@@ -107,17 +109,17 @@ def describe(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def _fix(package: str) -> str:
+def _reinstall_hint(package: str) -> str:
     return f"reinstall {package} with what it requires, or uninstall it"
 
 
-def _is_of_extra(error: Exception) -> bool:
+def _is_extra_missing(error: Exception) -> bool:
     from thalweg.engine.extras import extra_of  # noqa: PLC0415 (seldom needed)
 
     return isinstance(error, ModuleNotFoundError) and bool(extra_of(error.name or ""))
 
 
-def _read_table(point: EntryPoint, table: Any) -> list[InstalledCommand]:  # noqa: ANN401
+def _read_table(entry_point: EntryPoint, table: Any) -> list[InstalledCommand]:  # noqa: ANN401
     """Read the table of a package.
 
     Raises:
@@ -133,8 +135,8 @@ def _read_table(point: EntryPoint, table: Any) -> list[InstalledCommand]:  # noq
                 name=name,
                 place=place,
                 short_help=short_help,
-                table=point.name,
-                package=package_of(point),
+                table=entry_point.name,
+                package=package_of(entry_point),
             )
         )
     return commands

@@ -7,13 +7,13 @@ from thalweg.cli.parsing import argument, single_command
 from thalweg.cli.printing import columns, print_lines
 from thalweg.engine.media.images import image_tokens
 from thalweg.engine.pricing.matching import tariff_for
-from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS
+from thalweg.engine.pricing.table import MODELS, NAMED_TARIFFS, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.sections import nearest
+from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError
 
 _MINUTE, _HOUR = 60, 3_600
-IMAGE = (1_024, 1_024)
+IMAGE_SIZE = (1_024, 1_024)
 """Pixels of the image whose price the table shows."""
 
 
@@ -28,52 +28,54 @@ def prices(options: Namespace) -> None:
     Prices are relative to one uncached input token of the same model; `base` is what that
     costs, per million. Settings lay other figures over them: see docs/prices.md.
     """
-    print_lines(_sheet(find(options.name)) if options.name else table())
+    print_lines(_tariff_lines(find_tariff(options.name)) if options.name else table_lines())
 
 
-def find(name: str) -> Tariff:
+def find_tariff(name: str) -> Tariff:
     """Find a tariff by its name, or a model's by any name the model has.
 
     Raises:
         ConfigError: There is none.
     """
-    if name in NAMED:
-        return NAMED[name]
-    found = (tariff_for(provider, name) for provider in MODELS)
-    named = [each.tariff for each in found if each.by == "model"]
-    if not named:
-        usual = f"use {', '.join(TARIFFS)}, or the name of a listed model"
+    if name in NAMED_TARIFFS:
+        return NAMED_TARIFFS[name]
+    matches = (tariff_for(provider, name) for provider in MODELS)
+    tariffs = [match.tariff for match in matches if match.by == "model"]
+    if not tariffs:
+        default_fix = f"use {', '.join(TARIFFS)}, or the name of a listed model"
         raise ConfigError(
-            "NAME", f"there are no prices of {name!r}", nearest(name, tuple(NAMED), usual)
+            "NAME",
+            f"there are no prices of {name!r}",
+            name_remedy(name, tuple(NAMED_TARIFFS), default_fix),
         )
-    return max(named, key=lambda tariff: len(tariff.name))
+    return max(tariffs, key=lambda tariff: len(tariff.name))
 
 
-def table() -> Iterator[str]:
+def table_lines() -> Iterator[str]:
     """Write every tariff on a line, provider by provider."""
-    for group, tariffs in groups():
+    for group, tariffs in tariffs_by_provider():
         yield group
-        yield from (f"  {line}" for line in columns([_HEAD, *map(_row, tariffs)]))
+        yield from (f"  {line}" for line in columns([_HEADINGS, *map(_row, tariffs)]))
         yield ""
 
 
-def page() -> Iterator[str]:
+def page_lines() -> Iterator[str]:
     """Write every tariff as the tables of docs/prices.md."""
-    for group, tariffs in groups():
+    for group, tariffs in tariffs_by_provider():
         yield f"### {group}"
         yield ""
-        read = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
-        yield f"Read at {'; '.join(read)}."
+        sources = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
+        yield f"Read at {'; '.join(sources)}."
         yield ""
-        yield f"| {' | '.join(_HEAD)} |"
-        yield "|" + "---|" * len(_HEAD)
+        yield f"| {' | '.join(_HEADINGS)} |"
+        yield "|" + "---|" * len(_HEADINGS)
         yield from (f"| {' | '.join(_row(tariff))} |" for tariff in tariffs)
         yield ""
         yield from (f"- `{tariff.name}`: {tariff.note}" for tariff in tariffs if tariff.note)
         yield ""
 
 
-def groups() -> Iterator[tuple[str, Sequence[Tariff]]]:
+def tariffs_by_provider() -> Iterator[tuple[str, Sequence[Tariff]]]:
     """Yield the tariffs by provider, those of all its models first."""
     for provider, models in MODELS.items():
         family = [t for t in TARIFFS.values() if t.source == models[0].source]
@@ -90,7 +92,7 @@ _TITLES = {
     "moonshot": "Kimi",
     "ollama": "A model of one's own",
 }
-_HEAD = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
+_HEADINGS = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
 
 
 def _row(tariff: Tariff) -> tuple[str, ...]:
@@ -104,12 +106,12 @@ def _row(tariff: Tariff) -> tuple[str, ...]:
         ", ".join(f"{t.above // 1_000}K: {t.input:g}x" for t in tariff.tiers),
         str(tariff.minimum),
         str(tariff.block),
-        lifetime(tariff.lifetime_s),
-        str(image_tokens(*IMAGE, tariff.name)),
+        format_lifetime(tariff.lifetime_s),
+        str(image_tokens(*IMAGE_SIZE, tariff.name)),
     )
 
 
-def lifetime(seconds: float | None) -> str:
+def format_lifetime(seconds: float | None) -> str:
     """Format how long an unused prefix remains cached."""
     if seconds is None:
         return "-"
@@ -118,7 +120,7 @@ def lifetime(seconds: float | None) -> str:
     return f"{seconds / _MINUTE:g} min"
 
 
-def _sheet(tariff: Tariff) -> Iterator[str]:
+def _tariff_lines(tariff: Tariff) -> Iterator[str]:
     """Yield all fields of one tariff, each on a line."""
     for field, value in tariff.model_dump(mode="json").items():
         if field == "tiers":

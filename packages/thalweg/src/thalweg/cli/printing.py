@@ -15,25 +15,25 @@ def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
         >>> columns([("a", "1"), ("long", "2")])
         ['a     1', 'long  2']
     """
-    every = list(rows)
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    all_rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*all_rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in every
+        for row in all_rows
     ]
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one.
 
     Example:
         >>> count(1, "turn"), count(1_000, "turn")
         ('1 turn', '1,000 turns')
     """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def one_line(text: str, most: int) -> str:
+def one_line(text: str, max_chars: int) -> str:
     r"""Return a text on one line, safe for a terminal and cut to some characters.
 
     Example:
@@ -41,27 +41,27 @@ def one_line(text: str, most: int) -> str:
         'a text …'
     """
     line = " ".join(printable(text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
 def print_result(
-    lines: Iterable[str], plain: dict[str, Any], *, as_json: bool, nothing: str = ""
+    lines: Iterable[str], json_value: dict[str, Any], *, as_json: bool, empty_message: str = ""
 ) -> None:
     """Print a result in one of two forms.
 
     Args:
         lines: For people.
-        plain: For programs.
+        json_value: For programs.
         as_json: Whether it is for programs.
-        nothing: A sentence for people on stderr, if there are no lines.
+        empty_message: A sentence for people on stderr, if there are no lines.
     """
     if as_json:
-        print_json(plain)
+        print_json(json_value)
         return
-    whole = [*lines]
-    print_lines(whole)
-    if not whole and nothing:
-        sys.stderr.write(f"{nothing}\n")
+    all_lines = [*lines]
+    print_lines(all_lines)
+    if not all_lines and empty_message:
+        sys.stderr.write(f"{empty_message}\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

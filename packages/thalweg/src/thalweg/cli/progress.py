@@ -9,13 +9,13 @@ Advance = Callable[[str], None]
 
 
 @contextmanager
-def progress_bar(doing: str, total: int) -> Iterator[Advance]:
+def progress_bar(activity: str, total: int) -> Iterator[Advance]:
     """Show the progress of a command while it runs: a bar on a terminal, and nothing elsewhere.
 
     Without rich, a line at the beginning replaces the bar.
 
     Args:
-        doing: The activity, in one word.
+        activity: The activity, in one word.
         total: Number of units to process.
     """
     try:
@@ -23,13 +23,13 @@ def progress_bar(doing: str, total: int) -> Iterator[Advance]:
         from rich.console import Console  # noqa: PLC0415 (optional)
     except ModuleNotFoundError:
         if sys.stderr.isatty():
-            sys.stderr.write(f"{doing} {total:,} …\n")
+            sys.stderr.write(f"{activity} {total:,} …\n")
         yield lambda _: None
         return
     console = Console(stderr=True)
     with progress.Progress(
         progress.SpinnerColumn("line"),
-        progress.TextColumn(doing),
+        progress.TextColumn(activity),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),
@@ -39,4 +39,4 @@ def progress_bar(doing: str, total: int) -> Iterator[Advance]:
         disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("", total=total)
-        yield lambda shown: bar.update(task, advance=1, description=shown)
+        yield lambda description: bar.update(task, advance=1, description=description)

@@ -19,16 +19,16 @@ Config = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with everything.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-_app = partial(
+_new_app = partial(
     typer.Typer, pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None
 )
-command_group = partial(_app, no_args_is_help=True)
+command_group = partial(_new_app, no_args_is_help=True)
 """Creates a group of commands."""
 
 
 def single_command(function: Callable[..., object]) -> typer.Typer:
     """Make a command of a function, whose docstring is its help."""
-    app = _app()
+    app = _new_app()
     app.command()(function)
     return app
 
@@ -57,10 +57,10 @@ def wants_json(ctx: typer.Context) -> bool:
 
 
 def respond(
-    ctx: typer.Context, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
+    ctx: typer.Context, lines: Iterable[str], json_value: dict[str, Any], *, empty_message: str = ""
 ) -> None:
-    """Print the result of a command; see `tell`."""
-    print_result(lines, plain, as_json=wants_json(ctx), nothing=nothing)
+    """Print the result of a command; see `print_result`."""
+    print_result(lines, json_value, as_json=wants_json(ctx), empty_message=empty_message)
 
 
 class SharedOptions(TyperGroup):
@@ -90,16 +90,16 @@ class SharedOptions(TyperGroup):
                         option.opts[0], f"{cmd_name} has no such option", "leave it out"
                     )
             elif all(option.name != other.name for other in command.params):
-                command.params.append(_behind(option))
+                command.params.append(_option_after_name(option))
         return command
 
 
-def _behind(option: Any) -> Any:  # noqa: ANN401  # typer's own click
+def _option_after_name(option: Any) -> Any:  # noqa: ANN401  # typer's own click
     """Return a copy of an option that replaces the group's value if it is set."""
-    own = copy(option)
-    own.expose_value = False
-    own.callback = _replace
-    return own
+    copied = copy(option)
+    copied.expose_value = False
+    copied.callback = _replace
+    return copied
 
 
 def _replace(ctx: Any, option: Any, value: object) -> object:  # noqa: ANN401  # typer's own click

@@ -29,7 +29,7 @@ from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
 from thalweg.archive.threads.retry import Retry
-from thalweg.context.arguments import NEWEST, KeptState, Owner
+from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES, KeptState, Owner
 from thalweg.context.turn.context_tools import compact_tool, last_written, recall_tool, with_loaded
 from thalweg.context.turn.effects import (
     Flow,
@@ -37,9 +37,9 @@ from thalweg.context.turn.effects import (
     ToolResult,
     arun,
     arun_in_thread,
-    both,
-    off_loop,
+    blocking_effect,
     run,
+    sync_and_async,
 )
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.context.turn.turn import take_turn
@@ -58,25 +58,25 @@ def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[s
         return None
     key = sessions.key(config, state)
     parsed = sessions.read(key, state["messages"])
-    tries = Retry()
+    retry = Retry()
     while True:
         opened = sessions.open(key, state["thalweg_turn"], parsed, config)
         session = opened.session
         try:
             sessions.sync(session, parsed, config, state["thalweg_turn"])
-            gone = sessions.release(session, config)
+            removed_ids = sessions.release(session, config)
             page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
             page = replace(page, repairs=opened.last_check.take(0))
             session.enter(page, ())
         except ConflictError as conflict:
-            tries.spend(conflict)
+            retry.spend(conflict)
         else:
             session.is_running = False
             sessions.put_back(opened)
             # Loops over `updates` read `update["messages"][-1]` of every node (LangChain's page
             # "Streaming"), so the newest message is written as it is: by its id, in its own place.
-            removed = [RemoveMessage(id=uid) for uid in gone]
-            messages = [*removed, *state["messages"][-1:]]
+            removals = [RemoveMessage(id=uid) for uid in removed_ids]
+            messages = [*removals, *state["messages"][-1:]]
             return {"thalweg_turn": opened.mark, "messages": messages}
 
 
@@ -84,7 +84,7 @@ class ContextState(AgentState[Any]):
     """Keys that the middleware keeps in an agent's state, in addition to the newest messages."""
 
     thalweg_turn: NotRequired[Annotated[str, PrivateStateAttr]]
-    """The turn of the last checkpoint of the state, and its journal; see `read_mark`."""
+    """The turn of the last checkpoint of the state, and its journal; see `read_pointer_turn`."""
     thalweg_model: NotRequired[Annotated[str, PrivateStateAttr]]
     """The model that was asked last, as `provider:name`."""
     thalweg_compact: NotRequired[Annotated[bool, PrivateStateAttr, last_written]]
@@ -156,7 +156,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         archive: Archive | str | PathLike[str] | None = None,
         owner: Owner = "local",
         summarizer: BaseChatModel | str | None = None,
-        state: KeptState = NEWEST,
+        state: KeptState = DEFAULT_KEPT_MESSAGES,
         token_counter: Counter | None = None,
     ) -> None:
         super().__init__()
@@ -175,10 +175,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
         An archive that was passed is shared.
         """
-        made = memo[id(self)] = copy(self)
+        copied = memo[id(self)] = copy(self)
         sessions = self._sessions.renewed()
-        vars(made).update(_sessions=sessions, tools=_tools(sessions) if self.tools else [])
-        return made
+        vars(copied).update(_sessions=sessions, tools=_tools(sessions) if self.tools else [])
+        return copied
 
     @property
     def archive(self) -> Archive:
@@ -238,11 +238,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         turn = take_turn(self._sessions, request, get_config(), self.tools)
         return await arun_in_thread(turn, handler)
 
-    def _tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
+    def _tool_call_flow(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Call the tool; its result is stored only if the thread still exists then."""
         result: ToolResult = yield Send(request)
         config = request.runtime.config
-        yield off_loop(partial(self._sessions.check_exists, request.state, config))
+        yield blocking_effect(partial(self._sessions.check_exists, request.state, config))
         return result
 
     def wrap_tool_call(
@@ -253,22 +253,22 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         Raises:
             DeletedThreadError: The thread was deleted in the meantime.
         """
-        return run(self._tool_call(request), handler)
+        return run(self._tool_call_flow(request), handler)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
         """Call the tool; see `wrap_tool_call`."""
-        return await arun(self._tool_call(request), handler)
+        return await arun(self._tool_call_flow(request), handler)
 
     def _end(self, state: ContextState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Log the run's last messages, and remove from the state those that it need not keep."""
         del runtime
-        work = partial(end_run, self._sessions, state, get_config())
-        update: dict[str, Any] | None = yield off_loop(work)
+        end = partial(end_run, self._sessions, state, get_config())
+        update: dict[str, Any] | None = yield blocking_effect(end)
         return update
 
-    after_agent, aafter_agent = both(_end)
+    after_agent, aafter_agent = sync_and_async(_end)
 
 
 def _tools(sessions: SessionPool) -> list[BaseTool]:

@@ -5,29 +5,29 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
-SOURCE = "lc_source"
+SOURCE_KEY = "lc_source"
 """Key in which LangChain's own middleware marks messages that are not the user's."""
 _OWN_SOURCE = "thalweg"
 
 
 def note(text: str) -> HumanMessage:
     """Make a message of the harness to the model."""
-    return HumanMessage(text, id=str(uuid4()), additional_kwargs={SOURCE: _OWN_SOURCE})
+    return HumanMessage(text, id=str(uuid4()), additional_kwargs={SOURCE_KEY: _OWN_SOURCE})
 
 
-def last_words(text: str, ended: str) -> AIMessage:
+def closing_answer(text: str, end_reason: str) -> AIMessage:
     """Create the answer with which the harness ends a run in place of the model.
 
     Args:
         text: Text for the caller.
-        ended: The reason, in one word for programs: `response_metadata["thalweg_ended"]`.
+        end_reason: The reason, in one word for programs: `response_metadata["thalweg_ended"]`.
     """
-    return AIMessage(text, id=str(uuid4()), response_metadata={"thalweg_ended": ended})
+    return AIMessage(text, id=str(uuid4()), response_metadata={"thalweg_ended": end_reason})
 
 
 def is_note(message: BaseMessage) -> bool:
     """Return whether a message with the user's role was inserted by a harness."""
-    return bool(message.additional_kwargs.get(SOURCE))
+    return bool(message.additional_kwargs.get(SOURCE_KEY))
 
 
 def begins_run(messages: Sequence[AnyMessage]) -> bool:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, create_model
 
 Tool = BaseTool | dict[str, Any]
 """A tool of a request: LangChain's object, or a provider's dictionary."""
-_DEFER = "defer_loading"
+_DEFER_KEY = "defer_loading"
 """Key in `extras` of a tool whose schema the provider withholds until a search for it."""
 
 
@@ -43,10 +43,10 @@ class ReadyTool(StructuredTool):
     @property
     def tool_call_schema(self) -> ArgsSchema:
         """The schema that a model receives, with the tool's description."""
-        given = self.args_schema
-        if isinstance(given, dict):
-            return {**given, "description": self.description}
-        return _described(given, self.name, self.description)
+        schema = self.args_schema
+        if isinstance(schema, dict):
+            return {**schema, "description": self.description}
+        return _described(schema, self.name, self.description)
 
 
 class _CachedSchema(BaseModel):
@@ -71,7 +71,7 @@ def _described(schema: type[BaseModel], name: str, description: str) -> type[Bas
     return create_model(name, __base__=(_CachedSchema, schema), __doc__=description)
 
 
-class SameTools:
+class ToolsKey:
     """Tools compared by identity, as the key of a cache: a value built from them is built once."""
 
     __slots__ = ("tools",)
@@ -80,7 +80,7 @@ class SameTools:
         self.tools = tuple(tools)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameTools) and [*map(id, self.tools)] == [*map(id, other.tools)]
+        return isinstance(other, ToolsKey) and [*map(id, self.tools)] == [*map(id, other.tools)]
 
     def __hash__(self) -> int:
         return hash(tuple(map(id, self.tools)))
@@ -96,24 +96,24 @@ def tool_name(tool: Tool) -> str | None:
 
 def is_deferred(tool: Tool) -> bool:
     """Return whether a client sends a tool as deferred."""
-    return isinstance(tool, BaseTool) and (tool.extras or {}).get(_DEFER) is True
+    return isinstance(tool, BaseTool) and (tool.extras or {}).get(_DEFER_KEY) is True
 
 
 def with_deferral(tool: Tool, *, deferred: bool) -> Tool:
     """Return a tool that its client sends as deferred or not; dictionaries are not changed."""
-    if not isinstance(tool, BaseTool) or (not deferred and _DEFER not in (tool.extras or {})):
+    if not isinstance(tool, BaseTool) or (not deferred and _DEFER_KEY not in (tool.extras or {})):
         return tool
-    extras = {key: value for key, value in (tool.extras or {}).items() if key != _DEFER}
-    return tool.model_copy(update={"extras": {**extras, _DEFER: True} if deferred else extras})
+    extras = {key: value for key, value in (tool.extras or {}).items() if key != _DEFER_KEY}
+    return tool.model_copy(update={"extras": {**extras, _DEFER_KEY: True} if deferred else extras})
 
 
 def as_openai(tool: Tool) -> dict[str, Any]:
     """Return a tool in the form of `convert_to_openai_tool`; callers must not change it."""
     if isinstance(tool, ReadyTool) and not isinstance(tool.args_schema, dict):
-        return _as_openai(tool.name, tool.description, tool.args_schema)
+        return _cached_as_openai(tool.name, tool.description, tool.args_schema)
     return convert_to_openai_tool(tool)
 
 
 @lru_cache(maxsize=256)
-def _as_openai(name: str, description: str, schema: type[BaseModel]) -> dict[str, Any]:
+def _cached_as_openai(name: str, description: str, schema: type[BaseModel]) -> dict[str, Any]:
     return convert_to_openai_tool(ReadyTool(name=name, description=description, args_schema=schema))

@@ -16,8 +16,8 @@ Value = int | str | bytes
 A `str` is ASCII; any other text is stored as `encode` writes it: PostgreSQL accepts no NUL
 character."""
 
-OTHER_TABLES = "its tables do not match this process: another version migrated them"
-RESTART = "restart this process with the newest version that uses the database"
+SCHEMA_MISMATCH = "its tables do not match this process: another version migrated them"
+RESTART_FIX = "restart this process with the newest version that uses the database"
 
 
 class Rows(Protocol):
@@ -35,14 +35,14 @@ class Rows(Protocol):
         return next(self.rows(statement, values), None)
 
     def rows_by(
-        self, statement: str, values: Sequence[Value], /, given: Sequence[Value] = ()
+        self, statement: str, values: Sequence[Value], /, statement_values: Sequence[Value] = ()
     ) -> Iterator[Any]:
         """Return the rows of `SELECT … WHERE column` whose column has any of many values.
 
         Args:
             statement: Ends in the column.
             values: Values that the column may have, in any number.
-            given: The values of the `?` in the statement.
+            statement_values: The values of the `?` in the statement.
         """
         ...
 
@@ -61,24 +61,26 @@ class Rows(Protocol):
     def put(
         self,
         table: str,
-        key: Sequence[str],
-        rest: Sequence[str],
+        key_columns: Sequence[str],
+        value_columns: Sequence[str],
         rows: Sequence[Sequence[Value]],
         /,
     ) -> None:
         """Add rows, or put them in the place of those with the same key.
 
         Args:
-            table: Its first columns are `key`, the others `rest`.
-            key: Columns that no two rows have alike, neither in the table nor among `rows`.
-            rest: The other columns.
+            table: Its first columns are `key_columns`, the others `value_columns`.
+            key_columns: Columns that no two rows have alike, neither in the table nor among `rows`.
+            value_columns: The other columns.
             rows: A value for every column.
         """
-        changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-        self._add(table, rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}")
+        assignments = ", ".join(f"{column} = excluded.{column}" for column in value_columns)
+        self._add(
+            table, rows, f" ON CONFLICT ({', '.join(key_columns)}) DO UPDATE SET {assignments}"
+        )
 
-    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
-        """Run an `INSERT` of rows, any of which may be missing, that ends in `conflict`."""
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict_clause: str = "") -> None:
+        """Run an `INSERT` of rows, any of which may be missing, that ends in `conflict_clause`."""
         ...
 
 
@@ -131,7 +133,7 @@ class Database(ABC, Generic[R_co]):
 def read_secret(
     database: Database[Rows],
     component: Literal["archive", "memory"],
-    given: bytes | None,
+    expected_secret: bytes | None,
     *,
     version: int,
 ) -> bytes:
@@ -140,36 +142,36 @@ def read_secret(
     Args:
         database: Has the table `ROOM_meta`.
         component: The component of the tables.
-        given: The secret that the caller expects; `None` for any. New tables get it, or a random
-            one.
+        expected_secret: The secret that the caller expects; `None` for any. New tables get it,
+            or a random one.
         version: The format of new tables, the newest that is read.
 
     Raises:
         ConfigError: They have another secret, or a newer format.
         StorageError: The database failed.
     """
-    first = {
+    new_meta = {
         "version": str(version).encode(),
-        "secret": secrets.token_bytes(32) if given is None else given,
+        "secret": secrets.token_bytes(32) if expected_secret is None else expected_secret,
     }
     with database.reading(None) as rows:
-        meta = _read(rows, component)
-    if not first.keys() <= meta.keys():
+        meta = _read_meta(rows, component)
+    if not new_meta.keys() <= meta.keys():
         with database.writing(None) as rows:
             rows.run_each(
                 f"INSERT INTO {component}_meta VALUES (?, ?) ON CONFLICT DO NOTHING",  # noqa: S608 (ours)
-                first.items(),
+                new_meta.items(),
             )
-            meta = _read(rows, component)
+            meta = _read_meta(rows, component)
     refuse_newer_format(database.place, component, int(meta["version"]), version)
-    kept = bytes(meta["secret"])
-    if given is not None and given != kept:
+    stored_secret = bytes(meta["secret"])
+    if expected_secret is not None and expected_secret != stored_secret:
         problem = "it was made with another secret"
         raise ConfigError(database.place, problem, "open it with that secret, or with none")
-    return kept
+    return stored_secret
 
 
-def _read(rows: Rows, component: str) -> dict[str, bytes]:
+def _read_meta(rows: Rows, component: str) -> dict[str, bytes]:
     return dict(rows.rows(f"SELECT name, value FROM {component}_meta"))  # noqa: S608 (ours)
 
 
@@ -183,5 +185,5 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-SERVERS = ("postgresql://", "postgres://")
+POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 """How addresses of PostgreSQL servers begin."""

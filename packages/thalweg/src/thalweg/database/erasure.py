@@ -15,8 +15,8 @@ from thalweg.database.migrations.sqlite import has_table
 MOST_BYTES: Final = 64 << 20
 """Bytes above which a file is not rewritten while it is in use: writes of other owners would wait
 for more than a second."""
-_PATIENCE_S: Final = 5.0
-_WORDS: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
+_BUSY_TIMEOUT_S: Final = 5.0
+_OPTIMIZE_WORD_INDEX: Final = "INSERT INTO archive_words (archive_words) VALUES ('optimize')"
 """Has the word index drop the words of deleted passages, which it keeps until segments merge."""
 
 
@@ -29,19 +29,21 @@ def erase_file(path: Path, most_bytes: int = MOST_BYTES) -> str:
     if not path.exists():
         return ""
     try:
-        with closing(sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)) as database:
+        with closing(
+            sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+        ) as database:
             is_small = path.stat().st_size <= most_bytes
             if is_small:
                 database.execute("PRAGMA temp_store = MEMORY")  # no copy goes to another file
                 if has_table(database, "archive_words"):
-                    database.execute(_WORDS)
+                    database.execute(_OPTIMIZE_WORD_INDEX)
                 database.execute("VACUUM")
-            busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            is_log_in_use, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.Error as error:
         return (
             f"{path.name}: not erased ({error}); deleted rows remain in it until the next erasure"
         )
-    if busy:
+    if is_log_in_use:
         return f"{path.name}-wal: a reader prevents truncation; it is truncated when that ends"
     if not is_small:
         size = f"{path.stat().st_size >> 20} MiB"

@@ -15,7 +15,7 @@ from thalweg.database.postgres_server import (
     connect,
     connection_options,
     place_of,
-    prepare,
+    prepare_tables,
 )
 from thalweg.errors import StorageError, ThalwegError
 
@@ -45,37 +45,37 @@ class PostgresRows(Rows):
 
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
-        return iter(self._connection.execute(marked(statement), values, binary=True))
+        return iter(self._connection.execute(driver_statement(statement), values, binary=True))
 
     def rows_by(
-        self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
+        self, statement: str, values: Sequence[Value], statement_values: Sequence[Value] = ()
     ) -> Iterator[Any]:
         """See `Rows.rows_by`."""
-        query = marked(f"{statement} = ANY(?)")
-        return iter(self._connection.execute(query, (*given, list(values)), binary=True))
+        query = driver_statement(f"{statement} = ANY(?)")
+        return iter(self._connection.execute(query, (*statement_values, list(values)), binary=True))
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Rows.run`."""
-        self._connection.execute(marked(statement), values)
+        self._connection.execute(driver_statement(statement), values)
 
     def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
         """See `Rows.run_each`."""
         with self._connection.cursor() as cursor:
-            cursor.executemany(marked(statement), values)
+            cursor.executemany(driver_statement(statement), values)
 
-    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict_clause: str = "") -> None:
         """See `Rows`. Where rows are secured, they cannot be copied in."""
         if rows:
-            columns = ", ".join(f"%b::{_ARRAYS[type(value)]}" for value in rows[0])
-            values = [list(column) for column in zip(*rows, strict=True)]
-            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns}){conflict}"  # noqa: S608 (ours)
-            self._connection.execute(statement.encode(), values)
+            columns = ", ".join(f"%b::{_ARRAY_TYPES[type(value)]}" for value in rows[0])
+            column_values = [list(column) for column in zip(*rows, strict=True)]
+            statement = f"INSERT INTO {table} SELECT * FROM unnest({columns}){conflict_clause}"  # noqa: S608 (ours)
+            self._connection.execute(statement.encode(), column_values)
 
 
-_ARRAYS = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}
+_ARRAY_TYPES = {int: "bigint[]", str: "text[]", bytes: "bytea[]"}
 
 
-def marked(statement: str) -> bytes:
+def driver_statement(statement: str) -> bytes:
     """Write a statement with the driver's marks in place of `?`."""
     return statement.replace("?", "%s").encode()
 
@@ -90,8 +90,8 @@ class PostgresDatabase(Database[R]):
 
     Args:
         url: `postgresql://user:password@host:port/database`.
-        rows: Makes a transaction of a connection.
-        closed: Makes the error, of the database's name, of a call after `close`.
+        make_transaction: Makes a transaction from a connection.
+        closed_error: Returns the error of a call after `close`, from the database's name.
         busy_timeout_s: How long to wait for other writers, and, at least two seconds, for a
             connection.
         as_owner: Writes the statement that makes a transaction an owner's.
@@ -106,35 +106,37 @@ class PostgresDatabase(Database[R]):
     def __init__(
         self,
         url: str,
-        rows: Callable[[psycopg.Connection], R],
-        closed: Callable[[str], ThalwegError],
+        make_transaction: Callable[[psycopg.Connection], R],
+        closed_error: Callable[[str], ThalwegError],
         *,
         busy_timeout_s: float = 10.0,
         as_owner: Callable[[str], str] = as_owner,
     ) -> None:
-        self._rows = rows
+        self._rows = make_transaction
         self._as_owner = as_owner
         self._url = url
-        self._closed = closed
+        self._closed_error = closed_error
         self._timeout_s = busy_timeout_s
         self.place = place_of(url)
-        self.begin_read = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_BY_INDEX}"
+        self.begin_read = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{_PREFER_INDEXES}"
         self.begin_write = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-            f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};{_BY_INDEX}"
+            f" SET LOCAL lock_timeout = {max(1, round(busy_timeout_s * 1_000))};{_PREFER_INDEXES}"
             # A machine that vanishes in the middle lets go of its rows.
             " SET LOCAL idle_in_transaction_session_timeout = '5min';"
         )
-        prepare(url, self.place, busy_timeout_s)
+        prepare_tables(url, self.place, busy_timeout_s)
         self._lock = Lock()
-        self._is_lost = False
-        self._process = os.getpid()
+        self._is_server_lost = False
+        self._process_id = os.getpid()
         self._pools = [self._open_pool()]
 
     @contextmanager
     def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
         pool = self._pool()
-        connection = self._take(pool, begin if owner is None else begin + self._as_owner(owner))
+        connection = self._begin_on_connection(
+            pool, begin if owner is None else begin + self._as_owner(owner)
+        )
         try:
             try:
                 yield self._rows(connection)
@@ -156,13 +158,13 @@ class PostgresDatabase(Database[R]):
                 failure = StorageError(failure.place, failure.problem, fix)
             raise failure from error
 
-    def _take(self, pool: ConnectionPool, begin: str) -> psycopg.Connection:
+    def _begin_on_connection(self, pool: ConnectionPool, begin: str) -> psycopg.Connection:
         """Take a connection, and begin a transaction on it."""
-        if self._is_lost:
+        if self._is_server_lost:
             self._reach_server()
         attempts = MAX_CONNECTIONS + 1  # all idle connections may be broken, a new one is not
         while True:
-            connection = self._take_any(pool)
+            connection = self._borrow_connection(pool)
             attempts -= 1
             try:
                 connection.execute(begin.encode())
@@ -175,11 +177,11 @@ class PostgresDatabase(Database[R]):
             else:
                 return connection
 
-    def _take_any(self, pool: ConnectionPool) -> psycopg.Connection:
+    def _borrow_connection(self, pool: ConnectionPool) -> psycopg.Connection:
         try:
             return pool.getconn()
         except PoolClosed:
-            raise self._closed(self.place) from None
+            raise self._closed_error(self.place) from None
         except PoolTimeout:
             self._reach_server()
             problem = (
@@ -190,29 +192,29 @@ class PostgresDatabase(Database[R]):
 
     def _reach_server(self) -> None:
         """Raise the reason if the server cannot be reached: the pool would time out without it."""
-        self._is_lost = True
+        self._is_server_lost = True
         connect(self._url, self.place, self._timeout_s).close()
-        self._is_lost = False
+        self._is_server_lost = False
 
     def _pool(self) -> ConnectionPool:
         """Return this process's pool; a forked one opens its own, and never closes its parent's."""
-        if self._process != os.getpid():
+        if self._process_id != os.getpid():
             with self._lock:
-                if self._process != os.getpid():
+                if self._process_id != os.getpid():
                     self._pools.append(self._open_pool())
-                    self._process = os.getpid()
+                    self._process_id = os.getpid()
         return self._pools[-1]
 
     def _open_pool(self) -> ConnectionPool:
-        patience_s = max(2.0, self._timeout_s)  # a connection may have to be opened first
+        wait_s = max(2.0, self._timeout_s)  # a connection may have to be opened first
         return ConnectionPool(
             self._url,
             kwargs=connection_options(self._timeout_s),
             min_size=0,
             max_size=MAX_CONNECTIONS,
             open=True,
-            timeout=patience_s,
-            reconnect_timeout=patience_s,
+            timeout=wait_s,
+            reconnect_timeout=wait_s,
             num_workers=1,
         )
 
@@ -222,4 +224,4 @@ class PostgresDatabase(Database[R]):
 
 
 # Every lookup has an index; a table that was not analyzed yet may seem too small to use it.
-_BY_INDEX = " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"
+_PREFER_INDEXES = " SET LOCAL enable_seqscan = off; SET LOCAL jit = off;"

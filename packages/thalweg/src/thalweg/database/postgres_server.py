@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from thalweg.database.base import OTHER_TABLES, RESTART
+from thalweg.database.base import RESTART_FIX, SCHEMA_MISMATCH
 from thalweg.database.migrations.postgres import bring_up_to_date, server_name
 from thalweg.errors import ConfigError, StorageError
 
@@ -24,20 +24,20 @@ def place_of(url: str) -> str:
         'postgresql://ada@db.example:5432/notes'
     """
     try:
-        found = conninfo_to_dict(url)
+        conninfo = conninfo_to_dict(url)
     except psycopg.Error:
-        found = {}
-    name = {key: str(found.get(key) or "") for key in ("user", "host", "port", "dbname")}
-    is_port = all(port.isdecimal() or not port for port in name["port"].split(","))
-    if not found or not is_port or any("@" in part for part in name.values()):
-        kind = f"{urlsplit(url).scheme}://"
+        conninfo = {}
+    parts = {key: str(conninfo.get(key) or "") for key in ("user", "host", "port", "dbname")}
+    is_port_valid = all(port.isdecimal() or not port for port in parts["port"].split(","))
+    if not conninfo or not is_port_valid or any("@" in part for part in parts.values()):
+        scheme = f"{urlsplit(url).scheme}://"
         problem = "the address cannot be parsed"
         fix = "write it as postgresql://user:password@host:port/database, with : / @ as %3A %2F %40"
-        raise ConfigError(kind, problem, fix)
-    user = f"{name['user']}@" if name["user"] else ""
-    port = f":{name['port']}" if name["port"] else ""
-    host = "" if name["host"].startswith("/") else name["host"]
-    return f"postgresql://{user}{host}{port}/{name['dbname']}"
+        raise ConfigError(scheme, problem, fix)
+    user = f"{parts['user']}@" if parts["user"] else ""
+    port = f":{parts['port']}" if parts["port"] else ""
+    host = "" if parts["host"].startswith("/") else parts["host"]
+    return f"postgresql://{user}{host}{port}/{parts['dbname']}"
 
 
 def connection_options(timeout_s: float) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def connection_options(timeout_s: float) -> dict[str, Any]:
     }
 
 
-OLDEST = 15
+MIN_SERVER_VERSION = 15
 """The oldest major version that is tested, and the oldest that is accepted."""
 
 
@@ -59,7 +59,7 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
     """Open a connection.
 
     Raises:
-        ConfigError: The server is older than `OLDEST`.
+        ConfigError: The server is older than `MIN_SERVER_VERSION`.
         StorageError: The server cannot be reached, or refuses.
     """
     try:
@@ -69,25 +69,27 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         fix = "check the address, and that the server runs"
         raise StorageError(place, problem, fix) from None
     # A pooler need not report a version, which then is 0.
-    if 0 < connection.info.server_version < OLDEST * 10_000:
-        found = server_name(connection)
+    if 0 < connection.info.server_version < MIN_SERVER_VERSION * 10_000:
+        server = server_name(connection)
         connection.close()
-        problem = f"the server is {found}, and Thalweg needs PostgreSQL {OLDEST} or newer"
+        problem = (
+            f"the server is {server}, and Thalweg needs PostgreSQL {MIN_SERVER_VERSION} or newer"
+        )
         raise ConfigError(place, problem, "upgrade the server, or use another one")
     return connection
 
 
-def prepare(url: str, place: str, timeout_s: float) -> None:
+def prepare_tables(url: str, place: str, timeout_s: float) -> None:
     """Create missing tables, and bring the others up to date.
 
     Args:
         url: Address of the database.
-        place: The same without its password.
+        place: The address without its password.
         timeout_s: How long to wait for the server.
 
     Raises:
         ConfigError: They were created by a newer version; or they are missing or older, and this
-            role may not create or change them; or the server is older than `OLDEST`.
+            role may not create or change them; or the server is older than `MIN_SERVER_VERSION`.
         StorageError: The server cannot be reached, or fails.
     """
     with connect(url, place, timeout_s) as connection:
@@ -97,7 +99,7 @@ def prepare(url: str, place: str, timeout_s: float) -> None:
             raise as_storage_error(place, error) from error
 
 
-_MEANINGS = {
+_MEANINGS_BY_CODE = {
     "53100": ("the disk is full", "free some space and try again"),
     "55P03": ("another process has locked it", "try again when it has finished"),
     "57014": ("it took longer than the server allows", "try again, or raise statement_timeout"),
@@ -109,7 +111,7 @@ _MEANINGS = {
         "run `thalweg db grants ROLE` as the owner of the tables",
     ),
 }
-_OTHER_TABLES = {"42P01", "42703", "42804", "23502"}
+_SCHEMA_MISMATCH_CODES = {"42P01", "42703", "42804", "23502"}
 """No such table or column; a column of another type; one more that must not be null."""
 _NO_FUNCTION = "42883"
 _OWN_FUNCTION = re.compile(r"\b(?:archive|memory|run|thalweg)_\w+\(")
@@ -121,19 +123,19 @@ _UNREACHABLE = ("08", "57P")
 def as_storage_error(place: str, error: psycopg.Error) -> StorageError:
     """Convert an error of PostgreSQL to the error that states its meaning for the caller."""
     code = error.sqlstate or ""
-    if code in _MEANINGS:
-        problem, fix = _MEANINGS[code]
+    if code in _MEANINGS_BY_CODE:
+        problem, fix = _MEANINGS_BY_CODE[code]
         return StorageError(place, problem, fix)
-    if code.startswith(_UNREACHABLE) or (not code and isinstance(error, _BROKEN)):
+    if code.startswith(_UNREACHABLE) or (not code and isinstance(error, _CONNECTION_ERRORS)):
         return StorageError(place, f"the connection broke ({_first_line(error)})", "try again")
-    is_own = code == _NO_FUNCTION and _OWN_FUNCTION.search(_first_line(error)) is not None
-    if code in _OTHER_TABLES or is_own:
-        return StorageError(place, f"{OTHER_TABLES} ({_first_line(error)})", RESTART)
+    is_own_missing = code == _NO_FUNCTION and _OWN_FUNCTION.search(_first_line(error)) is not None
+    if code in _SCHEMA_MISMATCH_CODES or is_own_missing:
+        return StorageError(place, f"{SCHEMA_MISMATCH} ({_first_line(error)})", RESTART_FIX)
     problem = f"the database failed ({_first_line(error)})"
     return StorageError(place, problem, "check the server's log and try again")
 
 
-_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)
+_CONNECTION_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 def _first_line(error: psycopg.Error) -> str:

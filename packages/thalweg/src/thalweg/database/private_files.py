@@ -11,7 +11,7 @@ from typing import Final
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
-_OTHERS: Final = 0o077
+_OTHER_USERS_BITS: Final = 0o077
 
 
 def make_private_folder(folder: Path) -> None:
@@ -26,8 +26,8 @@ def make_private_folder(folder: Path) -> None:
         if folder.parent == folder:
             break
         folder = folder.parent
-    for each in reversed(missing):
-        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    for missing_folder in reversed(missing):
+        missing_folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def make_private_file(path: str | os.PathLike[str]) -> None:
@@ -67,4 +67,4 @@ def is_open_to_others(path: Path) -> bool:
         >>> is_open_to_others(Path("/"))
         True
     """
-    return os.name == "posix" and path.exists() and bool(path.stat().st_mode & _OTHERS)
+    return os.name == "posix" and path.exists() and bool(path.stat().st_mode & _OTHER_USERS_BITS)

@@ -13,7 +13,7 @@ from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect
 from thalweg.errors import ThalwegError
 
 R = TypeVar("R", bound=Rows)
-_AT_ONCE = 500
+_VALUES_PER_STATEMENT = 500
 """Values that one statement takes."""
 
 
@@ -30,12 +30,14 @@ class SqliteRows(Rows):
         return self._connection.execute(statement, values)
 
     def rows_by(
-        self, statement: str, values: Sequence[Value], given: Sequence[Value] = ()
+        self, statement: str, values: Sequence[Value], statement_values: Sequence[Value] = ()
     ) -> Iterator[Any]:
         """See `Rows.rows_by`."""
-        for at in range(0, len(values), _AT_ONCE):
-            some = values[at : at + _AT_ONCE]
-            yield from self.rows(f"{statement} IN ({', '.join('?' * len(some))})", (*given, *some))
+        for start in range(0, len(values), _VALUES_PER_STATEMENT):
+            batch = values[start : start + _VALUES_PER_STATEMENT]
+            yield from self.rows(
+                f"{statement} IN ({', '.join('?' * len(batch))})", (*statement_values, *batch)
+            )
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Rows.run`."""
@@ -45,10 +47,10 @@ class SqliteRows(Rows):
         """See `Rows.run_each`."""
         self._connection.executemany(statement, values)
 
-    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict: str = "") -> None:
+    def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict_clause: str = "") -> None:
         if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            statement = f"INSERT INTO {table} VALUES ({marks}){conflict}"  # noqa: S608 (ours)
+            placeholders = ", ".join("?" * len(rows[0]))
+            statement = f"INSERT INTO {table} VALUES ({placeholders}){conflict_clause}"  # noqa: S608 (ours)
             self._connection.executemany(statement, rows)
 
 
@@ -61,10 +63,10 @@ class SqliteDatabase(Database[R]):
     Args:
         path: The file, or `:memory:`.
         component: Whose tables it has.
-        rows: Makes a transaction of the connection.
-        closed: Makes the error, of the file's name, of a call after `close`.
+        make_transaction: Makes a transaction from the connection.
+        closed_error: Returns the error of a call after `close`, from the file's name.
         busy_timeout_s: How long to wait for other processes.
-        page_bytes: Of a page of a new file.
+        page_bytes: Page size of a new file.
 
     Raises:
         ConfigError: See `sqlite_files.connect`.
@@ -78,15 +80,15 @@ class SqliteDatabase(Database[R]):
         self,
         path: str | PathLike[str],
         component: Component,
-        rows: Callable[[sqlite3.Connection], R],
-        closed: Callable[[str], ThalwegError],
+        make_transaction: Callable[[sqlite3.Connection], R],
+        closed_error: Callable[[str], ThalwegError],
         *,
         busy_timeout_s: float = 10.0,
         page_bytes: int = PAGE_BYTES,
     ) -> None:
         self.place = fspath(path)
-        self._rows = rows
-        self._closed = closed
+        self._rows = make_transaction
+        self._closed_error = closed_error
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = connect(
             self.place, component, busy_timeout_s, page_bytes=page_bytes
@@ -98,7 +100,7 @@ class SqliteDatabase(Database[R]):
         """Use the connection outside of a transaction, alone."""
         with self._lock:
             if self._connection is None:
-                raise self._closed(self.place)
+                raise self._closed_error(self.place)
             try:
                 yield self._connection
             except sqlite3.Error as error:

@@ -7,7 +7,7 @@ Begin with `engine.py`, `edits.py` and `window/window.py`.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
@@ -36,7 +36,7 @@ __all__ = [
     "WindowItem",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Budget": "thalweg.engine.window.budget",

@@ -14,7 +14,7 @@ from thalweg.engine.prompts import prompt
 PLACE, DATE, UPLOADS, TASKS = "place", "date", "uploads", "tasks"
 MEMORY, SKILLS = "memory", "skills"
 """Names of parts."""
-MOST_LINES = 20
+MAX_REMINDER_LINES = 20
 """Most files and most tasks that one reminder lists, the newest."""
 
 
@@ -32,7 +32,7 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AdditionSize:
     """An addition as the journal stores it: its size, without its text."""
 
     part: str
@@ -56,11 +56,13 @@ class Surroundings:
     """Delegated tasks, one line each with status and result, oldest first."""
 
 
-def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tuple[Addition, ...]:
+def plan_additions(
+    surroundings: Surroundings, live: Iterable[Addition], uid: str
+) -> tuple[Addition, ...]:
     """Plan the additions of a run: place, date, and new uploads and tasks.
 
     Args:
-        now: The surroundings.
+        surroundings: The surroundings.
         live: Reminders of earlier runs that are still sent.
         uid: `uid` of the user's message that begins the run. If empty, no reminder is added.
 
@@ -68,49 +70,65 @@ def plan_additions(now: Surroundings, live: Iterable[Addition], uid: str) -> tup
         Place and date, the reminders that are still sent, and those that are due.
 
     Example:
-        >>> told = plan_additions(Surroundings(uploads=["/a.csv"]), (), "m1")
-        >>> more = plan_additions(Surroundings(uploads=["/a.csv", "/b.csv"]), told, "m2")
-        >>> [(one.part, one.before, one.about) for one in more]
+        >>> sent = plan_additions(Surroundings(uploads=["/a.csv"]), (), "m1")
+        >>> more = plan_additions(Surroundings(uploads=["/a.csv", "/b.csv"]), sent, "m2")
+        >>> [(addition.part, addition.before, addition.about) for addition in more]
         [('uploads', 'm1', '/a.csv'), ('uploads', 'm2', '/b.csv')]
     """
-    reminders = [one for one in live if one.before]
-    place = _flat(now.place)
-    named = [Addition(PLACE, prompt("place").render(place=place), place)] if place else []
-    dated = [Addition(DATE, prompt("date").render(date=now.date), now.date)] if now.date else []
-    due = (
-        _reminder(part, lines, reminders, uid)
-        for part, lines in ((UPLOADS, now.uploads), (TASKS, now.tasks))
+    reminders = [addition for addition in live if addition.before]
+    place = _fence_safe_line(surroundings.place)
+    place_additions = [Addition(PLACE, prompt("place").render(place=place), place)] if place else []
+    date_additions = (
+        [Addition(DATE, prompt("date").render(date=surroundings.date), surroundings.date)]
+        if surroundings.date
+        else []
     )
-    return (*named, *dated, *reminders, *(one for one in due if one is not None and uid))
+    due_reminders = (
+        _reminder(part, lines, reminders, uid)
+        for part, lines in ((UPLOADS, surroundings.uploads), (TASKS, surroundings.tasks))
+    )
+    return (
+        *place_additions,
+        *date_additions,
+        *reminders,
+        *(addition for addition in due_reminders if addition is not None and uid),
+    )
 
 
 def _reminder(
     part: str, lines: Sequence[str], live: Iterable[Addition], uid: str
 ) -> Addition | None:
     """Return a reminder with the lines that no live reminder has; `None` if there are none."""
-    known = {line for one in live if one.part == part for line in one.text.splitlines()}
-    new = [line for line in map(_item, lines) if line not in known]
-    if not new:
+    known_lines = {
+        line for addition in live if addition.part == part for line in addition.text.splitlines()
+    }
+    new_lines = [line for line in map(_list_item, lines) if line not in known_lines]
+    if not new_lines:
         return None
-    shown, over = new[-MOST_LINES:], max(0, len(new) - MOST_LINES)
-    listed = "\n".join(([f"- … and {over:,} older"] if over else []) + shown)
-    names = ", ".join(line.removeprefix("- ").partition(" (")[0] for line in shown)
-    return Addition(part, prompt(part).render(lines=listed), names, uid)
+    newest_lines, older_count = (
+        new_lines[-MAX_REMINDER_LINES:],
+        max(0, len(new_lines) - MAX_REMINDER_LINES),
+    )
+    listing = "\n".join(([f"- … and {older_count:,} older"] if older_count else []) + newest_lines)
+    names = ", ".join(line.removeprefix("- ").partition(" (")[0] for line in newest_lines)
+    return Addition(part, prompt(part).render(lines=listing), names, uid)
 
 
-def _item(line: str) -> str:
+def _list_item(line: str) -> str:
     """Return a list item on one line, which cannot end the fence around it."""
-    return f"- {_flat(line)}"
+    return f"- {_fence_safe_line(line)}"
 
 
-def _flat(text: str) -> str:
+def _fence_safe_line(text: str) -> str:
     flat = " ".join(text.split())
     return re.sub(r"<(?=\s*/?\s*run-context)", r"<\\", flat, flags=re.IGNORECASE)
 
 
-def with_rest(listed: Sequence[Listed], system_tokens: int) -> Iterator[Listed]:
-    """Yield the rest of the system prompt, the author's and the harness's text, then the others."""
-    rest = system_tokens - sum(one.tokens for one in listed if one.position < 0)
-    if rest > 0:
-        yield Listed("instructions", rest)
+def with_instructions(listed: Sequence[AdditionSize], system_tokens: int) -> Iterator[AdditionSize]:
+    """Yield the part of the system prompt that no addition has, then the additions."""
+    instruction_tokens = system_tokens - sum(
+        addition.tokens for addition in listed if addition.position < 0
+    )
+    if instruction_tokens > 0:
+        yield AdditionSize("instructions", instruction_tokens)
     yield from listed

@@ -21,34 +21,34 @@ def read_table(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads((files(package) / name).read_text("utf-8"))
 
 
-def distinct(rows: Iterable[str]) -> tuple[str, ...]:
+def unique_words(listed_words: Iterable[str]) -> tuple[str, ...]:
     """Return words in their order.
 
     Raises:
         ValueError: One is listed twice.
 
     Example:
-        >>> distinct("to be or not to be".split())
+        >>> unique_words("to be or not to be".split())
         Traceback (most recent call last):
         ValueError: 'to' is listed twice; remove one
     """
-    return tuple(by_word([("", rows)]))
+    return tuple(keys_by_word([("", listed_words)]))
 
 
-def by_word(rows: Iterable[tuple[K, Iterable[str]]]) -> dict[str, K]:
+def keys_by_word(words_by_key: Iterable[tuple[K, Iterable[str]]]) -> dict[str, K]:
     """Return the key under which each word is listed.
 
     Raises:
         ValueError: A word is listed twice.
 
     Example:
-        >>> by_word([("goal", ["aim", "task"]), ("state", ["status"])])
+        >>> keys_by_word([("goal", ["aim", "task"]), ("state", ["status"])])
         {'aim': 'goal', 'task': 'goal', 'status': 'state'}
     """
-    found: dict[str, K] = {}
-    for key, word in ((key, word) for key, words in rows for word in words):
-        if word in found:
+    keys: dict[str, K] = {}
+    for key, word in ((key, word) for key, words in words_by_key for word in words):
+        if word in keys:
             msg = f"{word!r} is listed twice; remove one"
             raise ValueError(msg)
-        found[word] = key
-    return found
+        keys[word] = key
+    return keys

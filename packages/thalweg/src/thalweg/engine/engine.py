@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thalweg.engine.compaction.hard_limit import excess
+from thalweg.engine.compaction.hard_limit import exceeds_limit
 from thalweg.engine.compaction.plan import join_summary, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import NameSpan, PlanningContext
 from thalweg.engine.compaction.policy import Policy
@@ -20,12 +20,12 @@ from thalweg.engine.window.binding import (
     bond_before,
     is_signed,
     plan_strip,
-    unbound,
+    unbound_positions,
 )
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import Gate
+from thalweg.engine.window.validity import ValidityGate
 from thalweg.engine.window.window import Window
 from thalweg.errors import PinError
 
@@ -66,22 +66,22 @@ class Engine:
     prefixes: Prefixes = field(default_factory=Prefixes)
     window: Window = field(init=False)
     reader: Reader = field(init=False)
-    _base: Counter = field(init=False)
+    _base_counter: Counter = field(init=False)
     """The counter that was passed; `count` is that of the model's vocabulary."""
-    _gate: Gate = field(default_factory=Gate)
-    _checked: int = 0
-    _epoch: int = 0
-    _used: tuple[str, ...] = ()
-    _waiting: tuple[tuple[str, ToolUse], ...] = ()
+    _gate: ValidityGate = field(default_factory=ValidityGate)
+    _checked_count: int = 0
+    _checked_epoch: int = 0
+    _used_ids: tuple[str, ...] = ()
+    _waiting_calls: tuple[tuple[str, ToolUse], ...] = ()
     """State of the reader after the last fold; see `Reader.narrow` and `Reader.waiting`."""
     _is_new: bool = True
     """Whether a message was received since the last request."""
-    _bound: tuple[int, str, int] = (-1, "", 0)
+    _verified_prefix: tuple[int, str, int] = (-1, "", 0)
     """Epoch, base and number of the items whose reasoning has been verified."""
 
     def __post_init__(self) -> None:
-        self._base = self.count
-        self.count = counter_for(self._base, self.model)
+        self._base_counter = self.count
+        self.count = counter_for(self._base_counter, self.model)
         self.window = Window(self.count, model=self.model)
         self.window.set_overhead("tools", sum(count_json(tool, self.count) for tool in self.tools))
         self.reader = Reader(self.count, model=self.model, recall=self.recall)
@@ -89,20 +89,20 @@ class Engine:
     def speak_to(self, model: str) -> None:
         """Set the model of the next requests, and count again what counts differently for it."""
         self.model = self.reader.model = model
-        self.count = self.reader.count = counter_for(self._base, model)
+        self.count = self.reader.count = counter_for(self._base_counter, model)
         self.window.speak_to(model, self.count)
 
-    def receive(self, message: Message, at: int | None = None) -> Entry:
+    def receive(self, message: Message, position: int | None = None) -> Entry:
         """Add the thread's next message.
 
         Args:
             message: The message.
-            at: Its position, if a rewind abandoned messages of the log before it; by default the
-                next one.
+            position: Its position, if a rewind abandoned messages of the log before it; by default
+                the next one.
         """
-        self.reader.position = self.reader.position if at is None else at
+        self.reader.position = self.reader.position if position is None else position
         entry = self.reader.read(message)
-        self._bind(entry, answers=not self._is_new)
+        self._store_binding(entry, is_answer=not self._is_new)
         self.window.add(entry)
         self._is_new = True
         return entry
@@ -129,13 +129,13 @@ class Engine:
         return self.window.items
 
     def steps(
-        self, *, cold: bool = False, requested: bool = False, repairs: Sequence[Edit] = ()
+        self, *, cold: bool = False, is_requested: bool = False, repairs: Sequence[Edit] = ()
     ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
         """Prepare step by step: each batch of edits is yielded before it is committed.
 
         Args:
             cold: As for `prepare`.
-            requested: Whether a compaction was requested, independent of its savings.
+            is_requested: Whether a compaction was requested, independent of its savings.
             repairs: Edits of the content that the provider refused; they come first.
 
         Yields:
@@ -146,72 +146,89 @@ class Engine:
             WindowExceededError: As for `prepare`.
         """
         self.window.settle()
-        is_news = self._is_new or requested or repairs
-        if not is_news and not excess(self.scene()) and not self._unbound():
+        must_prepare = self._is_new or is_requested or repairs
+        if (
+            not must_prepare
+            and not exceeds_limit(self.planning_context())
+            and not self._unbound_positions()
+        ):
             return
         self.turn += 1
-        yield from self._committed([repairs])
-        yield from self._committed(self._strips())
-        if requested:
-            yield from self._committed(self._requested_compaction())
-        yield from self._committed(self.policy.prepare(self.scene(), cold=cold))
-        yield from self._committed(self._strips())
+        yield from self._commit_batches([repairs])
+        yield from self._commit_batches(self._strip_batches())
+        if is_requested:
+            yield from self._commit_batches(self._requested_compaction())
+        yield from self._commit_batches(self.policy.prepare(self.planning_context(), cold=cold))
+        yield from self._commit_batches(self._strip_batches())
         self._is_new = False
-        self._check()
+        self._validate_new_items()
 
     def joined(
         self,
         fold: Fold,
         summary: Summary,
-        spent: tuple[int, int],
+        summary_usage: tuple[int, int],
         *,
         first: int | None = None,
         last: int | None = None,
     ) -> Fold:
         """Return a fold that `steps` is about to commit, with a summary; see `join_summary`."""
-        return join_summary(self.scene(), fold, summary, spent, first=first, last=last)
+        return join_summary(
+            self.planning_context(), fold, summary, summary_usage, first=first, last=last
+        )
 
-    def record_again(self, reason: Reason) -> Fold | None:
+    def plan_record_rerender(self, reason: Reason) -> Fold | None:
         """Plan to render the current structured summary again; `None` if there is none."""
-        fold, scene = self.window.fold, self.scene()
+        fold, context = self.window.fold, self.planning_context()
         if fold is None:
             return None
-        record, widest = fold.rooms or (scene.budget.record(scene.fixed), None)
-        tail = self.window.tokens
-        return plan_fold(scene, tail=tail, record=record, widest=widest, reason=reason)
+        record_tokens, widest_tokens = fold.rooms or (context.budget.record(context.fixed), None)
+        tail_tokens = self.window.tokens
+        return plan_fold(
+            context,
+            tail_tokens=tail_tokens,
+            record_tokens=record_tokens,
+            widest_tokens=widest_tokens,
+            reason=reason,
+        )
 
-    def _committed(
+    def _commit_batches(
         self, batches: Iterable[Sequence[Edit]]
     ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
         for edits in batches:
             if edits:
-                better = yield edits
-                self._commit(edits if better is None else better)
+                replacement = yield edits
+                self._commit(edits if replacement is None else replacement)
 
     def _requested_compaction(self) -> Iterator[Sequence[Edit]]:
-        scene = self.scene()
-        tail, room = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
-        fold = plan_fold(scene, tail=tail, record=room, reason="asked for")
+        context = self.planning_context()
+        tail_tokens, record_tokens = (
+            context.budget.tail(context.fixed),
+            context.budget.record(context.fixed),
+        )
+        fold = plan_fold(
+            context, tail_tokens=tail_tokens, record_tokens=record_tokens, reason="asked for"
+        )
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(scene, fold.last))
+            yield (fold, *plan_tail(context, fold.last))
 
-    def _bind(self, entry: Entry, *, answers: bool) -> None:
+    def _store_binding(self, entry: Entry, *, is_answer: bool) -> None:
         """Store the bond of an answer's reasoning."""
         if not is_signed(entry.message):
             return
         bond = self.bond_in(entry.position, entry.message)
-        if bond is None and answers and self.binds:
+        if bond is None and is_answer and self.binds:
             bond = self.bond()
         if bond is not None:
             self.bonds[entry.position] = bond
 
-    def bond(self, behind: Sequence[Message] = ()) -> ReasoningBinding:
+    def bond(self, added_messages: Sequence[Message] = ()) -> ReasoningBinding:
         """Return the bond of the answer to the last request; call it before `receive`.
 
         Args:
-            behind: Messages that others added at the end of the request.
+            added_messages: Messages that others added at the end of the request.
         """
-        return bond_before(self.window, self.prefixes, len(self.window.items), behind)
+        return bond_before(self.window, self.prefixes, len(self.window.items), added_messages)
 
     def refuse_reasoning(self) -> Sequence[Edit]:
         """Handle a provider's refusal of reasoning as bound to another conversation.
@@ -220,25 +237,25 @@ class Engine:
             Edits that repair the request: they strip reasoning that is not in its original place,
             or all of it if all seems to be, since something else then changed the request.
         """
-        self.binds, self._bound = True, (-1, "", 0)
+        self.binds, self._verified_prefix = True, (-1, "", 0)
         signed = (item.position for item in self.window.items if is_signed(item.message))
-        positions = self._unbound() or [*signed]
+        positions = self._unbound_positions() or [*signed]
         return [plan_strip(self.window, positions, self.turn)] if positions else []
 
-    def _unbound(self) -> list[int]:
+    def _unbound_positions(self) -> list[int]:
         """Return the positions of reasoning that this model would refuse."""
         if not self.binds:
             return []
         window = self.window
-        epoch, base, known = self._bound
-        first = known if (epoch, base) == (window.epoch, self.prefixes.base) else 0
-        return unbound(window, self.prefixes, self.bonds, first)
+        epoch, base, verified_count = self._verified_prefix
+        first = verified_count if (epoch, base) == (window.epoch, self.prefixes.base) else 0
+        return unbound_positions(window, self.prefixes, self.bonds, first)
 
-    def _strips(self) -> Iterator[Sequence[Edit]]:
-        if positions := self._unbound():
+    def _strip_batches(self) -> Iterator[Sequence[Edit]]:
+        if positions := self._unbound_positions():
             yield (plan_strip(self.window, positions, self.turn),)
 
-    def scene(self) -> PlanningContext:
+    def planning_context(self) -> PlanningContext:
         """Return the planning context for the current window."""
         self.window.settle()
         budget = self.budget.calibrated(self.calibration)
@@ -248,9 +265,9 @@ class Engine:
         self.window.apply(edits)
         self.history.extend(edits)
         if any(isinstance(edit, Fold) for edit in edits):
-            live = self.window.entries.values()
-            self._waiting = self.reader.waiting(self.window.record.last, live)
-            self._used = self.reader.narrow(live)
+            live_entries = self.window.entries.values()
+            self._waiting_calls = self.reader.waiting(self.window.record.last, live_entries)
+            self._used_ids = self.reader.forget_dead_ids(live_entries)
             self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
 
     def standing(self) -> EngineSnapshot:
@@ -262,26 +279,26 @@ class Engine:
             pins=window.pins,
             rewrites=tuple(window.rewrites.values()),
             systems=window.systems,
-            used=self._used,
-            waiting=self._waiting,
+            used=self._used_ids,
+            waiting=self._waiting_calls,
             stripped=tuple(sorted(window.stripped)),
         )
 
-    def resume(self, standing: EngineSnapshot, live: Iterable[tuple[int, Message]]) -> None:
+    def resume(self, snapshot: EngineSnapshot, live: Iterable[tuple[int, Message]]) -> None:
         """Continue from another engine's snapshot. This engine must be new.
 
         Args:
-            standing: Snapshot of the last compaction, with the pins and rewrites since then.
+            snapshot: Snapshot of the last compaction, with the pins and rewrites since then.
             live: The messages that are not compacted, with their positions, oldest first.
         """
-        self._used, self._waiting = standing.used, standing.waiting
-        self.reader.resume(standing.used, standing.waiting)
+        self._used_ids, self._waiting_calls = snapshot.used, snapshot.waiting
+        self.reader.resume(snapshot.used, snapshot.waiting)
         entries: list[Entry] = []
         for position, message in live:
             self.reader.position = position
             entries.append(self.reader.read(message))
-            self._bind(entries[-1], answers=False)
-        self.window.resume(standing, entries)
+            self._store_binding(entries[-1], is_answer=False)
+        self.window.resume(snapshot, entries)
 
     def observe(self, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
@@ -296,8 +313,10 @@ class Engine:
             PinError: No available request at that position contains the words.
         """
         entry = self.window.entries.get(position)
-        folded = (q.text for q in self.window.record.requests if q.position == position)
-        text = entry.message.text if entry and entry.is_request else next(folded, "")
+        folded_texts = (
+            request.text for request in self.window.record.requests if request.position == position
+        )
+        text = entry.message.text if entry and entry.is_request else next(folded_texts, "")
         if not quote or quote not in text:
             raise PinError(position, quote)
         self._commit_pin(Pin, position, quote)
@@ -322,32 +341,34 @@ class Engine:
 
     def _excerpt_again(self, entry: Entry, quote: str) -> None:
         """Shorten a request again if its excerpt lacks words that were just pinned."""
-        scene = self.scene()
-        if entry.position in self.window.rewrites and quote not in scene.shown(entry).text:
-            tokens = scene.shown_tokens(entry) + self.count(quote)
-            self._commit([evict(scene, entry, tokens, "asked for")])
+        context = self.planning_context()
+        if entry.position in self.window.rewrites and quote not in context.shown(entry).text:
+            tokens = context.shown_tokens(entry) + self.count(quote)
+            self._commit([evict(context, entry, tokens, "asked for")])
 
     def _rewrite_record(self, quote: str) -> None:
         """Render the structured summary again if it lacks words that were just pinned."""
-        scene, fold = self.scene(), self.window.fold
+        context, fold = self.planning_context(), self.window.fold
         if fold is None or any(quote in item.message.text for item in self.window.items):
             return
-        room = scene.budget.record(scene.fixed)
-        again = plan_fold(scene, tail=self.window.tokens, record=room, reason="asked for")
-        if again is not None:
-            self._commit([again])
+        record_tokens = context.budget.record(context.fixed)
+        rerendered = plan_fold(
+            context, tail_tokens=self.window.tokens, record_tokens=record_tokens, reason="asked for"
+        )
+        if rerendered is not None:
+            self._commit([rerendered])
 
-    def _check(self) -> None:
+    def _validate_new_items(self) -> None:
         """Validate the items added since the last request, or all of them after a rewrite."""
         items, epoch = self.window.items, self.window.epoch
-        if epoch != self._epoch:
-            self._gate, self._checked, self._epoch = Gate(), 0, epoch
-        self._gate.feed(item.message for item in items[self._checked :])
-        first, self._checked = self._checked, len(items)
+        if epoch != self._checked_epoch:
+            self._gate, self._checked_count, self._checked_epoch = ValidityGate(), 0, epoch
+        self._gate.feed(item.message for item in items[self._checked_count :])
+        first_unchecked, self._checked_count = self._checked_count, len(items)
         self.window.sent = len(items)
         if self.binds:
-            self._bind_unknown(first)
-        self._bound = (self.window.epoch, self.prefixes.base, len(items))
+            self._bind_unknown(first_unchecked)
+        self._verified_prefix = (self.window.epoch, self.prefixes.base, len(items))
         self.problems = self._gate.verdict()
 
     def _bind_unknown(self, first: int) -> None:

@@ -145,16 +145,17 @@ class Message:
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
-_PARTS: dict[str, type[Part]] = {
+_PART_TYPES: dict[str, type[Part]] = {
     "text": Text,
     "thinking": Thinking,
     "media": Media,
     "call": ToolCall,
     "opaque": Opaque,
 }
-_NAMES = {part: name for name, part in _PARTS.items()}
-_DEFAULTS = {
-    part: {f.name: f.default for f in fields(part) if f.default is not MISSING} for part in _NAMES
+_PART_KINDS = {part: name for name, part in _PART_TYPES.items()}
+_FIELD_DEFAULTS = {
+    part: {f.name: f.default for f in fields(part) if f.default is not MISSING}
+    for part in _PART_KINDS
 }
 
 
@@ -206,10 +207,10 @@ def parts_to_plain(parts: Iterable[Part]) -> list[dict[str, str]]:
 
 def _part_to_plain(part: Part) -> dict[str, str]:
     kind = type(part)
-    defaults = _DEFAULTS[kind]
+    defaults = _FIELD_DEFAULTS[kind]
     values = {f.name: getattr(part, f.name) for f in fields(part)}
-    kept = {name: value for name, value in values.items() if defaults.get(name) != value}
-    return {"kind": _NAMES[kind], **kept}
+    non_default = {name: value for name, value in values.items() if defaults.get(name) != value}
+    return {"kind": _PART_KINDS[kind], **non_default}
 
 
 def parts_from_plain(plain: Iterable[dict[str, str]]) -> tuple[Part, ...]:
@@ -219,7 +220,7 @@ def parts_from_plain(plain: Iterable[dict[str, str]]) -> tuple[Part, ...]:
         KeyError: There is no such kind of part.
         TypeError: A part has other fields.
     """
-    return tuple(_PARTS[part.pop("kind")](**part) for part in plain)
+    return tuple(_PART_TYPES[part.pop("kind")](**part) for part in plain)
 
 
 def message_from_json(text: str) -> Message:

@@ -39,14 +39,16 @@ def install_command(extra: str) -> str:
     """
     from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 (seldom needed)
 
-    packages = {one: package for package, extras in EXTRAS.items() for one in extras}
-    package = packages[extra]
+    package_by_extra = {
+        extra_name: package for package, extras in EXTRAS.items() for extra_name in extras
+    }
+    package = package_by_extra[extra]
     try:
-        listed = [line.replace('"', "'").partition(";") for line in requires(package) or ()]
+        parsed_lines = [line.replace('"', "'").partition(";") for line in requires(package) or ()]
     except PackageNotFoundError:
         return f"install the folder packages/{package} of Thalweg's repository"
     requirements = [
-        requirement for requirement, _, marker in listed if f"extra == '{extra}'" in marker
+        requirement for requirement, _, marker in parsed_lines if f"extra == '{extra}'" in marker
     ]
     for requirement in requirements:
         if (name := requirement.partition("=")[0]) in EXTRAS:
@@ -66,35 +68,37 @@ def extra_of(module: str) -> str:
             extra
             for extras in EXTRAS.values()
             for extra, modules in extras.items()
-            if any(f"{module}.".startswith(f"{one}.") for one in modules)
+            if any(f"{module}.".startswith(f"{extra_module}.") for extra_module in modules)
         ),
         "",
     )
 
 
-def missing_extra(error: ModuleNotFoundError, what: str = "thalweg") -> MissingExtraError | None:
+def missing_extra(
+    error: ModuleNotFoundError, needed_by: str = "thalweg"
+) -> MissingExtraError | None:
     """Convert a failed import to an error with the command that installs its extra.
 
     Args:
         error: The failed import.
-        what: The function, command or setting that needs the module.
+        needed_by: The function, command or setting that needs the module.
 
     Returns:
         The error; `None` if no extra installs the module.
     """
-    found = extra_of(error.name or "")
-    if not found:
+    extra = extra_of(error.name or "")
+    if not extra:
         return None
     problem = f"the package {error.name} is not installed"
-    return MissingExtraError(what, problem, install_command(found))
+    return MissingExtraError(needed_by, problem, install_command(extra))
 
 
 @contextmanager
-def needs_extra(what: str) -> Iterator[None]:
+def needs_extra(needed_by: str) -> Iterator[None]:
     """Import modules of an extra.
 
     Args:
-        what: The function, command or setting that needs them.
+        needed_by: The function, command or setting that needs them.
 
     Raises:
         MissingExtraError: The extra is not installed.
@@ -102,7 +106,7 @@ def needs_extra(what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        missing = missing_extra(error, what)
+        missing = missing_extra(error, needed_by)
         if missing is None:
             raise
         raise missing from None

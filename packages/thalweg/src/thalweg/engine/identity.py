@@ -28,21 +28,23 @@ def stored_form(message: Message) -> Message:
     return _with_texts(message, stored_text)
 
 
-def is_same(one: Message, other: Message) -> bool:
+def is_same(first: Message, second: Message) -> bool:
     """Return whether two messages are one: the same id, and the same content.
 
     The same id with other content is an edit. Texts are compared as they are read back from UTF-8,
     so a checkpointer that cannot store half of a character edits nothing. Two halves in a row
     are a character in the log and two question marks in a checkpoint; those count as the same, too.
     """
-    if one is other:
+    if first is second:
         return True
-    if one.uid != other.uid and stored_text(one.uid) != stored_text(other.uid):
+    if first.uid != second.uid and stored_text(first.uid) != stored_text(second.uid):
         return False
-    if _content(one) == _content(other):
+    if _content(first) == _content(second):
         return True
-    alike = (_content(_with_texts(message, _comparable)) for message in (one, other))
-    return next(alike) == next(alike)
+    comparable_contents = (
+        _content(_with_texts(message, _comparable)) for message in (first, second)
+    )
+    return next(comparable_contents) == next(comparable_contents)
 
 
 def _with_texts(message: Message, change: Callable[[str], str]) -> Message:
@@ -62,20 +64,20 @@ def _part_with_texts(part: Part, change: Callable[[str], str]) -> Part:
     return replace(part, **texts)
 
 
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_ASTRAL_CHARACTER = re.compile("[\U00010000-\U0010ffff]")
 """A character of two halves in UTF-16."""
 
 
 def _comparable(text: str) -> str:
-    return text if text.isascii() else stored_text(_ASTRAL.sub("??", text))
+    return text if text.isascii() else stored_text(_ASTRAL_CHARACTER.sub("??", text))
 
 
 def _content(message: Message) -> tuple[str, str, tuple[Part, ...]]:
     return message.role, message.answers, message.parts
 
 
-def common(held: Sequence[Message], messages: Sequence[Message]) -> int:
+def common_prefix_length(stored: Sequence[Message], messages: Sequence[Message]) -> int:
     """Count the leading messages that both have in common."""
-    most = min(len(held), len(messages))
-    odd = compress(count(), map(is_not, held, messages))  # most are the same objects
-    return next((k for k in odd if not is_same(held[k], messages[k])), most)
+    compared_count = min(len(stored), len(messages))
+    differing = compress(count(), map(is_not, stored, messages))  # most are the same objects
+    return next((k for k in differing if not is_same(stored[k], messages[k])), compared_count)

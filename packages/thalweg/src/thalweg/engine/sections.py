@@ -26,13 +26,13 @@ class SettingsSection(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _validate_keys(cls, given: object) -> object:
-        if isinstance(given, Mapping):
-            for key in given:
+    def _validate_keys(cls, data: object) -> object:
+        if isinstance(data, Mapping):
+            for key in data:
                 if key not in cls.model_fields:
-                    fix = nearest(str(key), tuple(cls.model_fields), cls._elsewhere(str(key)))
+                    fix = name_remedy(str(key), tuple(cls.model_fields), cls._elsewhere(str(key)))
                     refuse(f"there is no setting {key!r}", fix, key=str(key))
-        return given
+        return data
 
     @classmethod
     def _elsewhere(cls, key: str) -> str:
@@ -54,11 +54,11 @@ class SettingsSection(BaseModel):
         try:
             return cls.model_validate(section)
         except ValidationError as error:
-            raise in_words(where, error.errors(include_url=False)[0]) from None
+            raise as_config_error(where, error.errors(include_url=False)[0]) from None
 
 
 def refuse(
-    problem: str, fix: str, *, key: str | KeyPath = (), against: str | KeyPath = ()
+    problem: str, fix: str, *, key: str | KeyPath = (), conflicting_key: str | KeyPath = ()
 ) -> NoReturn:
     """Raise the error of a setting, from a validator of its section.
 
@@ -66,12 +66,12 @@ def refuse(
         problem: The problem, with the value.
         fix: The text to write instead.
         key: The setting below the one being validated, if available.
-        against: Another setting below it that contradicts the first one, if any.
+        conflicting_key: Another setting below it that contradicts the first one, if any.
 
     Raises:
         PydanticCustomError: Always.
     """
-    paths = {"key": _path(key), "against": _path(against)}
+    paths = {"key": _path(key), "against": _path(conflicting_key)}
     raise PydanticCustomError(
         "setting", "{problem}; {fix}", {"problem": problem, "fix": fix} | paths
     )
@@ -81,7 +81,7 @@ def _path(key: str | KeyPath) -> KeyPath:
     return (key,) if isinstance(key, str) else key
 
 
-def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
+def name_remedy(name: str, known: Sequence[str], otherwise: str = "") -> str:
     """Return a remedy for an unknown name: the nearest valid one, or all of them.
 
     Args:
@@ -90,7 +90,7 @@ def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
         otherwise: The remedy if no name is near, in place of all valid names.
 
     Example:
-        >>> nearest("triger", ["trigger", "keep"]), nearest("x", ["trigger", "keep"])
+        >>> name_remedy("triger", ["trigger", "keep"]), name_remedy("x", ["trigger", "keep"])
         ("did you mean 'trigger'?", 'use trigger, keep')
     """
     close = get_close_matches(name, known, 1)
@@ -99,19 +99,19 @@ def nearest(name: str, known: Sequence[str], otherwise: str = "") -> str:
     return otherwise or f"use {', '.join(known)}"
 
 
-def choices(name: str, known: Sequence[str]) -> str:
+def name_choices_remedy(name: str, known: Sequence[str]) -> str:
     """Return a remedy for an unknown name: the nearest valid one, and all of them.
 
     Example:
-        >>> choices("triger", ["trigger", "keep"]), choices("x", ["trigger", "keep"])
-        ('did you mean trigger? use trigger, keep', 'use trigger, keep')
+        >>> name_choices_remedy("triger", ["trigger", "keep"]), name_choices_remedy("x", ["keep"])
+        ('did you mean trigger? use trigger, keep', 'use keep')
     """
     close = get_close_matches(name, known, 1)
-    meant = f"did you mean {close[0]}? " if close else ""
-    return f"{meant}use {', '.join(known)}"
+    suggestion = f"did you mean {close[0]}? " if close else ""
+    return f"{suggestion}use {', '.join(known)}"
 
 
-def dotted(path: Iterable[str | int], above: str = "") -> str:
+def dotted(path: Iterable[str | int], parent_path: str = "") -> str:
     """Return a path as it is written in errors, below the one above it.
 
     Example:
@@ -119,38 +119,42 @@ def dotted(path: Iterable[str | int], above: str = "") -> str:
         ('models[0].window', 'models[1]')
     """
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return f"{above}{''.join(steps)}".removeprefix(".")
+    return f"{parent_path}{''.join(steps)}".removeprefix(".")
 
 
-def in_words(where: str, error: ErrorDetails, *, shown: str | None = None) -> ConfigError:
+def as_config_error(
+    section_path: str, error: ErrorDetails, *, quoted_value: str | None = None
+) -> ConfigError:
     """Convert an error of pydantic.
 
     Args:
-        where: Path of the section.
+        section_path: Path of the section.
         error: One of `ValidationError.errors`.
-        shown: What to quote in place of the value, such as for a secret.
+        quoted_value: What to quote in place of the value, such as for a secret.
     """
     context = error.get("ctx", {})
-    path = dotted((*error["loc"], *context.get("key", ())), where)
+    path = dotted((*error["loc"], *context.get("key", ())), section_path)
     if error["type"] == "setting":
         return ConfigError(path, context["problem"], context["fix"])
     if error["type"] == "missing":
         return ConfigError(path, "it is missing", "add it")
-    quoted = _quoted(error["input"]) if shown is None else shown
-    return ConfigError(path, f"{quoted} cannot be used", _remedy(error, is_shown=shown is None))
+    quoted = _quoted(error["input"]) if quoted_value is None else quoted_value
+    return ConfigError(
+        path, f"{quoted} cannot be used", _remedy(error, is_shown=quoted_value is None)
+    )
 
 
-def _quoted(given: object) -> str:
-    if isinstance(given, Mapping):
+def _quoted(value: object) -> str:
+    if isinstance(value, Mapping):
         return "a mapping"
-    if isinstance(given, list | tuple):
+    if isinstance(value, list | tuple):
         return "a list"
-    if given is None or isinstance(given, bool):
-        return f"'{json.dumps(given)}'"
-    return repr(str(given)[:60])
+    if value is None or isinstance(value, bool):
+        return f"'{json.dumps(value)}'"
+    return repr(str(value)[:60])
 
 
-_SHAPES = {
+_EXPECTED_KINDS = {
     "bool": "true or false",
     "dict": "keys and values",
     "float": "a number, such as 0.8",
@@ -166,21 +170,21 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)")
 def _remedy(error: ErrorDetails, *, is_shown: bool) -> str:
     """Return what to write in place of a value of the wrong type, range or choice."""
     kind, _, detail = error["type"].partition("_")
-    given = str(error["input"]) if is_shown else ""
+    value_text = str(error["input"]) if is_shown else ""
     if kind == "literal":
         expected = str(error.get("ctx", {}).get("expected"))
-        close = get_close_matches(given, re.findall(r"'([^']*)'", expected), 1)
+        close = get_close_matches(value_text, re.findall(r"'([^']*)'", expected), 1)
         return f"it should be {expected}" + (f"; did you mean {close[0]!r}?" if close else "")
-    if kind not in _SHAPES or detail not in _OF_TYPE:
+    if kind not in _EXPECTED_KINDS or detail not in _TYPE_ERROR_DETAILS:
         message = error["msg"].removeprefix("Input ").removeprefix("String ")
         return f"it {message.split(', unable')[0]}"
-    should = _SHAPES[kind]
-    number = _NUMBER.fullmatch(given.replace(",", "").replace("_", "").strip())
+    expectation = _EXPECTED_KINDS[kind]
+    number = _NUMBER.fullmatch(value_text.replace(",", "").replace("_", "").strip())
     if kind == "int" and number:
         count = float(number[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[number[2].lower()]
-        should += f"; write {count:.0f}" if count.is_integer() else ""
-    return f"it should be {should}"
+        expectation += f"; write {count:.0f}" if count.is_integer() else ""
+    return f"it should be {expectation}"
 
 
-_OF_TYPE = frozenset(("attributes_type", "from_float", "parsing", "type"))
+_TYPE_ERROR_DETAILS = frozenset(("attributes_type", "from_float", "parsing", "type"))
 """Second words of errors about a type, not about a range."""

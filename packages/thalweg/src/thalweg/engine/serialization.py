@@ -31,7 +31,7 @@ from thalweg.engine.snapshot import CallOutcome, EngineSnapshot, FileState, Quot
 from thalweg.engine.summaries.summary import summary_from_data, summary_to_data
 
 _T = TypeVar("_T")
-_KINDS: dict[str, type[Edit]] = {
+_EDIT_TYPES: dict[str, type[Edit]] = {
     kind.__name__.lower(): kind for kind in (Evict, Elide, Supersede, Strip, Fold, Pin, Unpin)
 }
 
@@ -51,15 +51,15 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
         >>> edit_from_plain(edit_to_plain(pin)) == pin
         True
     """
-    values = _values(edit)
+    values = _field_values(edit)
     if "parts" in values:
         values["parts"] = parts_to_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_to_data(values["summary"])
     if pending := values.pop("pending", None):
-        values["pending"] = _values(pending)
+        values["pending"] = _field_values(pending)
     if forecast := values.pop("forecast"):
-        values["forecast"] = _values(forecast)
+        values["forecast"] = _field_values(forecast)
     return {"edit": type(edit).__name__.lower(), **values}
 
 
@@ -70,42 +70,42 @@ def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
         ValueError: There is no such kind of edit, or it lacks a field.
     """
     try:
-        return _edit(plain)
-    except _UNREADABLE as error:
+        return _parse_edit(plain)
+    except _PARSE_ERRORS as error:
         msg = f"not an edit: {type(error).__name__}: {error}"
         raise ValueError(msg) from error
 
 
 def edits_from_plain(plain: Iterable[Mapping[str, Any]]) -> Iterator[Edit]:
     """Parse edits; those of a newer version, or damaged, are skipped: their messages are shown."""
-    for one in plain:
+    for plain_edit in plain:
         with suppress(ValueError):
-            yield edit_from_plain(one)
+            yield edit_from_plain(plain_edit)
 
 
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
+_PARSE_ERRORS = (KeyError, TypeError, ValueError, AttributeError)
 """Errors of parsing values of another form than was written."""
 
 
-def _edit(plain: Mapping[str, Any]) -> Edit:
+def _parse_edit(plain: Mapping[str, Any]) -> Edit:
     values = {name: value for name, value in plain.items() if name != "edit"}
     if "parts" in values:
         values["parts"] = parts_from_plain(values["parts"])
     if values.get("summary"):
         values["summary"] = summary_from_data(values["summary"])
     if values.get("pending"):
-        values["pending"] = made_of(PendingSummary, values["pending"])
+        values["pending"] = from_fields(PendingSummary, values["pending"])
     if values.get("forecast"):
-        values["forecast"] = made_of(Forecast, values["forecast"])
+        values["forecast"] = from_fields(Forecast, values["forecast"])
     for name in {"kept", "positions"} & values.keys():
         values[name] = tuple(values[name])
     if values.get("rooms"):
-        first, second = values["rooms"]
-        values["rooms"] = (first, second)
-    return made_of(_KINDS[plain["edit"]], values)
+        record_tokens, widest_tokens = values["rooms"]
+        values["rooms"] = (record_tokens, widest_tokens)
+    return from_fields(_EDIT_TYPES[plain["edit"]], values)
 
 
-def made_of(kind: type[_T], plain: Mapping[str, Any]) -> _T:
+def from_fields(kind: type[_T], plain: Mapping[str, Any]) -> _T:
     """Return a dataclass from its fields; fields that it does not have are ignored.
 
     Raises:
@@ -115,53 +115,53 @@ def made_of(kind: type[_T], plain: Mapping[str, Any]) -> _T:
     return kind(**{name: value for name, value in plain.items() if name in names})
 
 
-def standing_to_bytes(standing: EngineSnapshot) -> bytes:
-    """Return a snapshot, serialized and compressed; `standing_from_bytes` parses it.
+def snapshot_to_bytes(snapshot: EngineSnapshot) -> bytes:
+    """Return a snapshot, serialized and compressed; `snapshot_from_bytes` parses it.
 
     Example:
-        >>> standing_from_bytes(standing_to_bytes(EngineSnapshot())) == EngineSnapshot()
+        >>> snapshot_from_bytes(snapshot_to_bytes(EngineSnapshot())) == EngineSnapshot()
         True
     """
     plain = {
-        "fold": standing.fold and edit_to_plain(standing.fold),
-        "record": _record_to_plain(standing.record),
-        "pins": standing.pins,
-        "rewrites": [edit_to_plain(edit) for edit in standing.rewrites],
-        "systems": standing.systems,
-        "used": standing.used,
-        "waiting": standing.waiting,
-        "stripped": standing.stripped,
+        "fold": snapshot.fold and edit_to_plain(snapshot.fold),
+        "record": _record_to_plain(snapshot.record),
+        "pins": snapshot.pins,
+        "rewrites": [edit_to_plain(edit) for edit in snapshot.rewrites],
+        "systems": snapshot.systems,
+        "used": snapshot.used,
+        "waiting": snapshot.waiting,
+        "stripped": snapshot.stripped,
     }
-    text = json.dumps(plain, separators=(",", ":"), default=_values)
-    return zlib.compress(text.encode(), LEVEL)
+    text = json.dumps(plain, separators=(",", ":"), default=_field_values)
+    return zlib.compress(text.encode(), COMPRESSION_LEVEL)
 
 
-LEVEL = 4
+COMPRESSION_LEVEL = 4
 """Compression level of a snapshot: three times as fast as the usual 6, and a tenth larger."""
 
 
-def _values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
+def _field_values(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def standing_from_bytes(saved: bytes) -> EngineSnapshot:
-    """Parse the output of `standing_to_bytes`; fields of a newer version are ignored.
+def snapshot_from_bytes(saved: bytes) -> EngineSnapshot:
+    """Parse the output of `snapshot_to_bytes`; fields of a newer version are ignored.
 
     Raises:
         ValueError: It is damaged, or lacks a field.
     """
     try:
-        standing = _standing(json.loads(zlib.decompress(saved)))
-    except (*_UNREADABLE, zlib.error) as error:
+        snapshot = _snapshot_from_plain(json.loads(zlib.decompress(saved)))
+    except (*_PARSE_ERRORS, zlib.error) as error:
         msg = f"not an engine snapshot: {type(error).__name__}: {error}"
         raise ValueError(msg) from error
-    if not _conforms(standing, EngineSnapshot):
+    if not _conforms(snapshot, EngineSnapshot):
         msg = "not an engine snapshot: a field has a value of another type"
         raise ValueError(msg)
-    return standing
+    return snapshot
 
 
-def _standing(plain: Mapping[str, Any]) -> EngineSnapshot:
+def _snapshot_from_plain(plain: Mapping[str, Any]) -> EngineSnapshot:
     fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
     return EngineSnapshot(
         fold=fold if isinstance(fold, Fold) else None,
@@ -170,7 +170,7 @@ def _standing(plain: Mapping[str, Any]) -> EngineSnapshot:
         rewrites=tuple(_rewrites(plain["rewrites"])),
         systems=plain["systems"],
         used=tuple(plain["used"]),
-        waiting=tuple((recorded, made_of(ToolUse, use)) for recorded, use in plain["waiting"]),
+        waiting=tuple((recorded, from_fields(ToolUse, use)) for recorded, use in plain["waiting"]),
         stripped=tuple(plain.get("stripped", ())),
     )
 
@@ -182,25 +182,27 @@ def _rewrites(plain: Sequence[Mapping[str, Any]]) -> Iterator[Rewrite]:
 
 
 def _record_to_plain(record: Record) -> dict[str, Any]:
-    spans = [[first, last, summary_to_data(s)] for first, last, s in record.summaries]
-    return {**_values(record), "summaries": spans}
+    spans = [[first, last, summary_to_data(summary)] for first, last, summary in record.summaries]
+    return {**_field_values(record), "summaries": spans}
 
 
 def _record_from_plain(plain: Mapping[str, Any]) -> Record:
     todos = plain["todos"]
-    return made_of(
+    return from_fields(
         Record,
         {
             **plain,
             "requests": _quotes(plain["requests"]),
-            "files": {path: made_of(FileState, state) for path, state in plain["files"].items()},
+            "files": {
+                path: from_fields(FileState, state) for path, state in plain["files"].items()
+            },
             "runs": _outcomes(plain["runs"]),
             "tasks": _outcomes(plain["tasks"]),
             "notes": _quotes(plain["notes"]),
-            "todos": made_of(Quote, todos) if todos else None,
+            "todos": from_fields(Quote, todos) if todos else None,
             "names": _quotes(plain["names"]),
             "media": _quotes(plain.get("media", ())),
-            "skills": tuple(made_of(LoadedSkill, skill) for skill in plain.get("skills", ())),
+            "skills": tuple(from_fields(LoadedSkill, skill) for skill in plain.get("skills", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))
                 for first, last, summary in plain["summaries"]
@@ -210,11 +212,14 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
 
 
 def _quotes(plain: Sequence[Mapping[str, Any]]) -> tuple[Quote, ...]:
-    return tuple(made_of(Quote, quote) for quote in plain)
+    return tuple(from_fields(Quote, quote) for quote in plain)
 
 
 def _outcomes(plain: Sequence[Mapping[str, Any]]) -> tuple[CallOutcome, ...]:
-    return tuple(made_of(CallOutcome, {**o, "use": made_of(ToolUse, o["use"])}) for o in plain)
+    return tuple(
+        from_fields(CallOutcome, {**outcome, "use": from_fields(ToolUse, outcome["use"])})
+        for outcome in plain
+    )
 
 
 def _conforms(value: object, kind: Any) -> bool:  # noqa: ANN401 (any annotation)
@@ -229,22 +234,23 @@ def _conforms(value: object, kind: Any) -> bool:  # noqa: ANN401 (any annotation
     args: tuple[Any, ...] = get_args(kind)
     match get_origin(kind):
         case origin if origin in {Union, UnionType}:
-            fits = any(_conforms(value, one) for one in args)
+            conforms = any(_conforms(value, option) for option in args)
         case origin if origin is Literal:
-            fits = value in args
+            conforms = value in args
         case origin if origin is tuple:
-            fits = isinstance(value, tuple) and _each_conforms(value, args)
+            conforms = isinstance(value, tuple) and _each_conforms(value, args)
         case origin if origin is dict:
-            fits = isinstance(value, dict) and all(
+            conforms = isinstance(value, dict) and all(
                 _each_conforms(pair, args) for pair in value.items()
             )
         case _:
-            fits = isinstance(value, (int, float) if kind is float else kind)
-            if fits and is_dataclass(kind):
-                fits = all(
-                    _conforms(getattr(value, name), hint) for name, hint in _hints(type(value))
+            conforms = isinstance(value, (int, float) if kind is float else kind)
+            if conforms and is_dataclass(kind):
+                conforms = all(
+                    _conforms(getattr(value, name), hint)
+                    for name, hint in _field_types(type(value))
                 )
-    return fits
+    return conforms
 
 
 def _each_conforms(values: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
@@ -253,11 +259,11 @@ def _each_conforms(values: tuple[object, ...], kinds: tuple[Any, ...]) -> bool:
     return len(values) == len(kinds) and all(map(_conforms, values, kinds))
 
 
-def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401 (any dataclass)
-    if kind not in _KNOWN:
-        _KNOWN[kind] = tuple(get_type_hints(kind).items())
-    return _KNOWN[kind]
+def _field_types(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401 (any dataclass)
+    if kind not in _FIELD_TYPES_CACHE:
+        _FIELD_TYPES_CACHE[kind] = tuple(get_type_hints(kind).items())
+    return _FIELD_TYPES_CACHE[kind]
 
 
-_KNOWN: dict[Any, tuple[tuple[str, Any], ...]] = {}
+_FIELD_TYPES_CACHE: dict[Any, tuple[tuple[str, Any], ...]] = {}
 """The fields of dataclasses with their types, as they were looked up."""

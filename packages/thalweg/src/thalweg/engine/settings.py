@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from thalweg.engine import compaction as policies
-from thalweg.engine.compaction.thresholds import Kind, Threshold, is_pair
+from thalweg.engine.compaction.thresholds import Threshold, ThresholdUnit, is_pair
 from thalweg.engine.media.table import limits_for
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
@@ -35,25 +35,25 @@ Compaction = Literal["ours", "provider"]
 """Who compacts a thread."""
 ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 """A name that every provider accepts."""
-Size = Threshold | tuple[Kind, float]
+Size = Threshold | tuple[ThresholdUnit, float]
 """A threshold, or LangChain's pair: `("tokens", 4000)`."""
-_SIZES = TypeAdapter(tuple[Threshold, ...])
+_THRESHOLDS = TypeAdapter(tuple[Threshold, ...])
 
 
-def _one(given: object) -> Threshold:
+def _threshold(given: object) -> Threshold:
     return Threshold.model_validate(given)
 
 
-def _each(given: object) -> tuple[Threshold, ...] | None:
+def _thresholds(given: object) -> tuple[Threshold, ...] | None:
     if given is None:
         return None
     if isinstance(given, list | tuple) and not is_pair(given):
-        return _SIZES.validate_python(given)
-    return (_one(given),)
+        return _THRESHOLDS.validate_python(given)
+    return (_threshold(given),)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ConvertedField:
     """Metadata of a field whose input type differs from its stored type."""
 
     read: Callable[[object], object]
@@ -64,8 +64,10 @@ class _Read:
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         del source
-        held = handler.generate_schema(self.held)
-        return core_schema.no_info_wrap_validator_function(lambda given, _: self.read(given), held)
+        stored_schema = handler.generate_schema(self.held)
+        return core_schema.no_info_wrap_validator_function(
+            lambda given, _: self.read(given), stored_schema
+        )
 
 
 class Offload(SettingsSection):
@@ -86,13 +88,13 @@ class Offload(SettingsSection):
 
     def over(self, amounts: Amounts) -> Amounts:
         """Return amounts with the sizes that are set here in their place."""
-        result = self.result_tokens
-        own = {
-            "result_tokens": result,
-            "listing_tokens": self.listing_tokens or result,
+        result_tokens = self.result_tokens
+        set_sizes = {
+            "result_tokens": result_tokens,
+            "listing_tokens": self.listing_tokens or result_tokens,
             "input_tokens": self.input_tokens,
         }
-        return amounts.model_copy(update={name: size for name, size in own.items() if size})
+        return amounts.model_copy(update={name: size for name, size in set_sizes.items() if size})
 
 
 class ToolNames(SettingsSection):
@@ -106,10 +108,10 @@ class ToolNames(SettingsSection):
     """Finds deferred tools."""
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _check_names_differ(self) -> Self:
         names = [self.recall, self.compact_conversation, self.find_tools]
-        if twice := next((name for name in names if names.count(name) > 1), ""):
-            refuse(f"two tools are named {twice!r}", "give each a name of its own")
+        if duplicate := next((name for name in names if names.count(name) > 1), ""):
+            refuse(f"two tools are named {duplicate!r}", "give each a name of its own")
         return self
 
 
@@ -135,11 +137,13 @@ class ContextPolicy(SettingsSection):
     show; `False`: the turn that compacts waits for it."""
     model_name: str | None = None
     """The model that summarizes; by default the one in use."""
-    trigger: Annotated[Size | Sequence[Size] | None, _Read(_each, tuple[Threshold, ...] | None)] = (
-        None
-    )
+    trigger: Annotated[
+        Size | Sequence[Size] | None, _ConvertedField(_thresholds, tuple[Threshold, ...] | None)
+    ] = None
     """One size or several; the first that is reached triggers a compaction."""
-    keep: Annotated[Size, _Read(_one, Threshold)] = Threshold(type="messages", value=20)
+    keep: Annotated[Size, _ConvertedField(_threshold, Threshold)] = Threshold(
+        type="messages", value=20
+    )
     """Newest messages that remain verbatim when a trigger is reached. Never part of an exchange:
     messages are kept at least this many, tokens and a fraction at most this many. The structured
     summary takes about a tenth of the tokens between them and a trigger in tokens."""
@@ -197,35 +201,39 @@ class ContextPolicy(SettingsSection):
 
     @field_validator("summary_prompt")
     @classmethod
-    def _prompt_is_not_blank(cls, words: str | None) -> str | None:
-        if words is not None and not words.strip():
+    def _check_prompt_not_blank(cls, prompt: str | None) -> str | None:
+        if prompt is not None and not prompt.strip():
             refuse("the prompt is blank", "write instructions, or null for ours")
-        return words
+        return prompt
 
     @model_validator(mode="after")
-    def _folding_frees_something(self) -> Self:
-        keep = _one(self.keep)
+    def _check_keep_below_trigger(self) -> Self:
+        keep = _threshold(self.keep)
         for trigger in self.triggers:
             if trigger.type == keep.type and keep.value >= trigger.value:
                 problem = f"{keep.value:g} {keep.type} to keep is not less than the trigger's"
                 fix = f"keep less than {trigger.value:g}, or raise the trigger"
-                refuse(f"{problem} {trigger.value:g}", fix, key="keep", against="trigger")
+                refuse(f"{problem} {trigger.value:g}", fix, key="keep", conflicting_key="trigger")
         return self
 
     @model_validator(mode="after")
-    def _prices_decide_for_the_provider(self) -> Self:
+    def _check_provider_compaction(self) -> Self:
         if self.compaction == "provider" and not self.weighs_prices:
             problem = "the provider compacts where prices decide, not at a trigger"
-            refuse(problem, "remove trigger, or use ours", key="compaction", against="trigger")
+            refuse(
+                problem, "remove trigger, or use ours", key="compaction", conflicting_key="trigger"
+            )
         return self
 
     @model_validator(mode="after")
-    def _the_window_holds_a_request(self) -> Self:
-        left = (self.window or 0) - (self.max_output or 0)
-        if self.window is not None and left < MIN_LIMIT:
-            problem = f"{self.window} less {self.max_output or 0} for the answer leaves {left}"
+    def _check_window_fits_request(self) -> Self:
+        request_tokens = (self.window or 0) - (self.max_output or 0)
+        if self.window is not None and request_tokens < MIN_LIMIT:
+            problem = (
+                f"{self.window} less {self.max_output or 0} for the answer leaves {request_tokens}"
+            )
             fix = f"keep at least {MIN_LIMIT}"
-            refuse(f"{problem} tokens", fix, key="window", against="max_output")
+            refuse(f"{problem} tokens", fix, key="window", conflicting_key="max_output")
         return self
 
     @classmethod
@@ -236,7 +244,7 @@ class ContextPolicy(SettingsSection):
     @property
     def triggers(self) -> tuple[Threshold, ...]:
         """The sizes that trigger a compaction; empty means rent or buy."""
-        return _each(self.trigger) or ()
+        return _thresholds(self.trigger) or ()
 
     @property
     def has_tools(self) -> bool:
@@ -287,5 +295,5 @@ class ContextPolicy(SettingsSection):
         """
         if not self.weighs_prices:
             triggers = self.triggers if self.enabled else ()
-            return policies.Thresholds(triggers=triggers, keep=_one(self.keep))
+            return policies.Thresholds(triggers=triggers, keep=_threshold(self.keep))
         return policies.RentOrBuy(self.pricing.over(tariff), summarizes=self.summarize)

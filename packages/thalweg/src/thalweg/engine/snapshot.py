@@ -8,7 +8,7 @@ from thalweg.engine.edits import Fold, Rewrite
 from thalweg.engine.entries import ToolUse
 from thalweg.engine.summaries.summary import Summary
 
-SPANS = 40
+MAX_SUMMARY_SPANS = 40
 """Most summaries by models that are kept, the newest."""
 
 
@@ -63,10 +63,10 @@ class Record:
     """What images and other media the compacted messages have."""
 
 
-def summarized(record: Record, first: int, last: int, summary: Summary) -> Record:
+def with_summary(record: Record, first: int, last: int, summary: Summary) -> Record:
     """Add a model's summary of the messages from one position to another."""
     summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
-    return replace(record, summaries=tuple(summaries[-SPANS:]))
+    return replace(record, summaries=tuple(summaries[-MAX_SUMMARY_SPANS:]))
 
 
 @dataclass(frozen=True, slots=True)

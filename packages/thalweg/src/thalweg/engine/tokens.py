@@ -86,8 +86,8 @@ def _bindings() -> ModuleType:
     name = "bpe_openai._bindings"
     if name not in sys.modules:
         package = find_spec("bpe_openai")
-        places = package.submodule_search_locations if package else None
-        spec = PathFinder.find_spec(name, places)
+        search_paths = package.submodule_search_locations if package else None
+        spec = PathFinder.find_spec(name, search_paths)
         if spec is None or spec.loader is None:
             raise ModuleNotFoundError(name)
         module = module_from_spec(spec)
@@ -131,15 +131,15 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
         match part:
             case Text(text):
                 tokens += count(text)
-                size += _utf8(text)
+                size += _utf8_length(text)
             case Thinking(text, signature):
-                held = count(text) if text else count(signature)
-                tokens += held
-                thinking += held
-                size += _utf8(text) + len(signature)
+                reasoning_tokens = count(text) if text else count(signature)
+                tokens += reasoning_tokens
+                thinking += reasoning_tokens
+                size += _utf8_length(text) + len(signature)
             case ToolCall():
                 tokens += CALL_OVERHEAD + count(part.name) + count(part.arguments)
-                size += len(part.name) + _utf8(part.arguments)
+                size += len(part.name) + _utf8_length(part.arguments)
             case Media():
                 from thalweg.engine.media.cost import cost_of  # noqa: PLC0415 (few have any)
 
@@ -150,11 +150,11 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
                 media += 1
             case Opaque(json=raw):
                 tokens += count(raw)
-                size += _utf8(raw)
+                size += _utf8_length(raw)
     return MessageSize(tokens + media_tokens, thinking, size, media, media_tokens, slack)
 
 
-def _utf8(text: str) -> int:
+def _utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -200,10 +200,10 @@ class Calibration:
     def observe(self, *, estimated: int, reported: int, slack: int = 0) -> "Calibration":
         """Fold in one reported count.
 
-        Missing counts change nothing (I23), nor do those of requests so small that a
-        provider's additions to every request weigh more than how it counts, nor those too small
-        to be true. Nor do those of requests with media whose price is not exact, unless they are
-        above the highest price: they show how media count, not how text does.
+        These reports change nothing: missing ones (I23); those of requests so small that what a
+        provider adds to every request outweighs its way of counting; those too small to be true;
+        and those of requests with media whose price is not exact, unless they exceed the highest
+        price, because they show how media count, not how text does.
 
         Args:
             estimated: Tokens of the request, as we count them.
@@ -217,12 +217,12 @@ class Calibration:
         ratio = min(8.0, reported / estimated)
         if ratio >= self.DOUBTFUL:
             return replace(self._follow(ratio), doubted=0, doubted_ratio=0.0)
-        agrees = abs(ratio - self.doubted_ratio) <= self.SPREAD * self.doubted_ratio
-        times, doubted_ratio = (
-            (self.doubted + 1, max(ratio, self.doubted_ratio)) if agrees else (1, ratio)
+        is_agreeing = abs(ratio - self.doubted_ratio) <= self.SPREAD * self.doubted_ratio
+        agreeing_count, doubted_ratio = (
+            (self.doubted + 1, max(ratio, self.doubted_ratio)) if is_agreeing else (1, ratio)
         )
-        believed = self._follow(doubted_ratio) if times >= self.AGREEING else self
-        return replace(believed, doubted=times, doubted_ratio=doubted_ratio)
+        updated = self._follow(doubted_ratio) if agreeing_count >= self.AGREEING else self
+        return replace(updated, doubted=agreeing_count, doubted_ratio=doubted_ratio)
 
     def _follow(self, ratio: float) -> "Calibration":
         """Take in a ratio: a larger one at once, a smaller one slowly."""

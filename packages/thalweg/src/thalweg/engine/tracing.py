@@ -10,5 +10,5 @@ def trace(event: Mapping[str, Any]) -> None:
         from opentelemetry import trace as spans  # noqa: PLC0415 (only where it is installed)
     except ImportError:
         return
-    flat = {k: v for k, v in event.items() if isinstance(v, (str, int, float))}
-    spans.get_current_span().add_event(event["type"], flat)
+    attributes = {k: v for k, v in event.items() if isinstance(v, (str, int, float))}
+    spans.get_current_span().add_event(event["type"], attributes)

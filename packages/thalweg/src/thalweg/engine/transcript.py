@@ -35,20 +35,20 @@ def _part_as_text(part: Part) -> str:
             assert_never(part)
 
 
-def media_places(message: Message) -> Iterator[tuple[int, int, Media]]:
+def media_spans(message: Message) -> Iterator[tuple[int, int, Media]]:
     """Yield the media of a message, each with start and end of its line in `as_text`.
 
     Example:
         >>> message = Message("user", (Text("look:"), Media("image/png", "AAAA")))
-        >>> [as_text(message)[start:end] for start, end, _ in media_places(message)]
+        >>> [as_text(message)[start:end] for start, end, _ in media_spans(message)]
         ['[image/png, 3 bytes]']
     """
-    at = 0
+    offset = 0
     for part in message.parts:
         if text := _part_as_text(part):
             if isinstance(part, Media):
-                yield at, at + len(text), part
-            at += len(text) + 1
+                yield offset, offset + len(text), part
+            offset += len(text) + 1
 
 
 def speaker(message: Message) -> str:
@@ -58,9 +58,9 @@ def speaker(message: Message) -> str:
         >>> speaker(Message("tool", (), name="grep"))
         'tool grep'
     """
-    who = message.role if message.kind == "said" else f"{message.role} (injected)"
-    named = message.role in {"tool", "user"} and message.name
-    return f"{who} {message.name}" if named else who
+    author = message.role if message.kind == "said" else f"{message.role} (injected)"
+    has_name = message.role in {"tool", "user"} and message.name
+    return f"{author} {message.name}" if has_name else author
 
 
 def as_transcript(messages: Iterable[Message], first: int = 0) -> str:
@@ -118,7 +118,7 @@ def clip(text: str, chars: int) -> str:
     return text if len(text) <= chars else f"{text[: chars - 1]}…"
 
 
-_ACTS = re.compile(
+_TERMINAL_CONTROLS = re.compile(
     r"\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 """Characters that a terminal would act on instead of showing: all but line feeds and tabs."""
@@ -131,11 +131,11 @@ def printable(text: str) -> str:
         >>> print(printable("red: \x1b[31m"))
         red: \x1b[31m
     """
-    return _ACTS.sub(lambda found: _escaped(found[0]), text)
+    return _TERMINAL_CONTROLS.sub(lambda match: _escaped(match[0]), text)
 
 
-def _escaped(found: str) -> str:
-    if found == "\r\n":
+def _escaped(control: str) -> str:
+    if control == "\r\n":
         return "\n"
-    code = ord(found)
+    code = ord(control)
     return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 (two digits)

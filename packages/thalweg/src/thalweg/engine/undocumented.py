@@ -20,7 +20,7 @@ from langgraph._internal._constants import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-CHECKED: Final = {
+CHECKED_VERSIONS: Final = {
     "langchain-core": "1.7.2",
     "langchain-openai": "1.7.3",
     "langgraph": "1.2.22",

@@ -21,13 +21,13 @@ class ThalwegError(Exception):
     arguments: ClassVar[Signature] = Signature()
     """The arguments of an error of this kind; none if any text is accepted."""
 
-    def __init__(self, *given: object, **named: object) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if self.arguments.parameters:
-            bound = self.arguments.bind(*given, **named)
+            bound = self.arguments.bind(*args, **kwargs)
             bound.apply_defaults()
             vars(self).update(bound.arguments)
-            given = (*bound.arguments.values(),)
-        super().__init__(*given)
+            args = (*bound.arguments.values(),)
+        super().__init__(*args)
 
     def __str__(self) -> str:
         return self.sentence.format_map(vars(self)) if self.sentence else super().__str__()
@@ -37,17 +37,17 @@ class ThalwegError(Exception):
         super().__init_subclass__(**options)
         if cls.__module__.startswith(_PACKAGE + "."):
             cls.__module__ = _PACKAGE
-        own = [
+        own_parameters = [
             Parameter(
                 name,
                 Parameter.POSITIONAL_OR_KEYWORD,
                 default=vars(cls).get(name, Parameter.empty),
-                annotation=kind,
+                annotation=annotation,
             )
-            for name, kind in get_annotations(cls).items()
+            for name, annotation in get_annotations(cls).items()
         ]
-        if own:
-            cls.arguments = Signature([*cls.arguments.parameters.values(), *own])
+        if own_parameters:
+            cls.arguments = Signature([*cls.arguments.parameters.values(), *own_parameters])
 
 
 ThalwegError.__module__ = _PACKAGE

@@ -40,8 +40,8 @@ class SummaryError(ContextError):
         super().__init__(problem, text[:200])
 
     def __str__(self) -> str:
-        wrote = f": {self.text[:80]!r}" if self.text else ""
-        return f"the model returned no usable summary: {self.problem}{wrote}"
+        quoted_text = f": {self.text[:80]!r}" if self.text else ""
+        return f"the model returned no usable summary: {self.problem}{quoted_text}"
 
 
 class WindowExceededError(ContextError):
@@ -80,10 +80,10 @@ class RefusedError(WindowExceededError):
     """The provider's error text."""
 
     def __str__(self) -> str:
-        what = _TOO_MUCH.get(self.kind, self.kind)
+        limit_phrase = _LIMIT_PHRASES.get(self.kind, self.kind)
         parts = ", ".join(self.irreducible)
         return (
-            f"{self.model} refused a request of {self.needed} tokens ({what}), and no "
+            f"{self.model} refused a request of {self.needed} tokens ({limit_phrase}), and no "
             f"smaller one is possible; its message: {self.message[:300]!r}; "
             f"remaining parts: {parts}"
         )
@@ -110,17 +110,17 @@ class RejectedRequestError(ContextError):
     """Id of the thread."""
 
     def __str__(self) -> str:
-        tried = (
+        attempt = (
             f"sent again with {self.tried}" if self.tried else "no change could make it acceptable"
         )
         return (
             f"{self.model or 'the model'} refused the request ({self.status}): "
-            f"{self.message[:300]!r}; {tried}; the next request omits what was refused; "
+            f"{self.message[:300]!r}; {attempt}; the next request omits what was refused; "
             f"to see this request: thalweg thread show {self.thread} --context"
         )
 
 
-_TOO_MUCH = {
+_LIMIT_PHRASES = {
     "tokens": "too many tokens",
     "sum": "too many tokens with the answer",
     "bytes": "too many bytes",

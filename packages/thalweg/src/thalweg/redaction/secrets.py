@@ -16,7 +16,7 @@ _Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A form that secrets have."""
+    """A kind of secret, and how to find it."""
 
     name: str
     """The text of a redaction."""
@@ -57,7 +57,7 @@ def redact(text: str) -> str:
         for part in secret.near or ("",):
             if part in folded:
                 if secret.core is None or secret.core.search(folded):
-                    text = secret.form.sub(_redaction(secret), text)
+                    text = secret.form.sub(_make_replacer(secret), text)
                 break
     return text
 
@@ -65,14 +65,14 @@ def redact(text: str) -> str:
 _NINE_DIGITS = re.compile(r"\d(?:[ -]?\d){8}")
 
 
-def _redaction(secret: Secret) -> Callable[[re.Match[str]], str]:
-    def replace(found: re.Match[str]) -> str:
+def _make_replacer(secret: Secret) -> Callable[[re.Match[str]], str]:
+    def replace(match: re.Match[str]) -> str:
         group = "secret" if "secret" in secret.form.groupindex else 0
-        value = found[group]
+        value = match[group]
         if value.startswith("[redacted") or (secret.check and not secret.check(value)):
-            return found[0]
-        start, end = (place - found.start() for place in found.span(group))
-        return f"{found[0][:start]}[redacted: {secret.name}]{found[0][end:]}"
+            return match[0]
+        start, end = (place - match.start() for place in match.span(group))
+        return f"{match[0][:start]}[redacted: {secret.name}]{match[0][end:]}"
 
     return replace
 
@@ -102,14 +102,14 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def _is_value(value: str) -> bool:
+def _is_real_value(value: str) -> bool:
     return not _PLACEHOLDER.match(value)
 
 
 def _is_random(value: str) -> bool:
     """Return whether a value is no word and no name: digits among letters, and no address."""
-    mixed = re.search("[0-9]", value) and re.search("[A-Za-z]", value)
-    return bool(mixed) and _is_value(value) and "://" not in value
+    has_digit_and_letter = re.search("[0-9]", value) and re.search("[A-Za-z]", value)
+    return bool(has_digit_and_letter) and _is_real_value(value) and "://" not in value
 
 
 _TABLE = read_table(__package__, "secrets.toml")
@@ -117,7 +117,7 @@ _NO_PASSWORD = frozenset(_TABLE["no_password"])
 
 
 def _is_password(value: str) -> bool:
-    return value.lower().rstrip(".,;!?") not in _NO_PASSWORD and _is_value(value)
+    return value.lower().rstrip(".,;!?") not in _NO_PASSWORD and _is_real_value(value)
 
 
 _CHECKS: Mapping[str, _Check] = {
@@ -125,11 +125,11 @@ _CHECKS: Mapping[str, _Check] = {
     "chinese_id": _is_chinese_id,
     "random": _is_random,
     "told": _is_password,
-    "value": _is_value,
+    "value": _is_real_value,
 }
 
 
-def _secret(row: Mapping[str, Any]) -> Secret:
+def _secret_from_row(row: Mapping[str, Any]) -> Secret:
     return Secret(
         row["name"],
         re.compile(row["form"]),
@@ -141,5 +141,5 @@ def _secret(row: Mapping[str, Any]) -> Secret:
     )
 
 
-SECRETS: Final = tuple(map(_secret, _TABLE["secrets"]))
+SECRETS: Final = tuple(map(_secret_from_row, _TABLE["secrets"]))
 """The table, most specific first: text that matches an earlier row is hidden from later ones."""

@@ -63,13 +63,17 @@ class ScriptedModel(OfflineModel):
         reply = self.script(messages)
         answer = AIMessage(reply) if isinstance(reply, str) else reply
         count = exact_counter()
-        tools = count_json(kwargs["tools"], count) if kwargs.get("tools") else 0
-        read, wrote = tools + _tokens(messages), _tokens([answer])
-        usage = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
+        tool_tokens = count_json(kwargs["tools"], count) if kwargs.get("tools") else 0
+        input_tokens, output_tokens = tool_tokens + _tokens(messages), _tokens([answer])
+        usage = {
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+        }
         answer = answer.model_copy(update={"usage_metadata": usage})
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
 
 def _tokens(messages: Sequence[BaseMessage]) -> int:
-    read, _ = WIRES["langchain"].read(messages)
-    return sum(measure(message, exact_counter()).tokens for message in read)
+    parsed, _ = WIRES["langchain"].read(messages)
+    return sum(measure(message, exact_counter()).tokens for message in parsed)

@@ -18,7 +18,7 @@ from core_tests.forking import Forked, start
 from core_tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_from_json, read_page
-from thalweg.context.turn.checkpoint_pointer import read_mark
+from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message
 
@@ -126,7 +126,7 @@ def line_at(place: Place) -> tuple[list[Message], int]:
         newest = saver.get_tuple(AT)
         assert newest is not None
         state = newest.checkpoint["channel_values"]
-        turn = read_mark(state["thalweg_turn"], KEY, archive.identity)
+        turn = read_pointer_turn(state["thalweg_turn"], KEY, archive.identity)
         assert turn is not None
         page = read_page(archive, KEY, turn)
         log = archive.messages(KEY)

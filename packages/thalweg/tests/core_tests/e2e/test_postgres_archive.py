@@ -15,7 +15,7 @@ from thalweg.archive import Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.base import Archive
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.archive.search.index import BATCH_PASSAGES
-from thalweg.archive.tables import closed
+from thalweg.archive.tables import closed_error
 from thalweg.database.postgres import MAX_CONNECTIONS, PostgresDatabase, PostgresRows
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, ConflictError, StorageError, ThalwegError
@@ -155,7 +155,7 @@ def test_threads_of_a_process_share_few_connections(postgres_url: str) -> None:
 
 def test_a_call_while_all_connections_are_in_use_ends_in_an_error(postgres_url: str) -> None:
     """It names the database, the limit and a fix; the next call works."""
-    database = PostgresDatabase(postgres_url, PostgresRows, closed, busy_timeout_s=0.05)
+    database = PostgresDatabase(postgres_url, PostgresRows, closed_error, busy_timeout_s=0.05)
     with ExitStack() as users:
         for _ in range(MAX_CONNECTIONS):
             users.enter_context(database.reading(None))

@@ -21,7 +21,7 @@ from strict_llm.rules import anthropic_blocks, responses_compaction
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.engine.compaction.provider_edits import COMPACTED
+from thalweg.engine.compaction.provider_edits import COMPACTED_BY_PROVIDER
 from thalweg.engine.edits import Fold
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
@@ -137,7 +137,7 @@ def test_a_thread_goes_on_from_the_providers_compaction(tmp_path: Path, name: st
     done = [one for one in seen[:-1] if one.compaction]  # the next call logs it
     folds = thread.folds()
     assert done
-    assert {fold.reason for fold in folds} == {COMPACTED}
+    assert {fold.reason for fold in folds} == {COMPACTED_BY_PROVIDER}
     assert len(folds) == len(done)
     assert all(blocks(one.body or {}) for one in seen[seen.index(done[0]) + 1 :])
     assert max(one.tokens for one in seen) < WINDOW
@@ -216,7 +216,7 @@ def test_a_block_that_was_asked_for_by_the_user_counts(tmp_path: Path) -> None:
     assert [one.problems for one in seen if one.problems] == []
     done = sum(one.compaction is not None for one in seen)
     assert done
-    assert sum(fold.reason == COMPACTED for fold in thread.folds()) == done
+    assert sum(fold.reason == COMPACTED_BY_PROVIDER for fold in thread.folds()) == done
 
 
 def test_a_trigger_and_the_providers_compaction_are_refused() -> None:

@@ -21,7 +21,7 @@ from strict_llm_tests.chat_models import WIRES, chat_model
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import turns
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.events import REJECTED
+from thalweg.context.turn.events import REJECTED_EVENT
 from thalweg.errors import RejectedRequestError
 from thalweg.testing import ScriptedModel
 
@@ -101,7 +101,7 @@ def test_a_refusal_without_explanation_is_repaired_in_the_same_run(
 
     (refused,) = bodies(provider, refused=True)
     assert refused not in bodies(provider, refused=False)
-    (event,) = [one for one in talk.events if one["type"] == REJECTED]
+    (event,) = [one for one in talk.events if one["type"] == REJECTED_EVENT]
     assert event["cause"] == "not explained"
     assert {edit["kind"] for edit in event["edits"]} >= {"fold"}
     assert "retrying with 1 fold" in caplog.text

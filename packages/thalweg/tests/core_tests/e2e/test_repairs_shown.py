@@ -13,7 +13,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import history, turns
 from thalweg.cli.thread.text import render_turns
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.events import REPAIRED
+from thalweg.context.turn.events import REPAIRED_EVENT
 
 KEY = ThreadKey("local", "t")
 
@@ -57,7 +57,7 @@ def test_a_repair_is_recorded_once_and_shown_and_the_original_stays(tmp_path: Pa
     assert repair.reason == "the provider does not accept the name of a tool"
     assert repair.detail == "functions.look"
     assert said[repair.position].calls[0].name == "functions.look"
-    (event,) = [event for event in events if event["type"] == REPAIRED]
+    (event,) = [event for event in events if event["type"] == REPAIRED_EVENT]
     assert [one["position"] for one in event["repairs"]] == [repair.position]
     line = f"repair #{repair.position}: {repair.reason} (functions.look)"
     assert sum(line in shown for shown in render_turns(taken)) == 1

@@ -17,7 +17,7 @@ from core_tests.archives import archive_in_memory
 from core_tests.e2e.scripted import RuledModel, agent_with, says
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.checkpoint_pointer import read_mark, write_mark
+from thalweg.context.turn.checkpoint_pointer import read_pointer_turn, write_pointer
 from thalweg.context.turn.thread_names import thread_name
 from thalweg.engine.settings import ContextPolicy
 
@@ -164,11 +164,11 @@ def test_a_copied_checkpoint_does_not_name_a_turn_of_the_copy(
 def test_a_mark_is_read_by_its_own_thread_alone() -> None:
     """And what is no mark is none."""
     key = ThreadKey("ada", "t")
-    mark = write_mark(key, 7)
-    assert read_mark(mark, key) == 7
+    mark = write_pointer(key, 7)
+    assert read_pointer_turn(mark, key) == 7
     others = [ThreadKey("ada", "u"), ThreadKey("bob", "t"), ThreadKey("adat", "")]
-    assert [read_mark(mark, other) for other in others] == [None] * 3
-    assert [read_mark(odd, key) for odd in (7, None, "", f"{mark}x", "7")] == [None] * 5
+    assert [read_pointer_turn(mark, other) for other in others] == [None] * 3
+    assert [read_pointer_turn(odd, key) for odd in (7, None, "", f"{mark}x", "7")] == [None] * 5
 
 
 def test_an_agent_that_is_a_node_goes_on_with_its_thread(archive: Archive) -> None:

@@ -21,7 +21,7 @@ from core_tests.e2e.scripted import Agent, RuledModel, StreamingModel, agent_wit
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_page
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.checkpoint_pointer import read_mark
+from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
 from thalweg.engine import ContextPolicy, Pricing
 from thalweg.engine.entries import Message
 from thalweg.errors import LostThreadError
@@ -65,7 +65,7 @@ def user(text: str) -> dict[str, Any]:
 def line_of(archive: Archive, agent: Agent, thread: str = "t") -> list[str]:
     """Read the messages of a thread, as its newest checkpoint and the archive have it."""
     marked = agent.get_state(at(thread)).values["thalweg_turn"]
-    mark = read_mark(marked, key(thread), archive.identity)
+    mark = read_pointer_turn(marked, key(thread), archive.identity)
     assert mark is not None
     log = archive.messages(key(thread))
     return [_said(log[position]) for position in read_page(archive, key(thread), mark).line]

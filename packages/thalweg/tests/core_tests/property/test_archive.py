@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thalweg.archive.blobs import pack, put_together, take_apart, unpack
 from thalweg.archive.reading import read_piece
 from thalweg.archive.search.excerpts import best_window, segments, widen
-from thalweg.archive.search.index import MAX_CHARS, MAX_LINE_CHARS, cut
+from thalweg.archive.search.index import MAX_CHARS, MAX_LINE_CHARS, split_passages
 from thalweg.archive.search.question import ask
 from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall
@@ -52,7 +52,7 @@ def test_the_same_text_is_the_same_blob(text: str) -> None:
 @given(texts)
 def test_passages_add_up_to_their_text(text: str) -> None:
     """None is empty, none is much too large, and each is at the position it declares."""
-    pieces = cut(text)
+    pieces = split_passages(text)
 
     assert "".join(piece for _, piece in pieces) == text
     assert all(text.startswith(piece, start) for start, piece in pieces)
@@ -61,7 +61,7 @@ def test_passages_add_up_to_their_text(text: str) -> None:
 
 def passages(text: str) -> list[tuple[int, int]]:
     """Return where the passages of a text begin and end."""
-    return [(start, start + len(piece)) for start, piece in cut(text)]
+    return [(start, start + len(piece)) for start, piece in split_passages(text)]
 
 
 @pytest.mark.parametrize("pieces", [segments, passages])
@@ -169,8 +169,8 @@ def test_any_text_can_be_asked(text: str) -> None:
 
     assert len(set(question.words)) == len(question.words) <= 48
     assert all(has_shape(text, shape) in {True, False} for shape in question.shapes)
-    assert question.sought[: len(question.words)] == question.words
-    assert set(question.sought[len(question.words) :]) <= set(SHAPE_WORDS.values())
+    assert question.index_words[: len(question.words)] == question.words
+    assert set(question.index_words[len(question.words) :]) <= set(SHAPE_WORDS.values())
 
 
 @given(texts, st.integers(1, 900), st.data())

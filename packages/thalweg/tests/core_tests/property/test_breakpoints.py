@@ -50,11 +50,11 @@ def test_there_are_never_more_marks_than_the_provider_takes(
 ) -> None:
     """Those of others count, are not placed twice, and every mark is where one may be."""
     layout = BreakpointLayout(sorted(places), *ends, taken=sorted(taken))
-    marks = plan_marks(layout, most=most, lookback=lookback)
+    marks = plan_marks(layout, max_marks=most, lookback=lookback)
     assert len(marks) + len(taken) <= max(most, len(taken))
     assert set(marks) <= places - taken
     assert list(marks) == sorted(set(marks))
-    assert marks == plan_marks(layout, most=most, lookback=lookback)
+    assert marks == plan_marks(layout, max_marks=most, lookback=lookback)
     if places and max(places) not in taken and len(taken) < most:
         assert max(places) in marks
 
@@ -69,7 +69,7 @@ def test_a_request_that_grew_finds_all_that_was_there(
         before, length = length, length + growth
         blocks = range(length)
         layout = BreakpointLayout(range(1, length + 1), stable=stable, sent=before)
-        found = cache.send(blocks, plan_marks(layout, most=most, lookback=LOOKBACK))
+        found = cache.send(blocks, plan_marks(layout, max_marks=most, lookback=LOOKBACK))
         assert found == before
 
 
@@ -82,7 +82,7 @@ def test_without_memory_a_growth_within_the_look_back_of_all_marks_is_found(
     for growth in growths:
         before, length = length, length + growth
         layout = BreakpointLayout(range(1, length + 1))
-        found = cache.send(range(length), plan_marks(layout, most=most, lookback=LOOKBACK))
+        found = cache.send(range(length), plan_marks(layout, max_marks=most, lookback=LOOKBACK))
         if growth < most * LOOKBACK:
             event("within")
             assert found == before
@@ -106,7 +106,7 @@ def test_after_a_rewrite_the_nearest_entry_is_found(
         same = common(sent, blocks)
         entries = {len(e) for e in cache.entries if e == tuple(blocks[: len(e)])}
         layout = BreakpointLayout(range(1, len(blocks) + 1), stable=stable, sent=same)
-        found = cache.send(blocks, plan_marks(layout, most=4, lookback=LOOKBACK))
+        found = cache.send(blocks, plan_marks(layout, max_marks=4, lookback=LOOKBACK))
         near = {e for e in entries if same - LOOKBACK < e <= same}
         event("near" if near else "far")
         assert found >= max(near, default=stable if stable in entries else 0)

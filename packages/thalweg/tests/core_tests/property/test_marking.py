@@ -13,7 +13,7 @@ from strict_llm.rules.anthropic import problems
 from strict_llm.sealing import signature
 from thalweg.context.request.cache_marks import CacheMarker
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.window.breakpoints import MOST_MARKS
+from thalweg.engine.window.breakpoints import MAX_MARKS
 
 Object = dict[str, Any]
 
@@ -57,7 +57,7 @@ def bodies(draw: st.DrawFn) -> Object:
     number = draw(st.sampled_from([0, 1, 2, 3, 4]))
     order = st.integers(0, len(holders) - 1)
     chosen = sorted(draw(st.sets(order, min_size=min(number, 2, len(holders)), max_size=number)))
-    if number < MOST_MARKS and draw(st.booleans()):
+    if number < MAX_MARKS and draw(st.booleans()):
         chosen.append(len(holders))
     hours = draw(st.sampled_from([0, 1, len(chosen)]))
     for n, place in enumerate(chosen):
@@ -133,7 +133,7 @@ def test_a_request_that_ends_here_writes_nothing_new(body: Object) -> None:
     marking = CacheMarker()
     marking.mark(body, TARIFFS["anthropic"])
     more = {**body, "messages": [*messages_of(body), {"role": "assistant", "content": "asked"}]}
-    made = marking.mark(more, TARIFFS["anthropic"], goes_on=False)
+    made = marking.mark(more, TARIFFS["anthropic"], is_continued=False)
     assert made["messages"][-1] == {"role": "assistant", "content": "asked"}
 
 

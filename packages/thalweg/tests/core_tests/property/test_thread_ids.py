@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thalweg.archive import Logged, ThreadKey, is_thread_id, open_archive, parse_thread_id
-from thalweg.archive.base import INSIDE, MAX_ID_BYTES, escaped
+from thalweg.archive.base import MAX_ID_BYTES, SUBAGENT_SEPARATOR, escape_thread_id
 from thalweg.archive.threads.finding import own_threads
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ThalwegError, ThreadIdError
@@ -23,8 +23,8 @@ IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_si
 @example("a" * MAX_ID_BYTES)
 def test_an_id_is_the_name_of_its_thread(thread: str) -> None:
     """It is no subagent's name, and needs no escape."""
-    assert parse_thread_id(thread) == escaped(thread) == thread
-    assert INSIDE not in thread
+    assert parse_thread_id(thread) == escape_thread_id(thread) == thread
+    assert SUBAGENT_SEPARATOR not in thread
 
 
 @given(st.lists(IDS, min_size=1, max_size=5, unique=True))

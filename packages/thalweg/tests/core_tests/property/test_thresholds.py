@@ -45,7 +45,7 @@ def watched(scenario: Scenario, policy: Thresholds) -> tuple[Drive, list[Seen]]:
         scene = PlanningContext(window, budget, drive.engine.name_span, 0)
         shown = sum(item.section != "system" for item in window.items)
         assert window.messages == shown
-        seen.append(Seen(scene.spoken, window.tokens, shown, budget.window))
+        seen.append(Seen(scene.thread_tokens, window.tokens, shown, budget.window))
 
     return drive.run(look), seen
 

@@ -69,7 +69,7 @@ class Graph:
         session = None if state.mark is None else self.sessions.pop(state.mark, None)
         if session is None or not session.knows(state.messages):
             session = open_session(self.archive, self.key, state.mark, state.messages, self._engine)
-        session.sync(state.messages, joins=lambda: joins)
+        session.sync(state.messages, others_belong=lambda: joins)
         return session
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core_tests.forking import PYTHON_PATH
 from thalweg.archive import Passage, render_passages
-from thalweg.archive.search.across import pack
+from thalweg.archive.search.across import pack_excerpts
 from thalweg.archive.search.index import Hits, PassageRow, words_of
 from thalweg.archive.search.question import SearchQuery, ask
 from thalweg.archive.search.ranking import SHORTLIST, rank, shortlist, surroundings
@@ -18,10 +18,10 @@ def found(question: SearchQuery, rows: Sequence[PassageRow]) -> Hits:
     """Look words up as an index does, in a thread of a hundred passages."""
     listed = {row.id: set(words_of(row.speaker, row.text).split()) for row in rows}
     masks = {
-        row: sum(1 << bit for bit, word in enumerate(question.sought) if word in have)
+        row: sum(1 << bit for bit, word in enumerate(question.index_words) if word in have)
         for row, have in listed.items()
     }
-    counts = [sum(word in have for have in listed.values()) for word in question.sought]
+    counts = [sum(word in have for have in listed.values()) for word in question.index_words]
     return Hits({row: mask for row, mask in masks.items() if mask}, tuple(counts), 100)
 
 
@@ -44,7 +44,7 @@ def chosen(query: str, rows: Sequence[PassageRow], max_tokens: int = 2_000) -> l
     question = ask(query)
     by_id = {one.id: one for one in rows}
     ranked = rank(question, found(question, rows), by_id)
-    return [passage for _, passage in pack(ranked, by_id, max_tokens, exact_counter())]
+    return [passage for _, passage in pack_excerpts(ranked, by_id, max_tokens, exact_counter())]
 
 
 def test_a_rare_word_outweighs_common_ones() -> None:

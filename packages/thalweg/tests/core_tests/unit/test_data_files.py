@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg.engine.data_files import by_word, distinct, read_table
+from thalweg.engine.data_files import keys_by_word, read_table, unique_words
 
 TABLES = sorted(
     path.relative_to(Path(thalweg.__file__).parent)
@@ -35,6 +35,6 @@ def test_a_row_with_a_name_that_exists_is_an_error(
 
 def test_a_word_that_is_listed_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="'b' is listed twice; remove one"):
-        distinct(["a", "b", "b"])
+        unique_words(["a", "b", "b"])
     with pytest.raises(ValueError, match="'b' is listed twice; remove one"):
-        by_word([("x", ["a", "b"]), ("y", ["b"])])
+        keys_by_word([("x", ["a", "b"]), ("y", ["b"])])

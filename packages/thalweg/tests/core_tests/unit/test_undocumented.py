@@ -21,7 +21,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from thalweg.engine import undocumented
-from thalweg.engine.undocumented import CHECKED
+from thalweg.engine.undocumented import CHECKED_VERSIONS
 
 
 class Files(TypedDict, total=False):
@@ -42,7 +42,7 @@ class Called(BaseCallbackHandler):
 
 
 def worked(package: str) -> str:
-    return f"{package} {version(package)} is installed; {CHECKED[package]} worked"
+    return f"{package} {version(package)} is installed; {CHECKED_VERSIONS[package]} worked"
 
 
 def test_a_step_reads_and_writes_channels_and_reaches_its_loop() -> None:

@@ -5,7 +5,7 @@ Begin with `middleware.py`.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.middleware.skills.middleware import (
@@ -40,7 +40,7 @@ __all__ = [
     "disclosed_skill_tool_names",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg_agent.middleware.skills.middleware"),
 )

@@ -28,14 +28,14 @@ from langgraph.types import Command
 
 from thalweg.context.system_prompt import with_part
 from thalweg.context.turn.effects import (
-    Either,
     Flow,
     ModelCallFlow,
     Response,
     Send,
+    SyncOrAsync,
     ToolCallFlow,
     ToolResult,
-    both,
+    sync_and_async,
 )
 from thalweg.engine.additions import SKILLS, Addition
 from thalweg.engine.tokens import exact_counter
@@ -238,7 +238,7 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
             return None
         return self._update(state, (yield of_backend(steps, self._backend)))
 
-    before_agent, abefore_agent = both(_load)
+    before_agent, abefore_agent = sync_and_async(_load)
 
     def _find_skills(self, state: SkillsState) -> Steps[LoadedSkills | None] | None:
         known, seen = state.get("skills_metadata"), state.get("_skills_seen")
@@ -272,7 +272,7 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         update: dict[str, Any] = yield of_backend(pin_skills(names, _skills(state)), self._backend)
         return update
 
-    before_model, abefore_model = both(_pin)
+    before_model, abefore_model = sync_and_async(_pin)
 
     def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the list of skills to the system prompt."""
@@ -308,9 +308,9 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         request, update = self._shown(request, read, dict(zip(names, found, strict=True)))
         return _with_update((yield Send(request)), update)
 
-    def _resolving(self, names: Sequence[str], runtime: Runtime[Any]) -> Either:
+    def _resolving(self, names: Sequence[str], runtime: Runtime[Any]) -> SyncOrAsync:
         given = [(self._resolver, name, runtime) for name in names]
-        return Either(
+        return SyncOrAsync(
             lambda: [resolved(*one) for one in given],
             lambda: asyncio.gather(*(aresolved(*one) for one in given)),
         )

@@ -5,7 +5,7 @@ Begin with `middleware.py`.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_agent.middleware.subagents.middleware import (
@@ -38,7 +38,7 @@ __all__ = [
     "create_sub_agent",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg_agent.middleware.subagents.middleware"),
 )

@@ -22,7 +22,7 @@ from langchain_core.runnables import Runnable
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
 
-from thalweg.context.turn.effects import Either, Flow
+from thalweg.context.turn.effects import Flow, SyncOrAsync
 from thalweg.context.turn.thread_names import child_name
 from thalweg.engine.compaction.plan import REPORT_CHARS
 from thalweg.engine.tracing import trace
@@ -221,7 +221,7 @@ class Delegation:
         The step does not end before them, and each report can name the value that is kept.
         """
         if running := self.step.running():
-            yield Either(partial(wait, running), partial(_all_done, running))
+            yield SyncOrAsync(partial(wait, running), partial(_all_done, running))
 
     def report(self) -> SubagentReport:
         """Return the report of a run that ended, failed or reached a limit.
@@ -315,7 +315,7 @@ class Delegation:
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
         path = f"{FOLDER}/{name}-{self._started_at:%Y%m%dT%H%M%S%f}.md"
         arguments = path, report.answer
-        written = yield Either(
+        written = yield SyncOrAsync(
             partial(backend.write, *arguments), partial(backend.awrite, *arguments)
         )
         if written.error is not None:

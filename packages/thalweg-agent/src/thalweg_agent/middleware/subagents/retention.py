@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from thalweg.archive import ThreadKey
 from thalweg.context.arguments import Owner, owner_of
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.effects import Either, Flow, both
+from thalweg.context.turn.effects import Flow, SyncOrAsync, sync_and_async
 from thalweg.context.turn.thread_names import thread_name
 from thalweg_agent.middleware.subagents.middleware import SubAgentState
 from thalweg_agent.subagents.ledger import Task, iso, plain
@@ -65,7 +65,7 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
             return None
         now = datetime.now(UTC)
         work = partial(self._delete, ThreadKey(owner_of(self._owner, config or {}), name), over)
-        pruned: dict[str, Task] = yield Either(work, partial(asyncio.to_thread, work))
+        pruned: dict[str, Task] = yield SyncOrAsync(work, partial(asyncio.to_thread, work))
         if not pruned:
             return None
         _log.info(
@@ -73,7 +73,7 @@ class SubagentRetentionMiddleware(AgentMiddleware[SubAgentState, Any, Any]):
         )
         return {"tasks": {call: _pruned(task, now) for call, task in pruned.items()}}
 
-    after_agent, aafter_agent = both(_prune)
+    after_agent, aafter_agent = sync_and_async(_prune)
 
     def _over(self, state: SubAgentState) -> Mapping[str, Task]:
         return plan_pruning(plain(state.get("tasks")), self.retention, datetime.now(UTC))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from thalweg.context.ready_tools import ReadyTool
-from thalweg.context.turn.effects import Either, Flow, ToolResult, both
+from thalweg.context.turn.effects import Flow, SyncOrAsync, ToolResult, sync_and_async
 from thalweg_agent.middleware.subagents.delegation import TASK, Delegation, TaskOwner
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.ledger import place_of
@@ -74,7 +74,7 @@ def task_tool(house: TaskOwner, description: str) -> BaseTool:
             try:
                 with run.files as files:
                     child = run.inside(files)
-                    yield Either(partial(run_child, child), partial(arun_child, child))
+                    yield SyncOrAsync(partial(run_child, child), partial(arun_child, child))
             except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
                 run.failed(error)
             run.write()
@@ -83,7 +83,7 @@ def task_tool(house: TaskOwner, description: str) -> BaseTool:
         finally:
             run.step.leave()
 
-    task, atask = both(delegate)
+    task, atask = sync_and_async(delegate)
     return ReadyTool(
         name=TASK,
         description=description,

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import get_args
 
-from thalweg.archive.threads.thread_export import NAME
+from thalweg.archive.threads.thread_export import EXPORT_NAME
 from thalweg.engine.entries import Message, Role, message_from_json
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.rows import (
@@ -25,7 +25,7 @@ _ROLES = frozenset(get_args(Role))
 def detect(source: RecordedFile) -> bool:
     """Return whether the first line is the header of the format."""
     first = next(iter(source.objects), None)
-    return first is not None and first.get("thalweg") == NAME
+    return first is not None and first.get("thalweg") == EXPORT_NAME
 
 
 def read(source: RecordedFile) -> Recording:
@@ -33,7 +33,7 @@ def read(source: RecordedFile) -> Recording:
     rows, heads = SessionRows.of(source), 0
     messages: list[Message] = []
     for line, value in source.lines:
-        if isinstance(value, dict) and value.get("thalweg") == NAME:
+        if isinstance(value, dict) and value.get("thalweg") == EXPORT_NAME:
             heads += 1
         elif (message := _message(value)) is not None:
             messages.append(replace(message, line=line))
@@ -42,7 +42,7 @@ def read(source: RecordedFile) -> Recording:
     if heads > 1:
         rows.skipped["a further head"] = heads - 1
     notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
-    return Recording(source.name, NAME, tuple(messages), notes)
+    return Recording(source.name, EXPORT_NAME, tuple(messages), notes)
 
 
 def _message(value: object) -> Message | None:
@@ -54,4 +54,4 @@ def _message(value: object) -> Message | None:
         return None
 
 
-FORMAT = LogFormat(NAME, "a first line with `thalweg`", detect, read)
+FORMAT = LogFormat(EXPORT_NAME, "a first line with `thalweg`", detect, read)

@@ -27,7 +27,7 @@ from thalweg_server.cli.chat.status import NO_PRICE, money
 _TEXT_CHARS = 2_000
 _BAR = 24
 _USUAL_WORDS = "Tool execution requires approval"
-_short = partial(one_line, most=60)
+_short = partial(one_line, max_chars=60)
 
 
 def printed(*rows: str, kind: Kind = "note") -> list[PrintedLine]:

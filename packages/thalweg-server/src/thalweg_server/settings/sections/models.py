@@ -62,7 +62,7 @@ class ModelSettings(Open):
     def _validate_maker(self) -> Self:
         if self.use and self.provider:
             problem = f"it is defined by {self.use} and by the provider {self.provider}"
-            refuse(problem, "leave one out", key="use", against="provider")
+            refuse(problem, "leave one out", key="use", conflicting_key="provider")
         return self
 
     @model_validator(mode="after")
@@ -70,7 +70,7 @@ class ModelSettings(Open):
         if self.window and self.max_output and self.max_output >= self.window:
             problem = f"an answer of {self.max_output} tokens fills the window of {self.window}"
             fix = f"write less than {self.window}, or a larger window"
-            refuse(problem, fix, key="max_output", against="window")
+            refuse(problem, fix, key="max_output", conflicting_key="window")
         return self
 
     def arguments(self) -> dict[str, Any]:

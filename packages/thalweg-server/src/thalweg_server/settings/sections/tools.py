@@ -59,7 +59,7 @@ class McpServer(Deferred):
     def _validate_address(self) -> Self:
         if self.command and self.url:
             fix = "leave one out"
-            refuse("it has a command and an address", fix, key="url", against="command")
+            refuse("it has a command and an address", fix, key="url", conflicting_key="command")
         if not self.command and not self.url:
             refuse("it has neither a command nor an address", "write command: or url:")
         return self
@@ -70,8 +70,8 @@ class McpServer(Deferred):
             return self
         if self.command and self.transport != "stdio":
             problem = f"{self.transport} has no effect on a command"
-            refuse(problem, "use stdio, or url:", key="transport", against="command")
+            refuse(problem, "use stdio, or url:", key="transport", conflicting_key="command")
         if self.url and self.transport == "stdio":
             problem, fix = "stdio does not reach an address", "use streamable_http, sse, websocket"
-            refuse(problem, fix, key="transport", against="url")
+            refuse(problem, fix, key="transport", conflicting_key="url")
         return self

@@ -6,7 +6,7 @@ Loaded by the first search. May import `engine.words` and the rows of the archiv
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.archive.search.across import search_thread, search_threads
@@ -32,7 +32,7 @@ __all__ = [
     "words_of",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg.archive.search.index")
     | {

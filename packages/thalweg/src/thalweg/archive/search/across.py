@@ -12,7 +12,7 @@ from itertools import accumulate, chain, combinations, groupby
 
 from thalweg.archive.base import Passage, Span, ThreadPassage, render_passages
 from thalweg.archive.search.excerpts import NARROWEST, segments, widen
-from thalweg.archive.search.index import BITS, Hits, PassageRow, find, rows_of
+from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow, find, rows_of
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.ranking import (
     SHORTLIST,
@@ -34,7 +34,7 @@ WIDTHS = ((3, 900), (7, 420), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
-_NUMBERED = re.compile(r"\s*\d+\s*[→|:\t]\s*")
+_LINE_NUMBER = re.compile(r"\s*\d+\s*[→|:\t]\s*")
 MAX_HITS = 3_000
 """Passages that one look into the index returns, newest first."""
 MAX_LISTED = 4_000
@@ -43,13 +43,13 @@ MAX_RUNS = 16
 """Groups of consecutive threads that are searched by themselves."""
 MAX_GROUPS = 3
 """Groups of the other words that are searched for together."""
-HEAVIEST = 4 * SHORTLIST
+MAX_HEAVIEST = 4 * SHORTLIST
 """Passages whose neighbours are read: those whose own words weigh most."""
 UNBOUND = "0"
 """Value of `ArchiveRows.bound` if a statement may read all threads of an owner."""
 
 
-def pack(
+def pack_excerpts(
     candidates: Sequence[PassageCandidate],
     rows: Mapping[int, PassageRow],
     max_tokens: int,
@@ -57,39 +57,39 @@ def pack(
 ) -> list[tuple[int, Passage]]:
     """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
     chosen: list[tuple[int, Passage]] = []
-    seen: set[str] = set()
-    covered: set[tuple[int, int]] = set()
-    left = max_tokens
+    seen_lines: set[str] = set()
+    covered_messages: set[tuple[int, int]] = set()
+    tokens_left = max_tokens
     for candidate in candidates:
-        if left < LEAST_TOKENS:
+        if tokens_left < LEAST_TOKENS:
             break
-        width = next(chars for upto, chars in WIDTHS if len(chosen) < upto)
+        width = next(chars for max_hits, chars in WIDTHS if len(chosen) < max_hits)
         core = _excerpt(candidate, rows, 0)
-        if not _lines(core.text) - seen:
+        if not _unnumbered_lines(core.text) - seen_lines:
             continue
         row = candidate.row
-        message = (row.id >> BITS, row.position)
-        with_about = message not in covered
+        message = (row.id >> PASSAGE_BITS, row.position)
+        with_about = message not in covered_messages
         for chars in (width, NARROWEST, 0):
             passage = _excerpt(candidate, rows, chars, with_about=with_about)
             cost = count(render_passages([passage]) + "\n\n") + 1
-            if cost <= left:
+            if cost <= tokens_left:
                 break
         else:
             continue
-        left -= cost
-        seen |= _lines(passage.text)
-        covered.add(message)
+        tokens_left -= cost
+        seen_lines |= _unnumbered_lines(passage.text)
+        covered_messages.add(message)
         chosen.append((row.id, passage))
     while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()
     return chosen
 
 
-def _lines(text: str) -> set[str]:
+def _unnumbered_lines(text: str) -> set[str]:
     """Return lines without their numbers, to recognize a file that was read twice."""
     lines = (text[start:end] for start, end in segments(text))
-    return {_NUMBERED.sub("", line, count=1).strip() for line in lines} - {""}
+    return {_LINE_NUMBER.sub("", line, count=1).strip() for line in lines} - {""}
 
 
 def _excerpt(
@@ -146,10 +146,10 @@ def search_thread(
     if not question.words:
         return []
     (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
-    hits = find(db, thread, total, question.sought, within)
+    hits = find(db, thread, total, question.index_words, within)
     rows = rows_of(db, shortlist(question, hits))
     rows |= rows_of(db, surroundings(rows.values(), hits))
-    chosen = pack(rank(question, hits, rows, within), rows, max_tokens, count)
+    chosen = pack_excerpts(rank(question, hits, rows, within), rows, max_tokens, count)
     return [passage for _, passage in chosen]
 
 
@@ -174,29 +174,31 @@ def search_threads(
     """
     if not threads or not question.words:
         return []
-    ends = {number: (number << BITS) + passages for number, (_, passages) in threads.items()}
-    hits = _find(db, ends, question, _runs(sorted(ends), others))
-    rows = _rows(db, shortlist(question, _heaviest(question, hits)))
-    rows |= _rows(db, surroundings(rows.values(), hits))
-    chosen = pack(rank(question, hits, rows), rows, max_tokens, count)
-    return [ThreadPassage(threads[row >> BITS][0], passage) for row, passage in chosen]
+    ends = {
+        number: (number << PASSAGE_BITS) + passages for number, (_, passages) in threads.items()
+    }
+    hits = _find_in_threads(db, ends, question, _consecutive_runs(sorted(ends), others))
+    rows = _read_rows(db, shortlist(question, _heaviest(question, hits)))
+    rows |= _read_rows(db, surroundings(rows.values(), hits))
+    chosen = pack_excerpts(rank(question, hits, rows), rows, max_tokens, count)
+    return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
 
 
-def _runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:
+def _consecutive_runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:
     """Split threads where others lie in between, so that a limit counts none of theirs.
 
     Example:
-        >>> _runs([1, 2, 5, 6], [3, 4, 7])
+        >>> _consecutive_runs([1, 2, 5, 6], [3, 4, 7])
         [[1, 2], [5, 6]]
     """
-    before = sorted(others)
+    sorted_others = sorted(others)
     runs: list[Sequence[int]] = [
-        list(run) for _, run in groupby(threads, key=lambda one: bisect_left(before, one))
+        list(run) for _, run in groupby(threads, key=lambda one: bisect_left(sorted_others, one))
     ]
     return runs if len(runs) <= MAX_RUNS else [threads]
 
 
-def _find(
+def _find_in_threads(
     db: ArchiveRows,
     ends: Mapping[int, int],
     question: SearchQuery,
@@ -214,31 +216,41 @@ def _find(
         runs: The threads, in groups that are searched by themselves.
     """
     rows: dict[int, int] = {}
-    query = question.sought
+    query = question.index_words
     counts = [0.0] * len(query)
-    for part in chain.from_iterable(_parts(db, run) for run in runs):
-        among = frozenset(part)
-        first, end = part[0] << BITS, ends[part[-1]]
-        of_part = [_count(db, word, part, ends) for word in query]
-        counts = [sum(pair) for pair in zip(counts, of_part, strict=True)]
-        for bits, any_of in _lookups(query, of_part):
+    for group in chain.from_iterable(_readable_groups(db, run) for run in runs):
+        group_threads = frozenset(group)
+        first, end = group[0] << PASSAGE_BITS, ends[group[-1]]
+        group_counts = [_count_passages(db, word, group, ends) for word in query]
+        counts = [sum(pair) for pair in zip(counts, group_counts, strict=True)]
+        for bits, any_of in _lookups(query, group_counts):
             words = [query[bit] for bit in bits]
             ids = db.listed_under(words, first, end, MAX_HITS, any_of=any_of)
-            _add(rows, [row for row in ids if row >> BITS in among], sum(1 << bit for bit in bits))
+            _mark_words(
+                rows,
+                [row for row in ids if row >> PASSAGE_BITS in group_threads],
+                sum(1 << bit for bit in bits),
+            )
     shares = _thread_shares(question, rows, len(ends))
-    sizes = {thread: end - (thread << BITS) for thread, end in ends.items()}
+    sizes = {thread: end - (thread << PASSAGE_BITS) for thread, end in ends.items()}
     return Hits(rows, tuple(counts), sum(sizes.values()), shares, sizes)
 
 
-def _count(db: ArchiveRows, word: str, threads: Sequence[int], ends: Mapping[int, int]) -> float:
+def _count_passages(
+    db: ArchiveRows, word: str, threads: Sequence[int], ends: Mapping[int, int]
+) -> float:
     """Return the number of passages with a word, estimated by the newest if there are many."""
-    first, end = threads[0] << BITS, ends[threads[-1]]
+    first, end = threads[0] << PASSAGE_BITS, ends[threads[-1]]
     count, lowest = db.count_listed(word, first, end, MAX_LISTED)
     if count != MAX_LISTED:
         return count
-    newest = threads[bisect_left(threads, lowest >> BITS) :]
-    seen = sum(ends[thread] - max(thread << BITS, lowest) for thread in newest)
-    return count * sum(ends[thread] - (thread << BITS) for thread in threads) / max(1, seen)
+    newest = threads[bisect_left(threads, lowest >> PASSAGE_BITS) :]
+    counted_span = sum(ends[thread] - max(thread << PASSAGE_BITS, lowest) for thread in newest)
+    return (
+        count
+        * sum(ends[thread] - (thread << PASSAGE_BITS) for thread in threads)
+        / max(1, counted_span)
+    )
 
 
 def _lookups(
@@ -246,21 +258,21 @@ def _lookups(
 ) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
     """Plan the index lookups: words that a passage has all of, and some it has one of."""
     order = sorted((bit for bit, count in enumerate(counts) if count), key=counts.__getitem__)
-    spoken = [bit for bit in order if not is_shape_word(query[bit])]
-    totals = accumulate(counts[bit] for bit in spoken)
-    listed = [bit for bit, total in zip(spoken, totals, strict=True) if total <= MAX_LISTED]
-    others = spoken[len(listed) :]
-    listed = listed or spoken[:1]
-    rarest = [query[bit] for bit in listed]
+    word_bits = [bit for bit in order if not is_shape_word(query[bit])]
+    totals = accumulate(counts[bit] for bit in word_bits)
+    rare_bits = [bit for bit, total in zip(word_bits, totals, strict=True) if total <= MAX_LISTED]
+    common_bits = word_bits[len(rare_bits) :]
+    rare_bits = rare_bits or word_bits[:1]
+    rare_words = [query[bit] for bit in rare_bits]
     for bit in order:
-        yield [bit], () if bit in listed else rarest
-    pairs = sorted(combinations(others, 2), key=lambda pair: sum(counts[bit] for bit in pair))
-    groups = [others, *pairs] if len(others) > 2 else pairs  # noqa: PLR2004 (more than a pair)
+        yield [bit], () if bit in rare_bits else rare_words
+    pairs = sorted(combinations(common_bits, 2), key=lambda pair: sum(counts[bit] for bit in pair))
+    groups = [common_bits, *pairs] if len(common_bits) > 2 else pairs  # noqa: PLR2004 (more than a pair)
     for group in groups[:MAX_GROUPS]:
         yield group, ()
 
 
-def _parts(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
+def _readable_groups(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
     """Split threads into groups that one statement may read, and enable the transaction to."""
     if db.bound == UNBOUND:
         yield threads
@@ -270,47 +282,54 @@ def _parts(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
         yield [thread]
 
 
-def _add(rows: dict[int, int], ids: Iterable[int], words: int) -> None:
+def _mark_words(rows: dict[int, int], ids: Iterable[int], words: int) -> None:
     for row in ids:
         rows[row] = rows.get(row, 0) | words
 
 
 def _thread_shares(question: SearchQuery, rows: Mapping[int, int], total: int) -> dict[int, float]:
     """Return the share of the query's words in each thread: it is evidence for its passages."""
-    found: dict[int, int] = {}
+    words_by_thread: dict[int, int] = {}
     for row, words in rows.items():
-        found[row >> BITS] = found.get(row >> BITS, 0) | words
+        words_by_thread[row >> PASSAGE_BITS] = words_by_thread.get(row >> PASSAGE_BITS, 0) | words
     weights = [
-        rarity(sum(words >> bit & 1 for words in found.values()), total) * question.importance(word)
+        rarity(sum(words >> bit & 1 for words in words_by_thread.values()), total)
+        * question.importance(word)
         for bit, word in enumerate(question.words)
     ]
-    scale = Weights(weights)
+    weigh_words = Weights(weights)
     mask = (1 << len(weights)) - 1
-    return {thread: scale(words & mask) / (scale.all or 1.0) for thread, words in found.items()}
+    return {
+        thread: weigh_words(words & mask) / (weigh_words.all or 1.0)
+        for thread, words in words_by_thread.items()
+    }
 
 
 def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     """Drop passages whose own words weigh too little for the shortlist."""
-    if len(hits.rows) <= HEAVIEST:
+    if len(hits.rows) <= MAX_HEAVIEST:
         return hits
-    scale = PassageWeights(question, hits)
-    weigh = {words: scale(words & scale.words) for words in set(hits.rows.values())}
-    weights = sorted(map(weigh.__getitem__, hits.rows.values()), reverse=True)
-    least = weights[HEAVIEST]
-    heavy = {row: words for row, words in hits.rows.items() if weigh[words] > least}
+    weigh_words = PassageWeights(question, hits)
+    weight_by_words = {
+        words: weigh_words(words & weigh_words.words) for words in set(hits.rows.values())
+    }
+    weights = sorted(map(weight_by_words.__getitem__, hits.rows.values()), reverse=True)
+    threshold = weights[MAX_HEAVIEST]
+    heavy = {row: words for row, words in hits.rows.items() if weight_by_words[words] > threshold}
     equal = nlargest(
-        HEAVIEST - len(heavy), (row for row, words in hits.rows.items() if weigh[words] == least)
+        MAX_HEAVIEST - len(heavy),
+        (row for row, words in hits.rows.items() if weight_by_words[words] == threshold),
     )
     return replace(hits, rows=heavy | {row: hits.rows[row] for row in equal})
 
 
-def _rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
+def _read_rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
     """Return passages of any thread."""
     row_ids = sorted(ids)
-    threads = sorted({row >> BITS for row in row_ids})
+    threads = sorted({row >> PASSAGE_BITS for row in row_ids})
     if db.bound == UNBOUND:
         return rows_of(db, row_ids)
     rows: dict[int, PassageRow] = {}
-    for (thread,) in _parts(db, threads):
-        rows |= rows_of(db, [row for row in row_ids if row >> BITS == thread])
+    for (thread,) in _readable_groups(db, threads):
+        rows |= rows_of(db, [row for row in row_ids if row >> PASSAGE_BITS == thread])
     return rows

@@ -17,40 +17,40 @@ SEGMENT_CHARS = 200
 _LINE_END = re.compile(r"\n|\\n")
 """Includes escaped line ends, for JSON in one line."""
 
-Stretch = tuple[int, int]
+CharRange = tuple[int, int]
 """Range of characters of a text: the first, and one past the last."""
 
 
 @lru_cache(maxsize=1 << 10)
-def segments(text: str) -> tuple[Stretch, ...]:
+def segments(text: str) -> tuple[CharRange, ...]:
     r"""Split a text into its lines, very long ones into pieces.
 
     Example:
         >>> segments("one\ntwo"), segments("x" * 450)
         (((0, 4), (4, 7)), ((0, 200), (200, 450)))
     """
-    found: list[Stretch] = []
-    at = 0
+    ranges: list[CharRange] = []
+    start = 0
     ends = [match.end() for match in _LINE_END.finditer(text)]
     for end in ends if ends and ends[-1] == len(text) else [*ends, len(text)]:
-        while end - at > SEGMENT_CHARS * 1.5:
-            space = text.rfind(" ", at + SEGMENT_CHARS // 2, at + SEGMENT_CHARS)
-            cut = space + 1 if space >= 0 else at + SEGMENT_CHARS
-            found.append((at, cut))
-            at = cut
-        found.append((at, end))
-        at = end
-    return tuple(found)
+        while end - start > SEGMENT_CHARS * 1.5:
+            space = text.rfind(" ", start + SEGMENT_CHARS // 2, start + SEGMENT_CHARS)
+            cut = space + 1 if space >= 0 else start + SEGMENT_CHARS
+            ranges.append((start, cut))
+            start = cut
+        ranges.append((start, end))
+        start = end
+    return tuple(ranges)
 
 
 def best_window(
-    lines: Sequence[Stretch], found: Sequence[int], weigh: Callable[[int], float]
+    lines: Sequence[CharRange], words_by_line: Sequence[int], weigh: Callable[[int], float]
 ) -> tuple[int, int]:
     """Return the few lines with the greatest weight of words.
 
     Args:
         lines: Lines of a text, in order.
-        found: The words in each line.
+        words_by_line: The words in each line.
         weigh: Returns the weight of a set of words.
 
     Returns:
@@ -63,18 +63,18 @@ def best_window(
     """
     best = (-1.0, 0, 0, 0)
     # A line without words begins no best window: the one after it has the same, and is shorter.
-    for first in [index for index, words in enumerate(found) if words]:
+    for first in [index for index, words in enumerate(words_by_line) if words]:
         words = 0
         for last in range(first, min(len(lines), first + WINDOW_LINES)):
             if last > first and lines[last][1] - lines[first][0] > WINDOW_CHARS:
                 break
-            if found[last] | words != words:
-                words |= found[last]
+            if words_by_line[last] | words != words:
+                words |= words_by_line[last]
                 best = max(best, (weigh(words), first - last, -first, last))
     return -best[2], best[3]
 
 
-def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretch:
+def widen(lines: Sequence[CharRange], first: int, last: int, chars: int) -> CharRange:
     """Add lines after and before, in turn, while they fit: an answer may be adjacent.
 
     Example:
@@ -82,10 +82,10 @@ def widen(lines: Sequence[Stretch], first: int, last: int, chars: int) -> Stretc
         (10, 40)
     """
     while True:
-        grown = False
+        has_grown = False
         for more_before, more_after in ((0, 1), (1, 0)):
             before, after = first - more_before, last + more_after
             if before >= 0 and after < len(lines) and lines[after][1] - lines[before][0] <= chars:
-                first, last, grown = before, after, True
-        if not grown:
+                first, last, has_grown = before, after, True
+        if not has_grown:
             return lines[first][0], lines[last][1]

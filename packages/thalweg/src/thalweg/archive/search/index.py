@@ -21,7 +21,7 @@ MAX_CHARS = 600
 MAX_LINES = 10
 MAX_LINE_CHARS = 1_200
 """A longer line is split, at a space if there is one."""
-BITS = 32
+PASSAGE_BITS = 32
 """Bits of a passage's number in its thread: at most 2**32 passages."""
 BATCH_CHARS = 4_000_000
 """Characters that are indexed in one transaction, so that other writers are not blocked for long.
@@ -37,21 +37,21 @@ MAX_GROUPS = 6
 _SELECT = "SELECT id, position, start, about, speaker, text FROM archive_passage WHERE"
 
 
-def cut(text: str) -> list[tuple[int, str]]:
+def split_passages(text: str) -> list[tuple[int, str]]:
     """Split a text into passages that add up to it, each with the index of its first character.
 
     A passage ends at an empty line if it is long enough by itself, else when it is full. It has
     whole lines, or a part of a very long one.
 
     Example:
-        >>> [start for start, _ in cut("word " * 500)]
+        >>> [start for start, _ in split_passages("word " * 500)]
         [0, 1200, 2400]
     """
     pieces: list[tuple[int, str]] = []
     start = end = lines = 0
-    for line in _lines(text):
-        full = end - start + len(line) > MAX_CHARS or lines == MAX_LINES
-        if lines and (full or (not line.strip() and end - start > MAX_CHARS // 2)):
+    for line in _split_lines(text):
+        is_full = end - start + len(line) > MAX_CHARS or lines == MAX_LINES
+        if lines and (is_full or (not line.strip() and end - start > MAX_CHARS // 2)):
             pieces.append((start, text[start:end]))
             start, lines = end, 0
         end += len(line)
@@ -59,17 +59,17 @@ def cut(text: str) -> list[tuple[int, str]]:
     return [*pieces, (start, text[start:end])] if lines else pieces
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Yield the lines of a text with their ends, split if they are too long."""
-    at = 0
-    while at < len(text):
-        newline = text.find("\n", at, at + MAX_LINE_CHARS)
-        stop = newline + 1 if newline >= 0 else min(len(text), at + MAX_LINE_CHARS)
+    start = 0
+    while start < len(text):
+        newline = text.find("\n", start, start + MAX_LINE_CHARS)
+        stop = newline + 1 if newline >= 0 else min(len(text), start + MAX_LINE_CHARS)
         if newline < 0 and stop < len(text):
-            space = text.rfind(" ", at + MAX_LINE_CHARS // 2, stop)
+            space = text.rfind(" ", start + MAX_LINE_CHARS // 2, stop)
             stop = space + 1 if space >= 0 else stop
-        yield text[at:stop]
-        at = stop
+        yield text[start:stop]
+        start = stop
 
 
 class PassageRow(NamedTuple):
@@ -116,28 +116,30 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
     """
     rows: list[tuple[int, int, int, int, bytes, bytes]] = []
     listed: list[tuple[int, str]] = []
-    next_id = (thread << BITS) + first
-    for at, one in enumerate(logged, position):
-        who = _speaker(one.message)
-        about = next_id if one.about else 0
-        pieces = [(-1, one.about)] if one.about else []
-        for start, text in (*pieces, *cut(as_text(one.message))):
-            rows.append((next_id, at, start, about, encode(who), encode(text)))
-            listed.append((next_id, words_of(who, text)))
+    next_id = (thread << PASSAGE_BITS) + first
+    for message_position, logged_message in enumerate(logged, position):
+        speaker_label = _speaker_label(logged_message.message)
+        about = next_id if logged_message.about else 0
+        pieces = [(-1, logged_message.about)] if logged_message.about else []
+        for start, text in (*pieces, *split_passages(as_text(logged_message.message))):
+            rows.append(
+                (next_id, message_position, start, about, encode(speaker_label), encode(text))
+            )
+            listed.append((next_id, words_of(speaker_label, text)))
             next_id += 1
     db.insert("archive_passage", rows)
     db.list_words(listed)
-    return next_id - (thread << BITS)
+    return next_id - (thread << PASSAGE_BITS)
 
 
-def _speaker(message: Message) -> str:
-    who = speaker(message)
-    return who if who.endswith(message.name) else f"{who} {message.name}"
+def _speaker_label(message: Message) -> str:
+    label = speaker(message)
+    return label if label.endswith(message.name) else f"{label} {message.name}"
 
 
-def words_of(who: str, text: str) -> str:
+def words_of(speaker_label: str, text: str) -> str:
     """Return the words of a passage for the index, with its speaker's name and its shapes."""
-    _, _, name = who.partition(" ")
+    _, _, name = speaker_label.partition(" ")
     return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
 
 
@@ -147,28 +149,28 @@ def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
     Returns:
         The first of their positions, and the number of passages before it.
     """
-    start, _ = _range(thread)
+    start, _ = _id_range(thread)
     (last,) = db.row(
         "SELECT COALESCE(MAX(id), ?) FROM archive_passage WHERE id >= ? AND id < ?",
-        (start, *_range(thread)),
+        (start, *_id_range(thread)),
     )
     if last - start < BATCH_PASSAGES:
         return 0, 0
     (position,) = db.row(
         "SELECT position FROM archive_passage WHERE id = ?", (last - BATCH_PASSAGES,)
     )
-    return position, _id_of(db, start, last, position) - start
+    return position, _first_id_at(db, start, last, position) - start
 
 
 def remove(db: ArchiveRows, thread: int, first: int) -> None:
     """Remove a thread's passages from the index, from the `first` one on."""
-    start, end = _range(thread)
+    start, end = _id_range(thread)
     db.unlist_words(start + first, end)
     db.run("DELETE FROM archive_passage WHERE id >= ? AND id < ?", (start + first, end))
 
 
-def _range(thread: int) -> tuple[int, int]:
-    return thread << BITS, (thread + 1) << BITS
+def _id_range(thread: int) -> tuple[int, int]:
+    return thread << PASSAGE_BITS, (thread + 1) << PASSAGE_BITS
 
 
 def find(
@@ -186,27 +188,33 @@ def find(
     """
     rows: dict[int, int] = {}
     counts: list[float] = []
-    ranges = _ranges(db, thread, total, within)
+    ranges = _id_ranges(db, thread, total, within)
     for bit, word in enumerate(query):
-        ids = _matches(db, [word], ranges)
-        counts.append(_estimate(ids, ranges))
-        for row in ids:
+        row_ids = _matching_ids(db, [word], ranges)
+        counts.append(_estimate(row_ids, ranges))
+        for row in row_ids:
             rows[row] = rows.get(row, 0) | 1 << bit
     common = [
         bit
         for bit, count in enumerate(counts)
         if count >= MAX_HITS and not is_shape_word(query[bit])
     ]
-    pairs = [(a, b) for i, a in enumerate(common) for b in common[i + 1 :]]
+    pairs = [
+        (first_bit, second_bit)
+        for i, first_bit in enumerate(common)
+        for second_bit in common[i + 1 :]
+    ]
     groups: list[Sequence[int]] = [common, *pairs] if pairs else []
     for group in groups[:MAX_GROUPS]:
         mask = sum(1 << bit for bit in group)
-        for row in _matches(db, [query[bit] for bit in group], ranges):
+        for row in _matching_ids(db, [query[bit] for bit in group], ranges):
             rows[row] = rows.get(row, 0) | mask
     return Hits(rows, tuple(counts), total)
 
 
-def _matches(db: ArchiveRows, words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[int]:
+def _matching_ids(
+    db: ArchiveRows, words: Sequence[str], ranges: Sequence[tuple[int, int]]
+) -> list[int]:
     """Return the passages with all of some words, newest first."""
     found: list[int] = []
     for first, end in reversed(ranges):
@@ -223,36 +231,36 @@ def _estimate(ids: Sequence[int], ranges: Sequence[tuple[int, int]]) -> float:
     return len(ids) * max(1.0, sum(end - first for first, end in ranges) / max(1, seen))
 
 
-def _ranges(
+def _id_ranges(
     db: ArchiveRows, thread: int, total: int, within: Sequence[Span] | None
 ) -> list[tuple[int, int]]:
-    first = thread << BITS
+    first = thread << PASSAGE_BITS
     if within is None:
         return [(first, first + total)]
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for span in sorted(within, key=lambda span: span.first):
-        start = _id_of(db, first, first + total, span.first)
-        end = _id_of(db, first, first + total, span.last + 1)
-        start = max(start, found[-1][1]) if found else start
+        start = _first_id_at(db, first, first + total, span.first)
+        end = _first_id_at(db, first, first + total, span.last + 1)
+        start = max(start, ranges[-1][1]) if ranges else start
         if start < end:
-            found.append((start, end))
-    return found
+            ranges.append((start, end))
+    return ranges
 
 
-def _id_of(db: ArchiveRows, low: int, high: int, position: int) -> int:
+def _first_id_at(db: ArchiveRows, low: int, high: int, position: int) -> int:
     """Return the id of a message's first passage: ids ascend with positions, so narrow down."""
     while low < high:
         step = max(1, (high - low) // _PROBES)
-        before = [
+        earlier_ids = [
             row
-            for row, at in db.rows_by(
+            for row, row_position in db.rows_by(
                 "SELECT id, position FROM archive_passage WHERE id", range(low, high, step)
             )
-            if at < position
+            if row_position < position
         ]
-        if not before:
+        if not earlier_ids:
             return low
-        low, high = max(before) + 1, min(high, max(before) + step)
+        low, high = max(earlier_ids) + 1, min(high, max(earlier_ids) + step)
     return low
 
 
@@ -266,5 +274,7 @@ def rows_between(db: ArchiveRows, first: int, end: int) -> list[PassageRow]:
     return [_row(*row) for row in db.rows(f"{_SELECT} id >= ? AND id < ?", (first, end))]
 
 
-def _row(row: int, position: int, start: int, about: int, who: bytes, text: bytes) -> PassageRow:
-    return PassageRow(row, position, start, about, decode(who), decode(text))
+def _row(
+    row: int, position: int, start: int, about: int, speaker_bytes: bytes, text: bytes
+) -> PassageRow:
+    return PassageRow(row, position, start, about, decode(speaker_bytes), decode(text))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import psycopg
 
-from thalweg.archive.search.index import BITS
+from thalweg.archive.search.index import PASSAGE_BITS
 from thalweg.database.postgres import PostgresRows
 from thalweg.engine.words import stem
 
@@ -24,22 +24,22 @@ class WordRows(PostgresRows):
 
     def __init__(self, connection: psycopg.Connection) -> None:
         super().__init__(connection)
-        self._read: dict[tuple[int, str, int, int], dict[int, bytes]] = {}
+        self._rows_by_query: dict[tuple[int, str, int, int], dict[int, bytes]] = {}
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """Add passages of one thread, each with its words, after the existing ones."""
         blocks: dict[tuple[int, int], defaultdict[str, bytearray]] = {}
-        begun: list[tuple[int, int]] = []
+        existing_blocks: list[tuple[int, int]] = []
         for passage, words in listed:
-            thread, offset = _taken_apart(passage)
+            thread, offset = _split_id(passage)
             block, place = divmod(offset, _BLOCK)
             if (thread, block) not in blocks:
                 blocks[thread, block] = defaultdict(bytearray)
-                begun += [(thread, block)] if place else []
-            rows, packed = blocks[thread, block], _packed([place])
+                existing_blocks += [(thread, block)] if place else []
+            rows, packed_place = blocks[thread, block], _pack_places([place])
             for word in {stem(word) for word in words.split()}:
-                rows[word] += packed
-        for thread, block in begun:
+                rows[word] += packed_place
+        for thread, block in existing_blocks:
             rows = blocks.pop((thread, block))
             self._connection.execute(
                 "INSERT INTO archive_words SELECT %s, %s, * FROM unnest(%s::text[], %s::bytea[])"
@@ -64,10 +64,10 @@ class WordRows(PostgresRows):
 
     def unlist_words(self, first: int, end: int) -> None:
         """Remove the passages from `first` on, which are the last before `end`."""
-        thread, offset = _taken_apart(first)
-        _, last = _taken_apart(end - 1)
+        thread, offset = _split_id(first)
+        _, last = _split_id(end - 1)
         block, place = divmod(offset, _BLOCK)
-        parted = self._connection.execute(
+        split_rows = self._connection.execute(
             "SELECT word, passages FROM archive_words WHERE thread = %s AND block = %s",
             (thread, block),
         ).fetchall()
@@ -75,18 +75,26 @@ class WordRows(PostgresRows):
             "DELETE FROM archive_words WHERE thread = %s AND block BETWEEN %s AND %s",
             (thread, block, last >> _BLOCK_BITS),
         )
-        kept = [
-            (thread, block, word, left)
-            for word, passages in parted
-            if (left := _packed([at for at in _unpacked(passages) if at < place]))
+        remaining = [
+            (thread, block, word, packed)
+            for word, passages in split_rows
+            if (
+                packed := _pack_places(
+                    [
+                        listed_place
+                        for listed_place in _unpack_places(passages)
+                        if listed_place < place
+                    ]
+                )
+            )
         ]
-        self._insert_words(kept)
+        self._insert_words(remaining)
 
     def count_listed(self, word: str, first: int, end: int, limit: int) -> tuple[int, int]:
         """Count the passages with a word, all of them: the blocks of its range know how many."""
         del limit
-        lists = self._lists(stem(word), first, end)
-        return sum(len(packed) // 2 for packed in lists.values()), first
+        rows_by_block = self._rows_by_block(stem(word), first, end)
+        return sum(len(packed) // 2 for packed in rows_by_block.values()), first
 
     def listed_under(
         self,
@@ -98,26 +106,32 @@ class WordRows(PostgresRows):
         any_of: Sequence[str] = (),
     ) -> list[int]:
         """Return the passages with all of some words, the highest id first."""
-        lists = [self._lists(stem(word), first, end) for word in words]
-        others = [self._lists(stem(word), first, end) for word in any_of]
+        required_rows = [self._rows_by_block(stem(word), first, end) for word in words]
+        alternative_rows = [self._rows_by_block(stem(word), first, end) for word in any_of]
         found: list[int] = []
-        for block in sorted(set.intersection(*map(set, lists)), reverse=True):
-            start = (first >> BITS << BITS) + (block << _BLOCK_BITS)
-            places = set.intersection(*(set(_unpacked(one[block])) for one in lists))
-            if others:
-                places &= {at for one in others for at in _unpacked(one.get(block, b""))}
+        for block in sorted(set.intersection(*map(set, required_rows)), reverse=True):
+            start = (first >> PASSAGE_BITS << PASSAGE_BITS) + (block << _BLOCK_BITS)
+            places = set.intersection(
+                *(set(_unpack_places(rows_of_word[block])) for rows_of_word in required_rows)
+            )
+            if alternative_rows:
+                places &= {
+                    listed_place
+                    for rows_of_word in alternative_rows
+                    for listed_place in _unpack_places(rows_of_word.get(block, b""))
+                }
             ids = (start + place for place in sorted(places, reverse=True))
             found += [passage for passage in ids if first <= passage < end]
             if len(found) >= limit:
                 break
         return found[:limit]
 
-    def _lists(self, word: str, first: int, end: int) -> dict[int, bytes]:
+    def _rows_by_block(self, word: str, first: int, end: int) -> dict[int, bytes]:
         """Return the rows of a word, by block."""
-        thread, offset = _taken_apart(first)
-        _, last = _taken_apart(end - 1)
+        thread, offset = _split_id(first)
+        _, last = _split_id(end - 1)
         key = (thread, word, offset >> _BLOCK_BITS, last >> _BLOCK_BITS)
-        if key not in self._read:
+        if key not in self._rows_by_query:
             # Each block by its key: a range scan would read the rows of all words.
             rows = self._connection.execute(
                 "SELECT block, passages FROM archive_words"
@@ -125,18 +139,18 @@ class WordRows(PostgresRows):
                 (thread, list(range(key[2], key[3] + 1)), word),
                 binary=True,
             )
-            self._read[key] = dict(rows.fetchall())
-        return self._read[key]
+            self._rows_by_query[key] = dict(rows.fetchall())
+        return self._rows_by_query[key]
 
 
-def _taken_apart(passage: int) -> tuple[int, int]:
+def _split_id(passage: int) -> tuple[int, int]:
     """Return the thread of a passage and its number in it."""
-    return passage >> BITS, passage & ((1 << BITS) - 1)
+    return passage >> PASSAGE_BITS, passage & ((1 << PASSAGE_BITS) - 1)
 
 
-def _packed(places: Sequence[int]) -> bytes:
+def _pack_places(places: Sequence[int]) -> bytes:
     return struct.pack(f"<{len(places)}H", *places)
 
 
-def _unpacked(passages: bytes) -> tuple[int, ...]:
+def _unpack_places(passages: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(passages) // 2}H", passages)

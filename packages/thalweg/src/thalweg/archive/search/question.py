@@ -27,9 +27,9 @@ _NEWEST = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
-WEAK = 0.3
+WEAK_IMPORTANCE = 0.3
 """Importance of a word that only shapes a question."""
-SHAPE = 0.75
+SHAPE_IMPORTANCE = 0.75
 """Importance of the shape of an answer."""
 
 
@@ -46,18 +46,18 @@ class SearchQuery:
     speakers: tuple[str, ...] = ()
     """Roles that the question names."""
     end: int = 0
-    """The end of the thread it asks about: -1 the beginning, 1 the newest, 0 unspecified."""
+    """The end of the thread that it concerns: -1 the beginning, 1 the newest, 0 unspecified."""
 
     @property
-    def sought(self) -> tuple[str, ...]:
+    def index_words(self) -> tuple[str, ...]:
         """The words to search for: its own, then the index's word of each shape that has one."""
         return self.words + tuple(SHAPE_WORDS[name] for name in self.shapes if name in SHAPE_WORDS)
 
     def importance(self, word: str) -> float:
         """Return the importance of a word besides its rarity, from 0 to 1."""
         if is_shape_word(word):
-            return SHAPE
-        return WEAK if word in WEAK_WORDS or word in self.speakers else 1.0
+            return SHAPE_IMPORTANCE
+        return WEAK_IMPORTANCE if word in WEAK_WORDS or word in self.speakers else 1.0
 
 
 def ask(query: str) -> SearchQuery:
@@ -71,10 +71,10 @@ def ask(query: str) -> SearchQuery:
         (('fix typo',), ('number', 'id'), ('user', 'tool'))
     """
     query = query[:MAX_CHARS]
-    found = list(dict.fromkeys(words(query)))
-    keywords = [word for word in found if word not in STOP_WORDS]
+    all_words = list(dict.fromkeys(words(query)))
+    keywords = [word for word in all_words if word not in STOP_WORDS]
     return SearchQuery(
-        words=tuple((keywords or found)[:MAX_WORDS]),
+        words=tuple((keywords or all_words)[:MAX_WORDS]),
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
         shapes=answer_shapes(query),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),

@@ -15,8 +15,8 @@ from operator import mul, or_
 from typing import NamedTuple
 
 from thalweg.archive.base import Span
-from thalweg.archive.search.excerpts import NARROWEST, Stretch, best_window, segments, widen
-from thalweg.archive.search.index import BITS, Hits, PassageRow
+from thalweg.archive.search.excerpts import NARROWEST, CharRange, best_window, segments, widen
+from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.words import Weights, find_tokens, rarity, token_words
@@ -25,9 +25,9 @@ SHORTLIST = 240
 """Passages that are read."""
 FINALISTS = 100
 """Passages whose lines are evaluated."""
-FOLLOWERS = 3
+MIN_FOLLOWERS = 3
 """Passages that are always read after one with the text about its message."""
-FOLLOWED = 30
+MAX_FOLLOWERS = 30
 """Passages after it that are read if they contain a word of the query."""
 NEIGHBOUR_SHARE = 0.25
 """Weight in the shortlist of a word in the passage before or after."""
@@ -87,12 +87,12 @@ class PassageWeights(Weights):
         super().__init__(
             [
                 rarity(count, hits.total) * question.importance(word)
-                for word, count in zip(question.sought, hits.counts, strict=True)
+                for word, count in zip(question.index_words, hits.counts, strict=True)
             ]
         )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
-        self._starts = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
-        self._masks: dict[str, int] = {}
+        self._bits_by_start = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
+        self._words_by_token: dict[str, int] = {}
         indexed = [shape for shape in question.shapes if shape in SHAPE_WORDS]
         self._shapes = {shape: 1 << bit for bit, shape in enumerate(indexed, len(question.words))}
         self.words = (1 << len(question.words)) - 1
@@ -100,23 +100,23 @@ class PassageWeights(Weights):
         self.all = self(self.words) or 1.0
         self._threads = hits.threads
 
-    def of_thread(self, row: int) -> float:
+    def thread_weight(self, row: int) -> float:
         """Return the weight of the thread of a passage, in the score before division."""
-        return WEIGHTS.thread * self.all * self._threads.get(row >> BITS, 0.0)
+        return WEIGHTS.thread * self.all * self._threads.get(row >> PASSAGE_BITS, 0.0)
 
     def words_in(self, text: str) -> int:
         """Return the words of the query in a text."""
-        found = 0
+        words = 0
         for token in find_tokens(text):
-            if (mask := self._masks.get(token)) is None:
-                mask = self._masks[token] = self._mask(token)
-            found |= mask
-        return found
+            if (mask := self._words_by_token.get(token)) is None:
+                mask = self._words_by_token[token] = self._query_words(token)
+            words |= mask
+        return words
 
-    def _mask(self, token: str) -> int:
+    def _query_words(self, token: str) -> int:
         return reduce(or_, [self._bits.get(word, 0) for word in token_words(token)], 0)
 
-    def words_in_lines(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
+    def words_in_lines(self, text: str, lines: Sequence[CharRange], words: int) -> list[int]:
         """Return the words of the query, and the shapes of an answer, in each line of a text.
 
         Args:
@@ -125,36 +125,36 @@ class PassageWeights(Weights):
             words: The words that the index has for it. Words without spaces between them begin
                 anywhere: then each line is read word for word.
         """
-        found = self._words_at_starts(text, lines, words)
-        if not text.isascii() and words & self.words & ~reduce(or_, found, 0):
-            found = [self.words_in(text[start:end]) for start, end in lines]
+        words_by_line = self._words_at_starts(text, lines, words)
+        if not text.isascii() and words & self.words & ~reduce(or_, words_by_line, 0):
+            words_by_line = [self.words_in(text[start:end]) for start, end in lines]
         for shape, bit in self._shapes.items():
             if has_shape(text, shape):
                 for index, (start, end) in enumerate(lines):
-                    found[index] |= bit if has_shape(text[start:end], shape) else 0
-        return found
+                    words_by_line[index] |= bit if has_shape(text[start:end], shape) else 0
+        return words_by_line
 
-    def _words_at_starts(self, text: str, lines: Sequence[Stretch], words: int) -> list[int]:
+    def _words_at_starts(self, text: str, lines: Sequence[CharRange], words: int) -> list[int]:
         """Read the tokens that begin or have a part that begins like a word of the query."""
-        starts, found = [start for start, _ in lines], [0] * len(lines)
-        lower = text.lower().translate(_GAPS)
+        starts, words_by_line = [start for start, _ in lines], [0] * len(lines)
+        lower = text.lower().translate(_TOKEN_GAPS)
         if len(lower) != len(text):
-            return found
-        for beginning, bit in self._starts.items():
-            at = lower.find(beginning) if words & bit else -1
-            while at >= 0:
-                line = bisect_right(starts, at) - 1
+            return words_by_line
+        for beginning, bit in self._bits_by_start.items():
+            index = lower.find(beginning) if words & bit else -1
+            while index >= 0:
+                line = bisect_right(starts, index) - 1
                 first, end = lines[line]
-                if not found[line] & bit:
-                    first = max(first, lower.rfind(" ", first, at) + 1)
-                    gap = lower.find(" ", at, end)
-                    found[line] |= self.words_in(text[first : gap if gap >= 0 else end])
-                at = lower.find(beginning, end if found[line] & bit else at + 1)
-        return found
+                if not words_by_line[line] & bit:
+                    first = max(first, lower.rfind(" ", first, index) + 1)
+                    gap = lower.find(" ", index, end)
+                    words_by_line[line] |= self.words_in(text[first : gap if gap >= 0 else end])
+                index = lower.find(beginning, end if words_by_line[line] & bit else index + 1)
+        return words_by_line
 
 
-_GAPS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.-'")}
-"""What ends a token, as a space."""
+_TOKEN_GAPS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.-'")}
+"""Translates the characters that end a token into spaces."""
 
 
 def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
@@ -162,30 +162,32 @@ def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
     scale, rows = PassageWeights(question, hits), hits.rows
 
     def score(row: int) -> tuple[float, int]:
-        own = rows[row]
-        near = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own & scale.words
+        own_words = rows[row]
+        neighbour_words = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own_words & scale.words
         # A shape alone is no evidence: the passage needs another match.
-        own = own if (own | near) & scale.words else 0
-        around = NEIGHBOUR_SHARE * scale(near)
-        return scale(own) + around + scale.of_thread(row), row
+        own_words = own_words if (own_words | neighbour_words) & scale.words else 0
+        neighbour_score = NEIGHBOUR_SHARE * scale(neighbour_words)
+        return scale(own_words) + neighbour_score + scale.thread_weight(row), row
 
     return sorted(rows, key=score, reverse=True)[:SHORTLIST]
 
 
 def surroundings(rows: Iterable[PassageRow], hits: Hits) -> set[int]:
     """Return the passages to read with some: neighbours, calls answered, results of calls."""
-    found: set[int] = set()
+    row_ids: set[int] = set()
     for row in rows:
         if row.start < 0:
-            found.update(range(row.id + 1, row.id + 1 + FOLLOWERS))
-            found.update(
-                near for near in range(row.id + 1, row.id + 1 + FOLLOWED) if near in hits.rows
+            row_ids.update(range(row.id + 1, row.id + 1 + MIN_FOLLOWERS))
+            row_ids.update(
+                neighbour
+                for neighbour in range(row.id + 1, row.id + 1 + MAX_FOLLOWERS)
+                if neighbour in hits.rows
             )
         else:
-            found.update((row.id - 1, row.id + 1))
+            row_ids.update((row.id - 1, row.id + 1))
             if row.about:
-                found.add(row.about)
-    return found
+                row_ids.add(row.about)
+    return row_ids
 
 
 def rank(
@@ -202,30 +204,39 @@ def rank(
     possible = [
         row
         for row in rows.values()
-        if row.start >= 0 and _is_spoken_for(row, scale, hits) and _is_within(row.position, within)
+        if row.start >= 0 and _has_query_word(row, scale, hits) and _is_within(row.position, within)
     ]
     shown = [
         _ShownPassage.of(row, scale, question, hits)
         for row in _promising(question, scale, hits, possible)
     ]
-    traits = Counted(trait for one in shown for trait in one.traits)
-    rare = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
-    last = max((one.row.position for one in shown), default=0) or 1
-    found = [
+    traits = Counted(trait for shown_passage in shown for trait in shown_passage.traits)
+    rarity_by_trait = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
+    last_position = max((shown_passage.row.position for shown_passage in shown), default=0) or 1
+    candidates = [
         PassageCandidate(
-            one.row,
-            one.first,
-            one.last,
-            _features(question, scale, hits, one, rare=rare, last_position=last),
+            shown_passage.row,
+            shown_passage.first,
+            shown_passage.last,
+            _features(
+                question,
+                scale,
+                hits,
+                shown_passage,
+                rarity_by_trait=rarity_by_trait,
+                last_position=last_position,
+            ),
         )
-        for one in shown
+        for shown_passage in shown
     ]
-    return sorted(found, key=lambda one: (-one.features.score, -one.row.id))
+    return sorted(
+        candidates, key=lambda shown_passage: (-shown_passage.features.score, -shown_passage.row.id)
+    )
 
 
-def _is_spoken_for(row: PassageRow, scale: "PassageWeights", hits: Hits) -> bool:
-    own, about, near = _words(hits, row)
-    return bool((own | about | (near if own else 0)) & scale.words)
+def _has_query_word(row: PassageRow, scale: "PassageWeights", hits: Hits) -> bool:
+    own_words, call_words, neighbour_words = _hit_words(hits, row)
+    return bool((own_words | call_words | (neighbour_words if own_words else 0)) & scale.words)
 
 
 def _promising(
@@ -235,12 +246,12 @@ def _promising(
     speakers = Counted(_role(row) for row in rows)
 
     def score(row: PassageRow) -> tuple[float, int]:
-        own, about, near = _words(hits, row)
-        total = scale(own) + WEIGHTS.about * scale(about & scale.words)
-        total += WEIGHTS.around * scale(near & scale.words)
+        own_words, call_words, neighbour_words = _hit_words(hits, row)
+        total = scale(own_words) + WEIGHTS.about * scale(call_words & scale.words)
+        total += WEIGHTS.around * scale(neighbour_words & scale.words)
         if _role(row) in question.speakers:
             total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
-        return total + scale.of_thread(row.id), row.id
+        return total + scale.thread_weight(row.id), row.id
 
     return sorted(rows, key=score, reverse=True)[:FINALISTS]
 
@@ -249,17 +260,17 @@ def _role(row: PassageRow) -> str:
     return row.speaker.partition(" ")[0]
 
 
-def _words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
+def _hit_words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
     """Return the words in a passage, those only in its call, those only in its neighbours."""
-    own = hits.rows.get(row.id, 0)
-    about = hits.rows.get(row.about, 0) & ~own
-    return own, about, _near(hits, row) & ~own & ~about
+    own_words = hits.rows.get(row.id, 0)
+    call_words = hits.rows.get(row.about, 0) & ~own_words
+    return own_words, call_words, _neighbour_words(hits, row) & ~own_words & ~call_words
 
 
-def _near(hits: Hits, row: PassageRow) -> int:
+def _neighbour_words(hits: Hits, row: PassageRow) -> int:
     """Return the words next to a passage; for a result also those before its call."""
-    near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
-    return near | hits.rows.get(row.about - 1, 0) if row.about else near
+    neighbours = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+    return neighbours | hits.rows.get(row.about - 1, 0) if row.about else neighbours
 
 
 def _is_within(position: int, within: Sequence[Span] | None) -> bool:
@@ -304,33 +315,43 @@ def _features(
     question: SearchQuery,
     scale: PassageWeights,
     hits: Hits,
-    one: _ShownPassage,
+    shown_passage: _ShownPassage,
     *,
-    rare: Mapping[str, float],
+    rarity_by_trait: Mapping[str, float],
     last_position: int,
 ) -> PassageFeatures:
-    row, whole, window = one.row, one.whole & scale.words, one.window & scale.words
-    about = hits.rows.get(row.about, 0) & ~whole & scale.words
-    near = _near(hits, row) & ~whole & ~about & scale.words
+    row, whole, window = (
+        shown_passage.row,
+        shown_passage.whole & scale.words,
+        shown_passage.window & scale.words,
+    )
+    call_words = hits.rows.get(row.about, 0) & ~whole & scale.words
+    neighbour_words = _neighbour_words(hits, row) & ~whole & ~call_words & scale.words
     text = row.text.lower() if question.phrases else ""
     matches = [phrase in text for phrase in question.phrases]
-    passages = hits.sizes.get(row.id >> BITS)
-    offset = row.id - (row.id >> BITS << BITS)
-    place = offset / passages if passages else row.position / last_position
+    passages = hits.sizes.get(row.id >> PASSAGE_BITS)
+    offset = row.id - (row.id >> PASSAGE_BITS << PASSAGE_BITS)
+    relative_position = offset / passages if passages else row.position / last_position
     return PassageFeatures(
         window=scale(window) / scale.all,
         passage=scale(whole & ~window) / scale.all,
-        about=scale(about) / scale.all,
-        around=scale(near) / scale.all,
+        about=scale(call_words) / scale.all,
+        around=scale(neighbour_words) / scale.all,
         phrase=sum(matches) / len(matches) if matches else 0.0,
-        shape=scale(one.window & ~scale.words) / scale.all,
-        common_shape=_weight(one.traits.intersection(question.shapes), rare) / scale.all,
-        speaker=_weight(one.traits.intersection(question.speakers), rare) / scale.all,
-        end=(0.0, place, 1 - place)[question.end],
-        thread=hits.threads.get(row.id >> BITS, 0.0),
+        shape=scale(shown_passage.window & ~scale.words) / scale.all,
+        common_shape=_traits_weight(
+            shown_passage.traits.intersection(question.shapes), rarity_by_trait
+        )
+        / scale.all,
+        speaker=_traits_weight(
+            shown_passage.traits.intersection(question.speakers), rarity_by_trait
+        )
+        / scale.all,
+        end=(0.0, relative_position, 1 - relative_position)[question.end],
+        thread=hits.threads.get(row.id >> PASSAGE_BITS, 0.0),
     )
 
 
-def _weight(traits: Iterable[str], rare: Mapping[str, float]) -> float:
+def _traits_weight(traits: Iterable[str], rarity_by_trait: Mapping[str, float]) -> float:
     # The order of a set differs between processes; `fsum` returns the same sum in any order.
-    return math.fsum(rare[trait] for trait in traits)
+    return math.fsum(rarity_by_trait[trait] for trait in traits)

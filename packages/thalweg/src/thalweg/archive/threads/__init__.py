@@ -6,7 +6,7 @@ the log and the journal alone.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
@@ -38,7 +38,7 @@ __all__ = [
     "unpin",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg.archive.threads.operations")
     | {

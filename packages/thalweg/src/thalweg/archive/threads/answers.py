@@ -9,7 +9,7 @@ from functools import partial
 from typing import Self
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.journal import BLOCK, GivenAnswer, TurnRecord, read_pages
+from thalweg.archive.threads.journal import RECORDS_PER_BATCH, GivenAnswer, TurnRecord, read_pages
 from thalweg.engine.entries import Message
 from thalweg.engine.window.binding import ReasoningBinding
 
@@ -35,12 +35,12 @@ class AnswerLog:
 
     def model(self, position: int, message: Message) -> str:
         """Return the model that produced an answer, as `provider:name`; empty if it is unknown."""
-        answer = self._at(position, message.uid)
+        answer = self._answer_at(position, message.uid)
         return "" if answer is None else answer.model
 
     def bond(self, position: int, message: Message) -> ReasoningBinding | None:
         """Return the binding of the signed reasoning of an answer; `None` if it is unknown."""
-        answer = self._at(position, message.uid)
+        answer = self._answer_at(position, message.uid)
         return None if answer is None else ReasoningBinding.read(answer.bond)
 
     def came(self, answer: GivenAnswer) -> None:
@@ -50,24 +50,24 @@ class AnswerLog:
             self.known[answer.uid] = answer
 
     def take(self) -> GivenAnswer | None:
-        """Return the answer that came since the last turn record, once."""
+        """Return the answer since the last turn record, and forget it."""
         newest, self.newest = self.newest, None
         return newest
 
-    def _at(self, position: int, uid: str) -> GivenAnswer | None:
+    def _answer_at(self, position: int, uid: str) -> GivenAnswer | None:
         while uid and uid not in self.known and self.number is not None:
             if self._length is not None and self._length <= position:
                 break  # the record that follows an answer has it
-            self._read(self.number)
+            self._read_records(self.number)
         return self.known.get(uid)
 
-    def _read(self, last: int) -> None:
+    def _read_records(self, last: int) -> None:
         """Read the records up to one, back to the start of a batch or to a damaged row."""
-        pages = self.pages(max(0, last - BLOCK + 1), last)
-        number = last if last in pages else None
-        while number is not None and number in pages:
-            page = pages[number]
-            if page.answered is not None:
-                self.known.setdefault(page.answered.uid, page.answered)
-            self._length, number = page.length, page.parent
+        records = self.pages(max(0, last - RECORDS_PER_BATCH + 1), last)
+        number = last if last in records else None
+        while number is not None and number in records:
+            record = records[number]
+            if record.answered is not None:
+                self.known.setdefault(record.answered.uid, record.answered)
+            self._length, number = record.length, record.parent
         self.number = number

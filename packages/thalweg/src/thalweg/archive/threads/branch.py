@@ -75,8 +75,8 @@ class ThreadBranch:
         newest = self.spans[-1]
         if position >= newest.first:  # the usual case: most have one span
             return position <= newest.last
-        at = bisect_right(self.spans, position, key=lambda span: span.first)
-        return at > 0 and position <= self.spans[at - 1].last
+        following = bisect_right(self.spans, position, key=lambda span: span.first)
+        return following > 0 and position <= self.spans[following - 1].last
 
 
 def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
@@ -100,9 +100,9 @@ def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def read_line(
-    archive: Archive, key: ThreadKey, line: ThreadBranch
+def read_branch(
+    archive: Archive, key: ThreadKey, branch: ThreadBranch
 ) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a branch with their positions, oldest first."""
-    for span in line.spans:
+    for span in branch.spans:
         yield from enumerate(archive.messages(key, span.first, span.last), span.first)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.journal import TurnRecord, call_at, page_at, standing_at
-from thalweg.archive.threads.restoring import resumed
-from thalweg.engine.additions import Listed
+from thalweg.archive.threads.journal import TurnRecord, call_at, page_at, snapshot_at
+from thalweg.archive.threads.restoring import resume_engine
+from thalweg.engine.additions import AdditionSize
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, message_from_json
@@ -17,7 +17,7 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.items import GO_ON, WindowItem
+from thalweg.engine.window.items import CONTINUE_PROMPT, WindowItem
 from thalweg.engine.window.window import OverheadSection
 
 
@@ -42,7 +42,7 @@ class TurnContext:
     """The tool schemas of the request, in OpenAI's form."""
 
     @property
-    def additions(self) -> tuple[Listed, ...]:
+    def additions(self) -> tuple[AdditionSize, ...]:
         """Its parts besides messages and tools, in the order they were sent."""
         return () if self.turn is None else self.page.additions
 
@@ -64,7 +64,7 @@ def context_at(archive: Archive, key: ThreadKey, turn: int | None = None) -> Tur
         ArchiveError: The thread has no such turn, or nothing was sent yet.
     """
     record, page = call_at(archive, key, turn)
-    engine = engine_at(archive, key, page, standing_at(archive, key, record, page))
+    engine = engine_at(archive, key, page, snapshot_at(archive, key, record, page))
     items, tokens = tuple(engine.window.items), dict(page.tokens)
     return _context(archive, key, page, items, tokens, turn=page.turns)
 
@@ -82,9 +82,9 @@ def next_context(archive: Archive, key: ThreadKey) -> TurnContext:
         ArchiveError: The thread has no journal.
     """
     record, page = page_at(archive, key)
-    engine = engine_at(archive, key, page, standing_at(archive, key, record, page))
+    engine = engine_at(archive, key, page, snapshot_at(archive, key, record, page))
     items = tuple(engine.window.items)
-    if items and items[-1].message is GO_ON:  # not sent if a message follows
+    if items and items[-1].message is CONTINUE_PROMPT:  # not sent if a message follows
         items = items[:-1]
     tokens: Counter[str] = Counter(engine.window.overhead)
     for item in items:
@@ -121,7 +121,7 @@ def tools_of(archive: Archive, key: ThreadKey, page: TurnRecord) -> Sequence[dic
 
 
 def engine_at(
-    archive: Archive, key: ThreadKey, page: TurnRecord, standing: EngineSnapshot
+    archive: Archive, key: ThreadKey, page: TurnRecord, snapshot: EngineSnapshot
 ) -> Engine:
     """Return the engine as of the end of a turn, with the budget recorded in the journal.
 
@@ -129,9 +129,9 @@ def engine_at(
         archive: The archive of the thread.
         key: The thread.
         page: The turn record.
-        standing: The engine snapshot.
+        snapshot: The engine snapshot.
     """
-    engine = resumed(archive, key, page.line, standing, new_engine(archive, key, page))
+    engine = resume_engine(archive, key, page.line, snapshot, new_engine(archive, key, page))
     set_overhead(engine, page)
     return engine
 
@@ -156,5 +156,5 @@ def set_overhead(engine: Engine, page: TurnRecord) -> None:
 
 def budget_of(page: TurnRecord) -> Budget:
     """Return the budget of a turn: the recorded limit, or else its own size."""
-    known = page.limit or page.window or sum(page.tokens.values())
-    return Budget(window=max(known, MIN_LIMIT), max_output=0)
+    known_limit = page.limit or page.window or sum(page.tokens.values())
+    return Budget(window=max(known_limit, MIN_LIMIT), max_output=0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.base import INSIDE, escaped
+from thalweg.archive.base import SUBAGENT_SEPARATOR, escape_thread_id
 from thalweg.archive.threads.journal import (
     TurnRecord,
     count_turns,
@@ -17,9 +17,13 @@ from thalweg.errors import ArchiveError
 
 def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
     """Return the names of the thread with a caller's id and of those of its subagents."""
-    name = escaped(thread)
-    found = archive.threads(owner)
-    return [one for one in found if one == name or one.startswith(name + INSIDE)]
+    name = escape_thread_id(thread)
+    all_names = archive.threads(owner)
+    return [
+        candidate
+        for candidate in all_names
+        if candidate == name or candidate.startswith(name + SUBAGENT_SEPARATOR)
+    ]
 
 
 TITLE_CHARS = 80
@@ -81,13 +85,13 @@ class ThreadOverview:
 
 def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
     """Return an owner's threads, oldest first."""
-    found = []
+    overviews = []
     for thread in archive.threads(owner):
         key = ThreadKey(owner, thread)
         newest = page_at(archive, key)[1] if archive.turn_count(key) else None
         turns = count_turns(archive, key)
-        found.append(ThreadOverview(thread, archive.length(key), turns, newest))
-    return found
+        overviews.append(ThreadOverview(thread, archive.length(key), turns, newest))
+    return overviews
 
 
 def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
@@ -99,7 +103,7 @@ def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
     threads = archive.threads(owner)
     if thread in threads:
         return ThreadKey(owner, thread)
-    near = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
-    hint = f"near it: {near}" if near else "`thalweg thread list` shows the names"
+    similar = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
+    hint = f"near it: {similar}" if similar else "`thalweg thread list` shows the names"
     problem = f"owner {owner!r} has no thread {thread!r}; {hint}"
     raise ArchiveError(problem)

@@ -17,27 +17,27 @@ from typing import Any, Literal
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
 from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.engine.additions import Listed
+from thalweg.engine.additions import AdditionSize
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import (
     edit_to_plain,
     edits_from_plain,
-    made_of,
-    standing_from_bytes,
-    standing_to_bytes,
+    from_fields,
+    snapshot_from_bytes,
+    snapshot_to_bytes,
 )
 from thalweg.engine.snapshot import EngineSnapshot, Quote
 from thalweg.errors import ArchiveError, ConflictError
 
-THIS = -1
+THIS_TURN = -1
 """As the base of a record: the record itself."""
 Kind = Literal["call", "end", "undo", "rewind", "pin", "unpin", "compact", "import"]
 """A model call, which is a turn; the end of a run; a person's operation; imported rows."""
-BY_HAND = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
+MANUAL_KINDS = frozenset[Kind]({"undo", "rewind", "pin", "unpin", "compact"})
 """The kinds of records that a person added."""
-BLOCK = 64
+RECORDS_PER_BATCH = 64
 """Records that are read at once."""
 
 
@@ -117,7 +117,7 @@ class TurnRecord:
     """Tool uses that the provider cleared from the previous request, and its count of tokens."""
     answered: GivenAnswer | None = None
     """How the request of the parent turn was answered; `None` if it was not."""
-    additions: tuple[Listed, ...] = ()
+    additions: tuple[AdditionSize, ...] = ()
     """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)
     """For an import: facts about the recorded session, as JSON values."""
@@ -125,12 +125,12 @@ class TurnRecord:
     @property
     def released(self) -> int:
         """Messages of the thread that were removed from the graph's state."""
-        both = (
+        overlaps = (
             min(held.last, span.last) - max(held.first, span.first) + 1
             for held in self.held
             for span in self.line.spans
         )
-        return len(self.line) - sum(count for count in both if count > 0)
+        return len(self.line) - sum(count for count in overlaps if count > 0)
 
 
 def page_to_json(page: TurnRecord) -> str:
@@ -157,7 +157,7 @@ def page_to_json(page: TurnRecord) -> str:
     if page.repairs:
         plain["repairs"] = [asdict(repair) for repair in page.repairs]
     if page.additions:
-        plain["additions"] = [astuple(one) for one in page.additions]
+        plain["additions"] = [astuple(addition) for addition in page.additions]
     plain["parent"], plain["base"] = page.parent, page.base
     if page.answered is not None:
         plain["answered"] = asdict(page.answered)
@@ -173,27 +173,29 @@ def page_from_json(text: str) -> TurnRecord:
         ValueError: The text is damaged, or lacks a field.
     """
     try:
-        return _page(json.loads(text))
+        return _record_from_plain(json.loads(text))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"not a turn record: {type(error).__name__}: {error}"
         raise ValueError(problem) from error
 
 
-def _page(plain: dict[str, Any]) -> TurnRecord:
+def _record_from_plain(plain: dict[str, Any]) -> TurnRecord:
     plain["line"] = ThreadBranch(tuple(Span(first, last) for first, last in plain["line"]))
     plain["held"] = tuple(Span(first, last) for first, last in plain["held"])
     plain["calls"] = plain.pop("turn", 0)
     plain["edits"] = tuple(edits_from_plain(plain["edits"]))
     plain["cleared"] = tuple(plain.get("cleared", (0, 0)))
-    plain["repairs"] = tuple(made_of(Repair, repair) for repair in plain.get("repairs", ()))
-    plain["additions"] = tuple(Listed(*one) for one in plain.get("additions", ()))
-    known = plain.get("calibration", {})
-    plain["calibration"] = {model: (factor, seen) for model, (factor, seen) in known.items()}
+    plain["repairs"] = tuple(from_fields(Repair, repair) for repair in plain.get("repairs", ()))
+    plain["additions"] = tuple(AdditionSize(*one) for one in plain.get("additions", ()))
+    calibration = plain.get("calibration", {})
+    plain["calibration"] = {
+        model: (factor, observations) for model, (factor, observations) in calibration.items()
+    }
     if "answered" in plain:
         plain["answered"] = GivenAnswer(**plain["answered"])
     if "spent" in plain:
-        plain["spent"] = made_of(Usage, plain["spent"])
-    return made_of(TurnRecord, {"at": 0.0, "length": 0, **plain})
+        plain["spent"] = from_fields(Usage, plain["spent"])
+    return from_fields(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 
 def read_page(archive: Archive, key: ThreadKey, record: int) -> TurnRecord:
@@ -202,12 +204,12 @@ def read_page(archive: Archive, key: ThreadKey, record: int) -> TurnRecord:
     Raises:
         ArchiveError: The journal has no such record, or its row is damaged.
     """
-    found = archive.turns(key, record, record)
-    if not found:
+    bodies = archive.turns(key, record, record)
+    if not bodies:
         problem = f"the journal of thread {key.thread!r} has no record {record}"
         raise ArchiveError(problem)
     try:
-        return page_from_json(found[0])
+        return page_from_json(bodies[0])
     except ValueError as error:
         problem = (
             f"record {record} in the journal of thread {key.thread!r} cannot be read, its row in "
@@ -295,7 +297,7 @@ def count_turns(archive: Archive, key: ThreadKey, record: int | None = None) -> 
             if page is not None and page.turns is not None:
                 return turns + page.turns
             turns += page is None or page.kind == "call"
-        last, block = first - 1, BLOCK
+        last, block = first - 1, RECORDS_PER_BATCH
     return turns
 
 
@@ -439,18 +441,18 @@ def enter_page(
     Raises:
         ConflictError: The log has another length now.
     """
-    folded = any(isinstance(edit, Fold) for edit in page.edits)
-    before = None if parent is None else parent.base
-    before = page.parent if before == THIS else before
-    page = replace(page, base=THIS if folded else before)
-    state = standing_to_bytes(engine.standing()) if folded else b""
-    seen = page.length - len(log) if length is None else length
+    has_fold = any(isinstance(edit, Fold) for edit in page.edits)
+    parent_base = None if parent is None else parent.base
+    parent_base = page.parent if parent_base == THIS_TURN else parent_base
+    page = replace(page, base=THIS_TURN if has_fold else parent_base)
+    state = snapshot_to_bytes(engine.standing()) if has_fold else b""
+    known_length = page.length - len(log) if length is None else length
     return append_page(
-        archive, key, page, parent, length=seen, log=log, state=state, generation=generation
+        archive, key, page, parent, length=known_length, log=log, state=state, generation=generation
     )
 
 
-def standing_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord) -> EngineSnapshot:
+def snapshot_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord) -> EngineSnapshot:
     """Return the engine snapshot after a record.
 
     Args:
@@ -462,20 +464,20 @@ def standing_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord)
     Raises:
         ArchiveError: The snapshot of the compaction is missing or damaged.
     """
-    base = record if page.base == THIS else page.base
+    base = record if page.base == THIS_TURN else page.base
     try:
-        saved = (
-            EngineSnapshot() if base is None else standing_from_bytes(archive.turn_state(key, base))
+        snapshot = (
+            EngineSnapshot() if base is None else snapshot_from_bytes(archive.turn_state(key, base))
         )
     except ValueError as error:
         problem = (
             f"the compaction of record {base} in thread {key.thread!r} cannot be read: {error}"
         )
         raise ArchiveError(problem) from error
-    if page.base == THIS:
-        return saved
-    rewrites = {edit.position: edit for edit in saved.rewrites}
-    pins, stripped = saved.pins, saved.stripped
+    if page.base == THIS_TURN:
+        return snapshot
+    rewrites = {edit.position: edit for edit in snapshot.rewrites}
+    pins, stripped = snapshot.pins, snapshot.stripped
     for edit in _edits_between(archive, key, page.base, record):
         match edit:
             case Pin():
@@ -492,7 +494,7 @@ def standing_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord)
                 raise ArchiveError(problem)
             case _:
                 rewrites[edit.position] = edit
-    return replace(saved, rewrites=tuple(rewrites.values()), pins=pins, stripped=stripped)
+    return replace(snapshot, rewrites=tuple(rewrites.values()), pins=pins, stripped=stripped)
 
 
 def _edits_between(
@@ -501,5 +503,5 @@ def _edits_between(
     """Return the edits between a base, exclusive, and a record."""
     first = 0 if base is None else base + 1
     pages = read_pages(archive, key, first, record)
-    way = list(ancestry(pages, record))
-    return [edit for number in reversed(way) for edit in pages[number].edits]
+    ancestors = list(ancestry(pages, record))
+    return [edit for number in reversed(ancestors) for edit in pages[number].edits]

@@ -7,13 +7,13 @@ from itertools import accumulate
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.answers import AnswerLog
-from thalweg.archive.threads.branch import ThreadBranch, read_line
-from thalweg.archive.threads.journal import BY_HAND, TurnRecord, read_page, read_pages
+from thalweg.archive.threads.branch import ThreadBranch, read_branch
+from thalweg.archive.threads.journal import MANUAL_KINDS, TurnRecord, read_page, read_pages
 from thalweg.archive.threads.restoring import restore
 from thalweg.archive.threads.session import StateMessage, ThreadSession
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
-from thalweg.engine.identity import common, is_same, stored_text
+from thalweg.engine.identity import common_prefix_length, is_same, stored_text
 from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.errors import ArchiveError
 
@@ -26,12 +26,12 @@ MakeEngine = Callable[[Callable[[int, int], str]], Engine]
 def open_session(
     archive: Archive,
     key: ThreadKey,
-    mark: int | None,
+    state_turn: int | None,
     messages: Sequence[Message],
     make_engine: MakeEngine,
-    by_hand: "ByHand | None" = None,
+    manual: "ManualOperations | None" = None,
     *,
-    cuts: bool = False,
+    starts_at_state: bool = False,
 ) -> ThreadSession:
     """Open a thread as a state recorded it.
 
@@ -44,32 +44,33 @@ def open_session(
     Args:
         archive: The archive of the thread.
         key: The thread.
-        mark: Place of the last record of the state; `None` for a new one.
+        state_turn: Place of the last record of the state; `None` for a new one.
         messages: The messages of the state, oldest first.
         make_engine: Creates a new engine.
-        by_hand: Manual operations since then; see `left_by_hand`.
-        cuts: Whether the thread begins at the start of the state if its first message was removed.
+        manual: Manual operations since then; see `left_by_hand`.
+        starts_at_state: Whether the thread begins at the start of the state if its first message
+            was removed.
 
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
     generation, _ = archive.extent(key)
-    number, page = _newest_readable(archive, key, mark)
-    held = list(read_line(archive, key, ThreadBranch(page.held)))
-    alignment = plan_alignment([message for _, message in held], messages)
-    kept = [held[k] for k in alignment.kept]
-    dropped = {held[k][0] for k in alignment.dropped}
-    if by_hand is not None:
-        since = Span(page.length, by_hand.page.length - 1)
-        number, page = by_hand.number, by_hand.page
+    number, page = _newest_readable(archive, key, state_turn)
+    held_messages = list(read_branch(archive, key, ThreadBranch(page.held)))
+    alignment = plan_alignment([message for _, message in held_messages], messages)
+    kept = [held_messages[k] for k in alignment.kept]
+    dropped = {held_messages[k][0] for k in alignment.dropped}
+    if manual is not None:
+        since = Span(page.length, manual.page.length - 1)
+        number, page = manual.number, manual.page
         kept += _logged_already(archive, key, since, messages[len(kept) :])
-    if by_hand is None or not by_hand.is_rewound:
+    if manual is None or not manual.is_rewound:
         if alignment.is_cleared:
             dropped.update(page.line)
-        elif cuts and alignment.first:
-            dropped.update(page.line.before(held[alignment.first][0]))
+        elif starts_at_state and alignment.first:
+            dropped.update(page.line.before(held_messages[alignment.first][0]))
         dropped.difference_update(position for position, _ in kept)
-    if number != mark and by_hand is None:  # the row of the state's turn is damaged
+    if number != state_turn and manual is None:  # the row of the state's turn is damaged
         length = archive.length(key)
         kept += _logged_already(archive, key, Span(page.length, length - 1), messages[len(kept) :])
         later = (position for position, _ in kept if position >= page.length)
@@ -84,13 +85,13 @@ def open_session(
 
     answers = AnswerLog.of(archive, key, number)
 
-    def engine_of() -> Engine:
+    def make_bound_engine() -> Engine:
         engine = make_engine(name_span)
         kept = engine.bond_in
         engine.bond_in = lambda at, message: answers.bond(at, message) or kept(at, message)
         return engine
 
-    restored = restore(archive, key, number, page, line, engine_of)
+    restored = restore(archive, key, number, page, line, make_bound_engine)
     engine, page = restored.engine, restored.page
     engine.turn = page.calls
     engine.policy.memory.update(page.policy)
@@ -106,14 +107,14 @@ def open_session(
         length=length,
         line=line,
         answers=answers,
-        held=_held(kept, messages),
+        held=_pair_with_state(kept, messages),
         calibrations={
             model: replace(first_calibration(model), factor=factor, observations=seen)
             for model, (factor, seen) in page.calibration.items()
         },
     )
     session.carry_over(restored)
-    if by_hand is not None and by_hand.is_rewound:
+    if manual is not None and manual.is_rewound:
         session.leave_behind(_before_newest_request(messages[len(kept) :]))
     return session
 
@@ -128,15 +129,19 @@ def _newest_readable(
         except ArchiveError as error:
             _log.warning(_DAMAGED, key.thread, error)
         number = number - 1 if number else None
-    return None, _BLANK
+    return None, _BLANK_RECORD
 
 
-def _held(kept: Sequence[tuple[int, Message]], messages: Sequence[Message]) -> list[StateMessage]:
+def _pair_with_state(
+    kept: Sequence[tuple[int, Message]], messages: Sequence[Message]
+) -> list[StateMessage]:
     """Pair positions with the messages of the state; those out of order were added again."""
-    newest = accumulate((position for position, _ in kept), max, initial=-1)
+    newest_so_far = accumulate((position for position, _ in kept), max, initial=-1)
     return [
-        StateMessage(position, message, is_again=position < last)
-        for (position, _), message, last in zip(kept, messages, newest, strict=False)
+        StateMessage(position, message, is_again=position < newest_position)
+        for (position, _), message, newest_position in zip(
+            kept, messages, newest_so_far, strict=False
+        )
     ]
 
 
@@ -168,29 +173,29 @@ def plan_alignment(held: Sequence[Message], messages: Sequence[Message]) -> Alig
         >>> plan_alignment([a, b, c], [a, c]).dropped
         (1,)
     """
-    same = common(held, messages)
-    if same == len(held):
-        return Alignment(tuple(range(same)), (), 0, is_cleared=False)
-    kept = list(range(same))
+    common_length = common_prefix_length(held, messages)
+    if common_length == len(held):
+        return Alignment(tuple(range(common_length)), (), 0, is_cleared=False)
+    kept = list(range(common_length))
     uids = [stored_text(message.uid) for message in held]
-    places = {uid: k for k, uid in enumerate(uids) if k >= same}
-    for message in messages[same:]:
-        k = places.get(stored_text(message.uid), -1)
-        if k < len(kept) or (kept and k <= kept[-1]) or not is_same(held[k], message):
+    index_by_uid = {uid: index for index, uid in enumerate(uids) if index >= common_length}
+    for message in messages[common_length:]:
+        index = index_by_uid.get(stored_text(message.uid), -1)
+        if index < len(kept) or (kept and index <= kept[-1]) or not is_same(held[index], message):
             break
-        kept.append(k)
+        kept.append(index)
     dropped = tuple(sorted(set(range(len(held))).difference(kept)))
-    there = {stored_text(message.uid) for message in messages}
-    survivors = (k for k, uid in enumerate(uids) if uid in there)
+    present_uids = {stored_text(message.uid) for message in messages}
+    survivors = (index for index, uid in enumerate(uids) if uid in present_uids)
     first = next(survivors, len(held))
     return Alignment(tuple(kept), dropped, first, is_cleared=first == len(held))
 
 
-_BLANK = TurnRecord(kind="call", at=0.0, length=0)
+_BLANK_RECORD = TurnRecord(kind="call", at=0.0, length=0)
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
+class ManualOperations:
     """Manual operations on a thread, from which the next run continues."""
 
     number: int
@@ -200,7 +205,9 @@ class ByHand:
     """Whether they include a rewind."""
 
 
-def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand | None:
+def manual_operations_since(
+    archive: Archive, key: ThreadKey, state_turn: int | None
+) -> ManualOperations | None:
     """Return the manual operations since a state was saved, if they concern that state.
 
     They do not if a run has continued from them and this state is older: that was chosen later.
@@ -209,22 +216,26 @@ def left_by_hand(archive: Archive, key: ThreadKey, mark: int | None) -> ByHand |
     Args:
         archive: The archive of the thread.
         key: The thread.
-        mark: Place of the last record of the state; `None` for a new one.
+        state_turn: Place of the last record of the state; `None` for a new one.
     """
-    first = 0 if mark is None else mark + 1
-    later = read_pages(archive, key, first)
-    done = [number for number, page in later.items() if page.kind in BY_HAND]
-    if not done or (
-        mark is not None and later[done[-1]].root != _newest_readable(archive, key, mark)[1].root
+    first = 0 if state_turn is None else state_turn + 1
+    later_records = read_pages(archive, key, first)
+    manual_turns = [number for number, page in later_records.items() if page.kind in MANUAL_KINDS]
+    if not manual_turns or (
+        state_turn is not None
+        and later_records[manual_turns[-1]].root
+        != _newest_readable(archive, key, state_turn)[1].root
     ):
         return None
-    if _was_continued(later, mark, done[-1]):
+    if _was_continued(later_records, state_turn, manual_turns[-1]):
         return None
-    was_newest = all(page.kind in BY_HAND for n, page in later.items() if n < done[-1])
-    if not was_newest and _went_on(later, done[-1]):
+    is_all_manual = all(
+        page.kind in MANUAL_KINDS for n, page in later_records.items() if n < manual_turns[-1]
+    )
+    if not is_all_manual and _has_answered_run(later_records, manual_turns[-1]):
         return None
-    is_rewound = any(later[number].kind == "rewind" for number in done)
-    return ByHand(done[-1], later[done[-1]], is_rewound)
+    is_rewound = any(later_records[number].kind == "rewind" for number in manual_turns)
+    return ManualOperations(manual_turns[-1], later_records[manual_turns[-1]], is_rewound)
 
 
 def copied_turn(archive: Archive, key: ThreadKey, messages: Sequence[Message]) -> int | None:
@@ -243,51 +254,63 @@ def copied_turn(archive: Archive, key: ThreadKey, messages: Sequence[Message]) -
         copied += 1
     if copied < 0:
         return None
-    first = archive.positions(key, {message.uid for message in messages[:1]})
+    positions_by_uid = archive.positions(key, {message.uid for message in messages[:1]})
     length = read_page(archive, key, copied).length
-    begun = any(position >= length for places in first.values() for position in places)
-    return copied if copied == count - 1 or begun else None
+    has_continued = any(
+        position >= length for places in positions_by_uid.values() for position in places
+    )
+    return copied if copied == count - 1 or has_continued else None
 
 
-def _was_continued(pages: Mapping[int, TurnRecord], mark: int | None, number: int) -> bool:
+def _was_continued(
+    pages: Mapping[int, TurnRecord], state_turn: int | None, manual_turn: int
+) -> bool:
     """Return whether a run continued from a state's turn after a manual operation, past it."""
-    after = {mark}
-    for k, page in pages.items():
-        if _origin(page) in after and k != number:
-            after.add(k)
-    return max((k for k in after if k is not None), default=number) > number
+    continuations = {state_turn}
+    for turn, page in pages.items():
+        if _intended_parent(page) in continuations and turn != manual_turn:
+            continuations.add(turn)
+    return (
+        max((turn for turn in continuations if turn is not None), default=manual_turn) > manual_turn
+    )
 
 
-def _went_on(pages: Mapping[int, TurnRecord], number: int) -> bool:
+def _has_answered_run(pages: Mapping[int, TurnRecord], number: int) -> bool:
     """Return whether an answered run continued from a turn: its state includes that turn."""
-    after = {number}
-    for k, page in pages.items():
-        if (origin := _origin(page)) not in after:
+    continuations = {number}
+    for turn, page in pages.items():
+        if (origin := _intended_parent(page)) not in continuations:
             continue
         if origin != number and page.line != pages[origin].line:
             return True
-        after.add(k)
+        continuations.add(turn)
     return False
 
 
-def _origin(page: TurnRecord) -> int | None:
+def _intended_parent(page: TurnRecord) -> int | None:
     """Return the turn from which a turn was to continue."""
     return page.parent if page.instead_of is None else page.instead_of
 
 
 def _logged_already(
-    archive: Archive, key: ThreadKey, since: Span, new: Sequence[Message]
+    archive: Archive, key: ThreadKey, logged_span: Span, state_messages: Sequence[Message]
 ) -> list[tuple[int, Message]]:
     """Return messages logged by a run that failed before it saved a state."""
-    found: list[tuple[int, Message]] = []
-    for position, message in read_line(archive, key, ThreadBranch((since,))):
-        if len(found) < len(new) and is_same(message, new[len(found)]):
-            found.append((position, message))
-    return found
+    already_logged: list[tuple[int, Message]] = []
+    for position, message in read_branch(archive, key, ThreadBranch((logged_span,))):
+        if len(already_logged) < len(state_messages) and is_same(
+            message, state_messages[len(already_logged)]
+        ):
+            already_logged.append((position, message))
+    return already_logged
 
 
-def _before_newest_request(new: Sequence[Message]) -> Sequence[Message]:
+def _before_newest_request(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages up to the last answer before the newest request; empty if none."""
-    ran = [k for k, message in enumerate(new) if message.role != "user"]
-    requests = [k for k, message in enumerate(new) if message.role == "user"]
-    return new[: ran[-1] + 1] if ran and requests and requests[-1] > ran[-1] else ()
+    answer_indices = [index for index, message in enumerate(messages) if message.role != "user"]
+    request_indices = [index for index, message in enumerate(messages) if message.role == "user"]
+    return (
+        messages[: answer_indices[-1] + 1]
+        if answer_indices and request_indices and request_indices[-1] > answer_indices[-1]
+        else ()
+    )

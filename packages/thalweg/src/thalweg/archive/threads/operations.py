@@ -80,7 +80,7 @@ class NarrativeWriter(Protocol):
 
 
 def compact(
-    archive: Archive, key: ThreadKey, better: NarrativeWriter | None = None
+    archive: Archive, key: ThreadKey, write_narrative: NarrativeWriter | None = None
 ) -> OperationResult:
     """Compact as much as possible, independent of savings.
 
@@ -89,19 +89,21 @@ def compact(
     Args:
         archive: The archive of the thread.
         key: The thread.
-        better: Adds a narrative summary; without it, there is only the structured summary.
+        write_narrative: Adds a narrative summary; without it, there is only the structured summary.
 
     Raises:
         ArchiveError: The thread has no turns.
         WindowExceededError: What must be kept is larger than the limit.
     """
     number, newest = page_at(archive, key)
-    engine = _restored(archive, key, number, newest, newest).engine
+    engine = _restore_engine(archive, key, number, newest, newest).engine
     batches: list[Sequence[Edit]] = []
 
     def settle(planned: Sequence[Edit]) -> Sequence[Edit]:
         settled = [
-            better(engine, edit, newest.line) if better and isinstance(edit, Fold) else edit
+            write_narrative(engine, edit, newest.line)
+            if write_narrative and isinstance(edit, Fold)
+            else edit
             for edit in planned
         ]
         batches.append(settled)
@@ -112,7 +114,7 @@ def compact(
     if not edits:
         return OperationResult(newest.line.last, engine.window.tokens, newest.limit, changed=False)
 
-    def deed() -> _ManualOperation:
+    def make_operation() -> _ManualOperation:
         if page_at(archive, key)[0] != number:
             problem = f"thread {key.thread!r} continued in the meantime: compact it again"
             raise ArchiveError(problem)
@@ -123,15 +125,17 @@ def compact(
             parent=number,
             state=newest,
             act=lambda engine: _commit_each(engine, lambda _: next(settled)),
-            spent=lambda: better.spent if better and better.spent.calls else None,
+            spent=lambda: (
+                write_narrative.spent if write_narrative and write_narrative.spent.calls else None
+            ),
         )
 
-    return _entered(archive, key, deed)
+    return _enter_with_retry(archive, key, make_operation)
 
 
 def _commit_each(engine: Engine, settle: Callable[[Sequence[Edit]], Sequence[Edit]]) -> None:
     """Perform a requested compaction, with each batch passed through `settle`."""
-    steps = engine.steps(requested=True)
+    steps = engine.steps(is_requested=True)
     with suppress(StopIteration):
         batch = next(steps)
         while True:
@@ -154,23 +158,29 @@ def undo(archive: Archive, key: ThreadKey, turn: int | None = None) -> Operation
         ArchiveError: The thread's history has no such turn, or it compacted nothing.
     """
 
-    def deed() -> _ManualOperation:
+    def make_operation() -> _ManualOperation:
         pages = read_journal(archive, key)
-        way = list(ancestry(pages, max(pages, default=None)))
-        folds = [n for n in way if any(isinstance(edit, Fold) for edit in pages[n].edits)]
-        named = (n for n in folds if turn in {None, shown_from(pages[n])})
-        if (undone := next(named, None)) is None:
+        ancestors = list(ancestry(pages, max(pages, default=None)))
+        fold_turns = [
+            n for n in ancestors if any(isinstance(edit, Fold) for edit in pages[n].edits)
+        ]
+        named = (n for n in fold_turns if turn in {None, shown_from(pages[n])})
+        if (undone_turn := next(named, None)) is None:
             raise ArchiveError(_nothing_to_undo(key, turn))
-        since = [pages[number] for number in reversed(way[: way.index(undone) + 1])]
+        passed_records = [
+            pages[number] for number in reversed(ancestors[: ancestors.index(undone_turn) + 1])
+        ]
         return _ManualOperation(
             kind="undo",
-            about=shown_from(pages[undone]),
-            parent=pages[undone].parent,
-            state=replace(pages[way[0]], policy={}),
-            act=lambda engine: pin_again(engine, [edit for page in since for edit in page.edits]),
+            about=shown_from(pages[undone_turn]),
+            parent=pages[undone_turn].parent,
+            state=replace(pages[ancestors[0]], policy={}),
+            act=lambda engine: pin_again(
+                engine, [edit for page in passed_records for edit in page.edits]
+            ),
         )
 
-    return _entered(archive, key, deed)
+    return _enter_with_retry(archive, key, make_operation)
 
 
 def _nothing_to_undo(key: ThreadKey, turn: int | None) -> str:
@@ -196,12 +206,12 @@ def rewind(archive: Archive, key: ThreadKey, turn: int) -> OperationResult:
         ArchiveError: The thread has no such turn.
     """
 
-    def deed() -> _ManualOperation:
+    def make_operation() -> _ManualOperation:
         record = record_of(archive, key, turn)
         state = replace(read_page(archive, key, record), length=archive.length(key))
         return _ManualOperation(kind="rewind", about=turn, parent=record, state=state)
 
-    return _entered(archive, key, deed)
+    return _enter_with_retry(archive, key, make_operation)
 
 
 def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> OperationResult:
@@ -222,7 +232,7 @@ def pin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Operatio
         if Quote(position, quote) not in engine.window.pins:
             engine.pin(position, quote)
 
-    return _pinning(archive, key, "pin", position, act)
+    return _enter_pin(archive, key, "pin", position, act)
 
 
 def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> OperationResult:
@@ -238,68 +248,72 @@ def unpin(archive: Archive, key: ThreadKey, position: int, quote: str) -> Operat
             raise PinError(position, quote)
         engine.unpin(position, quote)
 
-    return _pinning(archive, key, "unpin", position, act)
+    return _enter_pin(archive, key, "unpin", position, act)
 
 
-def _pinning(
+def _enter_pin(
     archive: Archive, key: ThreadKey, kind: Kind, position: int, act: Callable[[Engine], None]
 ) -> OperationResult:
-    def deed() -> _ManualOperation:
+    def make_operation() -> _ManualOperation:
         number, newest = page_at(archive, key)
         return _ManualOperation(kind, position, parent=number, state=newest, act=act)
 
-    return _entered(archive, key, deed)
+    return _enter_with_retry(archive, key, make_operation)
 
 
-def _entered(
-    archive: Archive, key: ThreadKey, decide: Callable[[], _ManualOperation]
+def _enter_with_retry(
+    archive: Archive, key: ThreadKey, make_operation: Callable[[], _ManualOperation]
 ) -> OperationResult:
-    tries = Retry()
+    retry = Retry()
     while True:
         length = archive.length(key)
         try:
-            return _enter(archive, key, decide(), length)
+            return _enter(archive, key, make_operation(), length)
         except ConflictError as conflict:
-            tries.spend(conflict)
+            retry.spend(conflict)
 
 
 def _enter(
-    archive: Archive, key: ThreadKey, deed: _ManualOperation, length: int
+    archive: Archive, key: ThreadKey, operation: _ManualOperation, length: int
 ) -> OperationResult:
     _, newest = page_at(archive, key)
-    parent = None if deed.parent is None else read_page(archive, key, deed.parent)
-    restored = _restored(archive, key, deed.parent, parent or newest, newest, deed.state.line)
+    parent = None if operation.parent is None else read_page(archive, key, operation.parent)
+    restored = _restore_engine(
+        archive, key, operation.parent, parent or newest, newest, operation.state.line
+    )
     engine, parent = restored.engine, None if restored.number is None else restored.page
     pin_again(engine, restored.pins)
-    deed.act(engine)
+    operation.act(engine)
     page = replace(
         newest,
-        kind=deed.kind,
+        kind=operation.kind,
         at=time.time(),
         parent=restored.number,
-        length=deed.state.length,
-        line=deed.state.line,
-        calls=deed.state.calls,
-        policy=deed.state.policy,
+        length=operation.state.length,
+        line=operation.state.line,
+        calls=operation.state.calls,
+        policy=operation.state.policy,
         tokens={k: n for k, n in engine.window.ledger.tokens.items() if n},
         edits=tuple(engine.history),
-        spent=deed.spent(),
-        note=str(deed.about),
+        spent=operation.spent(),
+        note=str(operation.about),
     )
     enter_page(archive, key, page, parent, engine, length=length)
-    return OperationResult(deed.about, engine.window.tokens, newest.limit)
+    return OperationResult(operation.about, engine.window.tokens, newest.limit)
 
 
-def _restored(
+def _restore_engine(
     archive: Archive,
     key: ThreadKey,
     number: int | None,
     page: TurnRecord,
     newest: TurnRecord,
-    line: ThreadBranch | None = None,
+    branch: ThreadBranch | None = None,
 ) -> RestoredEngine:
     """Return the engine of a turn for a branch, with the budget and the overhead of the newest."""
-    there = newest.line if line is None else line
-    restored = restore(archive, key, number, page, there, lambda: new_engine(archive, key, newest))
+    restored_branch = newest.line if branch is None else branch
+    restored = restore(
+        archive, key, number, page, restored_branch, lambda: new_engine(archive, key, newest)
+    )
     set_overhead(restored.engine, newest)
     return restored

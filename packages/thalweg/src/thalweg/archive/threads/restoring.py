@@ -11,15 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch, read_line
+from thalweg.archive.threads.branch import ThreadBranch, read_branch
 from thalweg.archive.threads.journal import (
-    THIS,
+    THIS_TURN,
     TurnRecord,
     ancestry,
     name_page,
     read_page,
     read_pages,
-    standing_at,
+    snapshot_at,
 )
 from thalweg.engine.edits import Edit, Pin, Unpin
 from thalweg.engine.engine import Engine
@@ -51,7 +51,7 @@ def restore(
     key: ThreadKey,
     number: int | None,
     page: TurnRecord,
-    line: ThreadBranch,
+    branch: ThreadBranch,
     make_engine: Callable[[], Engine],
 ) -> RestoredEngine:
     """Return the engine as of a record, for the messages that are in the thread now.
@@ -64,102 +64,102 @@ def restore(
         key: The thread.
         number: Place of the record; `None` for a new thread.
         page: The record.
-        line: The visible positions of the thread.
+        branch: The visible positions of the thread.
         make_engine: Returns a new engine.
     """
     newest, note = number, ""
     while number is not None:
         try:
-            standing = standing_at(archive, key, number, page)
-            problem = _removed(archive, key, number, page, standing, line)
+            snapshot = snapshot_at(archive, key, number, page)
+            problem = _removal_problem(archive, key, number, page, snapshot, branch)
             if not problem:
-                engine = resumed(archive, key, line, standing, make_engine())
-                pins = tuple(_pins_between(archive, key, number, newest, line))
+                engine = resume_engine(archive, key, branch, snapshot, make_engine())
+                pins = tuple(_pins_between(archive, key, number, newest, branch))
                 return RestoredEngine(engine, number, page, note, pins)
         except Exception as error:  # noqa: BLE001 (a damaged snapshot fails anywhere, and must not)
             problem = f"the engine of {name_page(number, page)} cannot be restored: {error!r}"
             _log.warning(_DAMAGED, key.thread, problem, exc_info=True)
-        number, page = _before(archive, key, number, page)
+        number, page = _earlier_turn(archive, key, number, page)
         source = "the log alone" if number is None else name_page(number, page)
         note = f"{problem}; the context was rebuilt from {source}"
     page = replace(page, base=None, parent=None)
-    engine = resumed(archive, key, line, EngineSnapshot(), make_engine())
-    pins = tuple(_pins_between(archive, key, None, newest, line))
+    engine = resume_engine(archive, key, branch, EngineSnapshot(), make_engine())
+    pins = tuple(_pins_between(archive, key, None, newest, branch))
     return RestoredEngine(engine, None, page, note, pins)
 
 
-def resumed(
-    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: EngineSnapshot, engine: Engine
+def resume_engine(
+    archive: Archive, key: ThreadKey, branch: ThreadBranch, snapshot: EngineSnapshot, engine: Engine
 ) -> Engine:
     """Return a new engine after it continues from a snapshot.
 
     Data of the snapshot on messages that are not in the branch is dropped.
     """
-    standing = standing.restricted(line)
-    engine.resume(standing, _live_messages(archive, key, line, standing))
+    snapshot = snapshot.restricted(branch)
+    engine.resume(snapshot, _live_messages(archive, key, branch, snapshot))
     return engine
 
 
 def _live_messages(
-    archive: Archive, key: ThreadKey, line: ThreadBranch, standing: EngineSnapshot
+    archive: Archive, key: ThreadKey, branch: ThreadBranch, snapshot: EngineSnapshot
 ) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a branch that are not compacted, with positions, oldest first."""
-    fold = standing.fold
+    fold = snapshot.fold
     if fold is None:
-        yield from read_line(archive, key, line)
+        yield from read_branch(archive, key, branch)
         return
-    early = sorted({*range(standing.systems), *fold.kept})
-    yield from read_line(archive, key, ThreadBranch.of(p for p in early if p in line))
-    yield from read_line(archive, key, line.after(fold.last))
+    early_positions = sorted({*range(snapshot.systems), *fold.kept})
+    yield from read_branch(archive, key, ThreadBranch.of(p for p in early_positions if p in branch))
+    yield from read_branch(archive, key, branch.after(fold.last))
 
 
-def _removed(
+def _removal_problem(
     archive: Archive,
     key: ThreadKey,
     number: int,
     page: TurnRecord,
-    standing: EngineSnapshot,
-    line: ThreadBranch,
+    snapshot: EngineSnapshot,
+    branch: ThreadBranch,
 ) -> str:
     """Return whether a message that a snapshot has compacted is no longer in the branch.
 
     Returns:
         The problem; empty if there is none.
     """
-    fold, at_fold = standing.fold, _last_fold(number, page)
+    fold, fold_turn = snapshot.fold, _last_fold(number, page)
     if fold is None:
         return ""
-    when = page if at_fold == number else read_page(archive, key, at_fold)
-    before, now = when.line.before(fold.last + 1), line.before(fold.last + 1)
-    if before == now:
+    fold_record = page if fold_turn == number else read_page(archive, key, fold_turn)
+    old_branch, new_branch = fold_record.line.before(fold.last + 1), branch.before(fold.last + 1)
+    if old_branch == new_branch:
         return ""
-    gone = set(before).difference(now, fold.kept)
-    if not gone and set(now) <= set(before):
+    removed = set(old_branch).difference(new_branch, fold.kept)
+    if not removed and set(new_branch) <= set(old_branch):
         return ""
-    what = ", ".join(f"#{position}" for position in sorted(gone)[:5]) or "others"
-    name = name_page(at_fold, when)
-    return f"{name} compacted messages that were changed or removed since ({what})"
+    positions = ", ".join(f"#{position}" for position in sorted(removed)[:5]) or "others"
+    name = name_page(fold_turn, fold_record)
+    return f"{name} compacted messages that were changed or removed since ({positions})"
 
 
 def _last_fold(number: int, page: TurnRecord) -> int:
     """Return the place of the record whose compaction a record continues; its own without one."""
-    return number if page.base is None or page.base == THIS else page.base
+    return number if page.base is None or page.base == THIS_TURN else page.base
 
 
-def _before(
+def _earlier_turn(
     archive: Archive, key: ThreadKey, number: int, page: TurnRecord
 ) -> tuple[int | None, TurnRecord]:
     """Return the record before the last compaction; `None` with the same one if there is none."""
-    at_fold = _last_fold(number, page)
+    fold_turn = _last_fold(number, page)
     with suppress(ArchiveError):
-        earlier = (page if at_fold == number else read_page(archive, key, at_fold)).parent
+        earlier = (page if fold_turn == number else read_page(archive, key, fold_turn)).parent
         if earlier is not None and earlier < number:
             return earlier, read_page(archive, key, earlier)
     return None, page
 
 
 def _pins_between(
-    archive: Archive, key: ThreadKey, after: int | None, upto: int | None, line: ThreadBranch
+    archive: Archive, key: ThreadKey, after: int | None, upto: int | None, branch: ThreadBranch
 ) -> Iterator[Pin | Unpin]:
     """Yield the pins and unpins of messages in the branch after a turn, oldest first."""
     if upto is None or upto == after:
@@ -167,7 +167,7 @@ def _pins_between(
     pages = read_pages(archive, key, 0 if after is None else after + 1, upto)
     for number in reversed(list(ancestry(pages, upto))):
         for edit in pages[number].edits:
-            if isinstance(edit, (Pin, Unpin)) and edit.position in line:
+            if isinstance(edit, (Pin, Unpin)) and edit.position in branch:
                 yield edit
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from thalweg.errors import ConflictError
 
-TRIES = 30
+MAX_ATTEMPTS = 30
 """Attempts at an operation that may conflict."""
-PAUSE_S, LONGEST_S = 0.002, 0.25
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.002, 0.25
 """Longest pause before the next attempt: doubled each time, up to the maximum. The actual one is
 random, so that two runs do not conflict repeatedly."""
 
@@ -33,7 +33,7 @@ class Retry:
         'appended'
     """
 
-    left: int = TRIES
+    left: int = MAX_ATTEMPTS
 
     def spend(self, conflict: ConflictError) -> None:
         """Count one attempt that ended in a conflict, and pause.
@@ -44,5 +44,5 @@ class Retry:
         self.left -= 1
         if not self.left:
             raise conflict
-        longest = min(LONGEST_S, PAUSE_S * 2 ** (TRIES - self.left))
+        longest = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (MAX_ATTEMPTS - self.left))
         time.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)

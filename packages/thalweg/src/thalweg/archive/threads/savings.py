@@ -23,7 +23,7 @@ from thalweg.engine.tokens import exact_counter, measure
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class BranchSavings:
     """The savings of the current branch of a thread."""
 
     lines: Mapping[int, Saving]
@@ -37,7 +37,7 @@ class Saved:
         return sum((line.realised for line in self.lines.values()), 0.0)
 
 
-def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Saved:
+def compute_savings(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> BranchSavings:
     """Compute the savings of a thread from every answered call of its branch.
 
     Calls are charged by the reported usage, and without a report by the rules of the provider's
@@ -49,24 +49,26 @@ def saved_so_far(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) -> Sa
         turns: All of them; see `history.turns`.
     """
     pages = {turn.record: turn.page for turn in turns}
-    way = [*ancestry(pages, len(turns) - 1)][::-1]
+    ancestors = [*ancestry(pages, len(turns) - 1)][::-1]
 
     @cache
     def tariff_of(digest: str) -> Tariff:
         return Tariff.model_validate_json(archive.attachment(key, digest))
 
-    state = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
+    totals = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
     recalled: list[Message] = []
-    for number in way:
+    for number in ancestors:
         turn = turns[number]
         if not turn.page.tariff:
             continue
-        state.enter(turn, tariff_of(turn.page.tariff))
+        totals.enter(turn, tariff_of(turn.page.tariff))
         if turn.answer is None:
             continue
-        state.fetch(recalled)
+        totals.fetch(recalled)
         recalled = _recalled(archive, key, turn.answer)
-    return Saved(dict(zip(state.numbers, state.ledger.lines(), strict=True)), state.ledger.beyond)
+    return BranchSavings(
+        dict(zip(totals.numbers, totals.ledger.lines(), strict=True)), totals.ledger.beyond
+    )
 
 
 @dataclass(slots=True)
@@ -96,34 +98,44 @@ class _SavingsState:
             self._waiting.append(turn)
         if turn.answer is None:
             return
-        for one in self._waiting:  # requests refused before this one
-            if one.page.kind == "call":
-                is_cold = page.is_cold or one.page.is_cold
-                page = replace(page, same=min(page.same, one.page.same), is_cold=is_cold)
-        sent = sent_of(page, tariff, turn.usage, is_cache_reported=self.is_cache_reported)
+        for waiting_turn in self._waiting:  # requests refused before this one
+            if waiting_turn.page.kind == "call":
+                is_cold = page.is_cold or waiting_turn.page.is_cold
+                page = replace(page, same=min(page.same, waiting_turn.page.same), is_cold=is_cold)
+        charged = charged_request(
+            page, tariff, turn.usage, is_cache_reported=self.is_cache_reported
+        )
         change = None
         if self._waiting:
-            edits = [edit for one in self._waiting for edit in one.page.edits]
-            spent = [one.page.spent for one in self._waiting if one.page.spent]
-            summary_cost = sum(units_of(one, tariff) for one in spent)
-            change = change_of(page.calls, edits, summary_cost, took=self._took(edits))
+            edits = [edit for waiting_turn in self._waiting for edit in waiting_turn.page.edits]
+            spent = [
+                waiting_turn.page.spent for waiting_turn in self._waiting if waiting_turn.page.spent
+            ]
+            summary_cost = sum(units_of(waiting_turn, tariff) for waiting_turn in spent)
+            change = combined_change(
+                page.calls, edits, summary_cost, took=self._removed_positions(edits)
+            )
             if change.forecast is None:  # from the data of that time
-                foreseen = foresee(sent_of(page, tariff), change, self._tokens)
-                change = replace(change, forecast=foreseen)
-            folded = (t.record for t in self._waiting if _folds(t.page.edits))
+                expected = foresee(charged_request(page, tariff), change, self._tokens)
+                change = replace(change, forecast=expected)
+            folded = (
+                turn_with_fold.record
+                for turn_with_fold in self._waiting
+                if _has_fold(turn_with_fold.page.edits)
+            )
             self.numbers.append(next(folded, self._waiting[0].record))
             self._waiting = []
         self._tokens = sum(page.tokens.values())
         self.ledger.window = page.window
-        self.ledger.call(sent, change)
-        self.sent = sent
+        self.ledger.call(charged, change)
+        self.sent = charged
 
-    def _took(self, edits: Iterable[Edit]) -> Iterator[int]:
+    def _removed_positions(self, edits: Iterable[Edit]) -> Iterator[int]:
         for edit in edits:
             match edit:
                 case Fold():
-                    there = {*self._kept, *range(self._last + 1, edit.last + 1)}
-                    yield from there - {*edit.kept}
+                    compacted = {*self._kept, *range(self._last + 1, edit.last + 1)}
+                    yield from compacted - {*edit.kept}
                     self._last, self._kept = edit.last, frozenset(edit.kept)
                 case Pin() | Unpin() | Strip():
                     pass
@@ -142,25 +154,27 @@ class _SavingsState:
         call, *results = recalled
         is_alone = len(call.calls) == len(results)
         for result in results:
-            size = measure(result, count).tokens
-            wrote = context = 0.0
+            result_tokens = measure(result, count).tokens
+            call_tokens = context = 0.0
             if is_alone:
-                wrote = measure(call, count).tokens / len(results)
-                context = self.sent.tokens / len(results) - size - wrote
-            price = self.sent.step_price(context=context, arguments=wrote, added=size)
-            size += round(wrote)
-            use = next((c.arguments for c in call.calls if c.id == result.answers), "")
-            self.ledger.fetch(_named(use, result.text), price, size)
+                call_tokens = measure(call, count).tokens / len(results)
+                context = self.sent.tokens / len(results) - result_tokens - call_tokens
+            price = self.sent.step_price(
+                context=context, arguments=call_tokens, added=result_tokens
+            )
+            result_tokens += round(call_tokens)
+            call_arguments = next((c.arguments for c in call.calls if c.id == result.answers), "")
+            self.ledger.fetch(_first_recalled(call_arguments, result.text), price, result_tokens)
 
 
-def sent_of(
+def charged_request(
     page: TurnRecord,
     tariff: Tariff,
     usage: Usage | None = None,
     *,
     is_cache_reported: bool = False,
 ) -> ChargedRequest:
-    """Return how the request of a turn was charged, or will be.
+    """Return the charged tokens and prices of a turn's request, actual or expected.
 
     Args:
         page: The turn record.
@@ -187,7 +201,7 @@ def sent_of(
     )
 
 
-def change_of(
+def combined_change(
     turn: int, edits: Sequence[Edit], summary_cost: float, took: Iterable[int] = ()
 ) -> RequestChanges:
     """Return the combined change before one request.
@@ -208,18 +222,20 @@ def change_of(
     )
 
 
-def _folds(edits: Sequence[Edit]) -> bool:
+def _has_fold(edits: Sequence[Edit]) -> bool:
     return any(isinstance(edit, Fold) for edit in edits)
 
 
 def _recalled(archive: Archive, key: ThreadKey, answer: LoggedMessage) -> list[Message]:
     """Return an answer that calls `recall`, and the results; empty if it does not."""
-    call, at = answer.message, answer.position
+    call, call_position = answer.message, answer.position
     ids = {c.id for c in call.calls if c.name == RECALL}
     if not ids:
         return []
-    behind = archive.messages(key, at + 1, at + len(call.calls))
-    results = [one for one in behind if one.role == "tool" and one.answers in ids]
+    following = archive.messages(key, call_position + 1, call_position + len(call.calls))
+    results = [
+        message for message in following if message.role == "tool" and message.answers in ids
+    ]
     return [call, *results] if results else []
 
 
@@ -227,7 +243,7 @@ _HANDLE = re.compile(r'"[a-z2-7]{16}#(\d{1,9})(?:-\d+)?"')
 _PASSAGE = re.compile(r"(?m)^#(\d{1,9}) ")
 
 
-def _named(arguments: str, result: str) -> int:
+def _first_recalled(arguments: str, result: str) -> int:
     """Return the first message that a recall read; -1 if neither call nor result names it."""
-    found = _HANDLE.search(arguments) or _PASSAGE.search(result)
-    return int(found[1]) if found else -1
+    match = _HANDLE.search(arguments) or _PASSAGE.search(result)
+    return int(match[1]) if match else -1

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads.answers import AnswerLog
-from thalweg.archive.threads.branch import ThreadBranch, read_line, spans_of
+from thalweg.archive.threads.branch import ThreadBranch, read_branch, spans_of
 from thalweg.archive.threads.journal import TurnRecord, enter_page, read_pages
 from thalweg.archive.threads.restoring import RestoredEngine, pin_again
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
-from thalweg.engine.identity import common, is_same
+from thalweg.engine.identity import common_prefix_length, is_same
 from thalweg.engine.tokens import Calibration
 from thalweg.errors import ConflictError, DeletedThreadError
 
-PAGES = 32
+RECORDS_PER_READ = 32
 """Records that are read at once."""
 
 
@@ -72,9 +72,9 @@ class ThreadSession:
 
     def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
-        return common([h.message for h in self.held], messages) == len(self.held)
+        return common_prefix_length([h.message for h in self.held], messages) == len(self.held)
 
-    def sync(self, messages: Sequence[Message], *, joins: Callable[[], bool]) -> None:
+    def sync(self, messages: Sequence[Message], *, others_belong: Callable[[], bool]) -> None:
         """Append the new messages of a state, which the session `knows`, to the log.
 
         A message that was removed from the state and added again, with the same text and id, keeps
@@ -83,8 +83,8 @@ class ThreadSession:
 
         Args:
             messages: The messages of the state, oldest first.
-            joins: Returns whether messages appended by others belong to the thread. Called only if
-                there are any.
+            others_belong: Returns whether messages appended by others belong to the thread;
+                called only if there are any.
 
         They are in the archive after `write` or `enter`.
 
@@ -93,25 +93,27 @@ class ThreadSession:
         """
         self.write()
         known = len(self.held)
-        again = self._again(messages[known:])
-        new = [message for k, message in enumerate(messages[known:]) if k not in again]
-        found = self._extent()
+        readded = self._find_readded(messages[known:])
+        new = [message for k, message in enumerate(messages[known:]) if k not in readded]
+        log_length = self._extent()
         if self.root is None:
-            self._begin(new, found)
-        if found > self.length:
-            self._catch_up(new, found, joins)
+            self._find_branch_start(new, log_length)
+        if log_length > self.length:
+            self._catch_up(new, log_length, others_belong)
         if new:
-            entries = [self._receive(m, p) for p, m in enumerate(new, found)]
+            entries = [self._receive(m, p) for p, m in enumerate(new, log_length)]
             self.unwritten = [
                 Logged(e.message, e.answers.brief if e.answers else "") for e in entries
             ]
-            self.length = found + len(entries)
+            self.length = log_length + len(entries)
             for entry in entries:
                 self._hold(entry)
-        if again:
-            news = iter(self.held[known:])
-            places = range(len(messages) - known)
-            self.held[known:] = [again[k] if k in again else next(news) for k in places]
+        if readded:
+            new_messages_held = iter(self.held[known:])
+            indices = range(len(messages) - known)
+            self.held[known:] = [
+                readded[k] if k in readded else next(new_messages_held) for k in indices
+            ]
 
     def write(self) -> None:
         """Write the messages appended by `sync` to the archive, so that references can name them.
@@ -125,7 +127,7 @@ class ThreadSession:
                 self.key, self.unwritten, expected=written, generation=self.generation
             )
             self.unwritten = []
-            self._begun()
+            self._note_generation()
 
     def check_exists(self) -> None:
         """Check that the thread was not deleted since its last turn.
@@ -138,17 +140,17 @@ class ThreadSession:
 
     def _extent(self) -> int:
         """Return the length of the log, after a check that it is still the same one."""
-        generation, found = self.archive.extent(self.key)
-        if found < self.length or (self.generation and generation != self.generation):
-            raise ConflictError(self.key.thread, self.length, found)
+        generation, log_length = self.archive.extent(self.key)
+        if log_length < self.length or (self.generation and generation != self.generation):
+            raise ConflictError(self.key.thread, self.length, log_length)
         self.generation = generation
-        return found
+        return log_length
 
-    def _begun(self) -> None:
+    def _note_generation(self) -> None:
         if not self.generation:
             self.generation = self.archive.extent(self.key)[0]
 
-    def _again(self, messages: Sequence[Message]) -> dict[int, StateMessage]:
+    def _find_readded(self, messages: Sequence[Message]) -> dict[int, StateMessage]:
         """Return the messages that are in the branch already, by index in `messages`.
 
         Computed only if there is a user message: messages of a model and its tools are new.
@@ -158,58 +160,68 @@ class ThreadSession:
         held = {h.position for h in self.held}
         if held.issuperset(self.line):
             return {}
-        found = self.archive.positions(self.key, {message.uid for message in messages})
-        standing = {p for places in found.values() for p in places if p in self.line} - held
-        logged = dict(read_line(self.archive, self.key, ThreadBranch.of(sorted(standing))))
-        again: dict[int, StateMessage] = {}
-        for k, message in enumerate(messages):
-            places = [p for p in found.get(message.uid, ()) if p in logged]
-            if same := [p for p in places if is_same(logged[p], message)]:
-                logged.pop(same[0])
-                again[k] = StateMessage(same[0], message, is_again=True)
-        return again
+        positions_by_uid = self.archive.positions(self.key, {message.uid for message in messages})
+        branch_positions = {
+            p for places in positions_by_uid.values() for p in places if p in self.line
+        } - held
+        logged = dict(
+            read_branch(self.archive, self.key, ThreadBranch.of(sorted(branch_positions)))
+        )
+        readded: dict[int, StateMessage] = {}
+        for index, message in enumerate(messages):
+            places = [p for p in positions_by_uid.get(message.uid, ()) if p in logged]
+            if equal_positions := [p for p in places if is_same(logged[p], message)]:
+                logged.pop(equal_positions[0])
+                readded[index] = StateMessage(equal_positions[0], message, is_again=True)
+        return readded
 
-    def _begin(self, new: Sequence[Message], found: int) -> None:
+    def _find_branch_start(self, new_messages: Sequence[Message], log_length: int) -> None:
         """Find the beginning of a branch that continues from no turn.
 
         The branch is new, unless the log already has the first message of the state: then a run
         ended before its state had a checkpoint pointer. Messages without ids, which no graph's
         state has, are compared with the log from its beginning.
         """
-        if new and not new[0].uid:
+        if new_messages and not new_messages[0].uid:
             self.length = self.root = 0
             return
-        places = self.archive.positions(self.key, {message.uid for message in new[:1]})
-        for position in next(iter(places.values()), ()):
-            if is_same(self.archive.messages(self.key, position, position)[0], new[0]):
-                self.length, self.root = position, self._root_at(position, found)
+        positions_by_uid = self.archive.positions(
+            self.key, {message.uid for message in new_messages[:1]}
+        )
+        for position in next(iter(positions_by_uid.values()), ()):
+            if is_same(self.archive.messages(self.key, position, position)[0], new_messages[0]):
+                self.length, self.root = position, self._root_at(position, log_length)
                 return
-        self.length = self.root = found
+        self.length = self.root = log_length
 
-    def _root_at(self, position: int, found: int) -> int:
+    def _root_at(self, position: int, log_length: int) -> int:
         """Return the root of the turn that logged a message; a new one if none did."""
         count = self.archive.turn_count(self.key)
-        for first in range(0, count, PAGES):
-            pages = read_pages(self.archive, self.key, first, first + PAGES - 1).values()
+        for first in range(0, count, RECORDS_PER_READ):
+            pages = read_pages(self.archive, self.key, first, first + RECORDS_PER_READ - 1).values()
             if (root := next((p.root for p in pages if position in p.line), None)) is not None:
                 return root
-        return found
+        return log_length
 
-    def _catch_up(self, new: list[Message], found: int, joins: Callable[[], bool]) -> None:
-        """Read messages that others appended; those also in `new` are removed from that list."""
-        later = self.archive.messages(self.key, self.length, found - 1)
+    def _catch_up(
+        self, new_messages: list[Message], log_length: int, others_belong: Callable[[], bool]
+    ) -> None:
+        """Read messages that others appended; remove those among them from `new_messages`."""
+        appended = self.archive.messages(self.key, self.length, log_length - 1)
         joined: Collection[int] | None = None
-        for position, message in enumerate(later, self.length):
-            if new and is_same(message, new[0]):
-                self._hold(self._receive(new.pop(0), position))
+        for position, message in enumerate(appended, self.length):
+            if new_messages and is_same(message, new_messages[0]):
+                self._hold(self._receive(new_messages.pop(0), position))
                 continue
             if joined is None:
-                joined = self._joined(found) if joins() else ()
-            if position in joined and not any(is_same(message, one) for one in new):
+                joined = self._joined_positions(log_length) if others_belong() else ()
+            if position in joined and not any(
+                is_same(message, new_message) for new_message in new_messages
+            ):
                 self._receive(message, position)
-        self.length = found
+        self.length = log_length
 
-    def _joined(self, found: int) -> Collection[int]:
+    def _joined_positions(self, log_length: int) -> Collection[int]:
         """Return the later positions that belong to this branch, as the journal has it.
 
         The newest turn that continues this branch decides: it has the newest message of the
@@ -217,14 +229,16 @@ class ThreadSession:
         message that no turn has yet is another run's that is about to enter its turn; it is of
         this branch for sure only if the thread has no other.
         """
-        pages = self._later()
-        own = (page for page in reversed(pages) if page.root == self.root)
-        newest = next((page for page in own if self.line.last in page.line), None)
+        pages = self._later_records()
+        branch_records = (page for page in reversed(pages) if page.root == self.root)
+        newest = next((page for page in branch_records if self.line.last in page.line), None)
         decided = self.length if newest is None else max(newest.length, self.length)
         positions = set(() if newest is None else newest.line.after(self.length - 1))
         if self.root == 0:
-            taken = {position for page in pages for position in page.line.after(decided - 1)}
-            positions.update(set(range(decided, found)) - taken)
+            entered_positions = {
+                position for page in pages for position in page.line.after(decided - 1)
+            }
+            positions.update(set(range(decided, log_length)) - entered_positions)
         return positions
 
     def carry_over(self, restored: RestoredEngine) -> None:
@@ -244,12 +258,16 @@ class ThreadSession:
         """
         if not messages:
             return
-        found = self.archive.length(self.key)
-        known = common(self.archive.messages(self.key, self.length, found - 1), messages)
-        if rest := messages[known:]:
-            self.archive.append(self.key, [Logged(message) for message in rest], expected=found)
-        there = range(self.length, self.length + known)
-        positions = (*there, *range(found, found + len(rest)))
+        log_length = self.archive.length(self.key)
+        known_count = common_prefix_length(
+            self.archive.messages(self.key, self.length, log_length - 1), messages
+        )
+        if rest := messages[known_count:]:
+            self.archive.append(
+                self.key, [Logged(message) for message in rest], expected=log_length
+            )
+        known_positions = range(self.length, self.length + known_count)
+        positions = (*known_positions, *range(log_length, log_length + len(rest)))
         self.held += [StateMessage(p, m) for p, m in zip(positions, messages, strict=True)]
         self.length = positions[-1] + 1
 
@@ -259,16 +277,18 @@ class ThreadSession:
         A failed run leads to turns that the state does not include, so the turn may be later than
         the session's parent turn.
         """
-        own = (page for page in reversed(self._later()) if page.root == self.root)
-        return next(own, self.page).rejected
+        branch_records = (
+            page for page in reversed(self._later_records()) if page.root == self.root
+        )
+        return next(branch_records, self.page).rejected
 
-    def _later(self) -> list[TurnRecord]:
+    def _later_records(self) -> list[TurnRecord]:
         first = 0 if self.number is None else self.number + 1
         return list(read_pages(self.archive, self.key, first).values())
 
     def _receive(self, message: Message, position: int) -> Entry:
         self.line = self.line.add(position)
-        return self.engine.receive(message, at=position)
+        return self.engine.receive(message, position=position)
 
     def _hold(self, entry: Entry) -> None:
         self.held.append(StateMessage(entry.position, entry.message))
@@ -292,9 +312,9 @@ class ThreadSession:
             if len(kept) > newest + spare:
                 kept = kept[_last_request(kept, len(kept) - newest) :]
         staying = {h.position for h in kept}
-        gone = [h.message.uid for h in self.held if h.position not in staying]
+        removed_ids = [h.message.uid for h in self.held if h.position not in staying]
         self.held = kept
-        return gone
+        return removed_ids
 
     def enter(self, page: TurnRecord, edits: Sequence[Edit]) -> int:
         """Add a turn to the journal, from which the thread then continues.
@@ -331,11 +351,11 @@ class ThreadSession:
             self.archive, self.key, page, self.page, self.engine, log, generation=generation
         )
         self.unwritten, self.carried, self.note, self.instead_of = [], (), "", None
-        self._begun()
+        self._note_generation()
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
 
 
-def _last_request(held: Sequence[StateMessage], upto: int) -> int:
+def _last_request(held: Sequence[StateMessage], last_index: int) -> int:
     """Return the index of the newest request up to an index; 0 if there is none."""
-    return next((k for k in range(upto, -1, -1) if held[k].message.is_request), 0)
+    return next((index for index in range(last_index, -1, -1) if held[index].message.is_request), 0)

@@ -1,4 +1,4 @@
-"""What one answer of a chat model cost, as its provider counts or else as we do."""
+"""The usage of one answer: as the provider reports it, or else by our own count."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from thalweg.engine.tokens import Counter
 from thalweg.engine.wires.fields import as_usage
 
 
-def spent_on(answer: AIMessage, words: str, model: str, count: Counter) -> Usage:
+def answer_usage(answer: AIMessage, text: str, model: str, count: Counter) -> Usage:
     """Return the usage of an answer.
 
     Args:
         answer: The answer.
-        words: Its text, which is counted if the provider reports no usage.
+        text: Its text, which is counted if the provider reports no usage.
         model: `provider:name` of the model.
         count: Counts tokens.
     """
-    usage = as_usage(answer.usage_metadata) or Usage(output=count(words))
+    usage = as_usage(answer.usage_metadata) or Usage(output=count(text))
     return replace(usage, model=model)

@@ -29,10 +29,10 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 """`jsonl` is complete, and `thalweg replay` reads it."""
 
 
-NAME = "thalweg-thread"
+EXPORT_NAME = "thalweg-thread"
 """The first line of a `jsonl` export has it under `thalweg`."""
 
-VERSION = 1
+EXPORT_VERSION = 1
 """Of the `jsonl` format."""
 
 
@@ -59,7 +59,7 @@ def thread_lines(
         model: The model of the last request; empty if it is not recorded.
         tools: The tool schemas of the newest request.
     """
-    head = {"thalweg": NAME, "version": VERSION, "thread": thread, "model": model}
+    head = {"thalweg": EXPORT_NAME, "version": EXPORT_VERSION, "thread": thread, "model": model}
     yield json.dumps({**head, "tools": list(tools)})
     for message in messages:
         yield message_to_json(message)
@@ -81,13 +81,13 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
         with place.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         return
-    used = Path(archive) if archive else default_place()
-    if place.exists() and used.exists() and place.samefile(used):
+    archive_path = Path(archive) if archive else default_place()
+    if place.exists() and archive_path.exists() and place.samefile(archive_path):
         raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
-    part = place.with_name(f"{place.name}.part")
+    partial_file = place.with_name(f"{place.name}.part")
     try:
         with open(
-            part,
+            partial_file,
             "w",
             encoding="utf-8",
             errors="backslashreplace",
@@ -95,9 +95,9 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
             opener=open_private,
         ) as file:
             file.writelines(pieces)
-        part.replace(place)
+        partial_file.replace(place)
     finally:
-        part.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
 
 
 def export(
@@ -132,14 +132,14 @@ def export(
             lines = thread_lines(messages, thread=key.thread, model=model, tools=tools)
             return (f"{line}\n" for line in lines)
         case "openai" | "anthropic":
-            return iter([f"{json.dumps(_body(form, messages, context), indent=1)}\n"])
+            return iter([f"{json.dumps(_request_body(form, messages, context), indent=1)}\n"])
         case "markdown":
             return _markdown(key.thread, messages)
         case _:
             assert_never(form)
 
 
-def _body(
+def _request_body(
     form: Literal["openai", "anthropic"], messages: Sequence[Message], context: TurnContext | None
 ) -> dict[str, Any]:
     """Return the body of a request that would send all messages."""
@@ -149,16 +149,20 @@ def _body(
     if system is not None:
         body["system"] = system
     if context and context.tools:
-        body["tools"] = [_tool(tool) if form == "anthropic" else tool for tool in context.tools]
+        body["tools"] = [
+            _anthropic_tool(tool) if form == "anthropic" else tool for tool in context.tools
+        ]
     return {**body, "messages": items}
 
 
-def _tool(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _anthropic_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
     function = schema.get("function", schema)
-    described = {"description": function["description"]} if function.get("description") else {}
+    description_field = (
+        {"description": function["description"]} if function.get("description") else {}
+    )
     return {
         "name": function.get("name", ""),
-        **described,
+        **description_field,
         "input_schema": function.get("parameters", {}),
     }
 
@@ -168,10 +172,10 @@ def _markdown(thread: str, messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         yield f"\n## {printable(speaker(message))}\n"
         for part in message.parts:
-            yield f"\n{_part(part, is_result=message.role == 'tool')}\n"
+            yield f"\n{_part_as_markdown(part, is_result=message.role == 'tool')}\n"
 
 
-def _part(part: Part, *, is_result: bool) -> str:
+def _part_as_markdown(part: Part, *, is_result: bool) -> str:
     match part:
         case Text(text):
             return _fenced(text) if is_result else printable(text)
@@ -180,9 +184,9 @@ def _part(part: Part, *, is_result: bool) -> str:
         case ToolCall(name=name, arguments=arguments):
             return f"`{printable(name)}`\n\n{_fenced(arguments, 'json')}"
         case Media(mime=mime, url=url):
-            shows = "!" if mime.startswith("image/") else ""
+            image_mark = "!" if mime.startswith("image/") else ""
             place = url or f"data:{mime};base64,{part.data}"
-            return f"{shows}[{printable(mime)}](<{printable(place)}>)"
+            return f"{image_mark}[{printable(mime)}](<{printable(place)}>)"
         case Opaque(json=raw):
             return _fenced(raw, "json")
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch, read_line
+from thalweg.archive.threads.branch import ThreadBranch, read_branch
 from thalweg.archive.threads.journal import (
     TurnRecord,
     ancestry,
@@ -41,9 +41,9 @@ def history(
     Raises:
         ArchiveError: The thread has no such turn.
     """
-    line = line_at(archive, key) if turn is None else call_at(archive, key, turn)[1].line
-    there = _whole(archive, key) if abandoned else line
-    return _logged(archive, key, there, line)
+    branch = branch_at(archive, key) if turn is None else call_at(archive, key, turn)[1].line
+    shown_branch = _whole_log(archive, key) if abandoned else branch
+    return _logged(archive, key, shown_branch, branch)
 
 
 def newest_messages(
@@ -66,24 +66,24 @@ def newest_messages(
     Returns:
         The messages, and whether there are older ones.
     """
-    line = line_at(archive, key)
-    there = _whole(archive, key) if abandoned else line
-    there = there if before is None else there.before(before)
-    positions = [*there]
-    messages = _logged(archive, key, ThreadBranch.of(positions[-limit:]), line)
+    branch = branch_at(archive, key)
+    shown_branch = _whole_log(archive, key) if abandoned else branch
+    shown_branch = shown_branch if before is None else shown_branch.before(before)
+    positions = [*shown_branch]
+    messages = _logged(archive, key, ThreadBranch.of(positions[-limit:]), branch)
     return messages, len(positions) > limit
 
 
 def _logged(
-    archive: Archive, key: ThreadKey, there: ThreadBranch, line: ThreadBranch
+    archive: Archive, key: ThreadKey, shown_branch: ThreadBranch, branch: ThreadBranch
 ) -> list[LoggedMessage]:
     return [
-        LoggedMessage(position, message, position not in line)
-        for position, message in read_line(archive, key, there)
+        LoggedMessage(position, message, position not in branch)
+        for position, message in read_branch(archive, key, shown_branch)
     ]
 
 
-def line_at(archive: Archive, key: ThreadKey, record: int | None = None) -> ThreadBranch:
+def branch_at(archive: Archive, key: ThreadKey, record: int | None = None) -> ThreadBranch:
     """Return the visible positions of a thread; all of the log, if it has no journal.
 
     Args:
@@ -95,11 +95,11 @@ def line_at(archive: Archive, key: ThreadKey, record: int | None = None) -> Thre
         ArchiveError: The journal has no such record.
     """
     if record is None and not archive.turn_count(key):
-        return _whole(archive, key)
+        return _whole_log(archive, key)
     return page_at(archive, key, record)[1].line
 
 
-def _whole(archive: Archive, key: ThreadKey) -> ThreadBranch:
+def _whole_log(archive: Archive, key: ThreadKey) -> ThreadBranch:
     length = archive.length(key)
     return ThreadBranch((Span(0, length - 1),)) if length else ThreadBranch()
 
@@ -130,8 +130,8 @@ class Taken:
 def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     """Return the turns of a thread and the other records of its journal, oldest first."""
     pages = read_journal(archive, key)
-    way = set(ancestry(pages, len(pages) - 1))
-    line = pages[len(pages) - 1].line if pages else ThreadBranch()
+    ancestors = set(ancestry(pages, len(pages) - 1))
+    branch = pages[len(pages) - 1].line if pages else ThreadBranch()
     answers = {
         number: LoggedMessage(position, archive.messages(key, position, position)[0])
         for number, position in _answers(pages)
@@ -141,7 +141,7 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
             number,
             page,
             answers[number].message.usage if number in answers else None,
-            number in way or _is_within(page.line, line),
+            number in ancestors or _is_within(page.line, branch),
             answers.get(number),
             turn_before(pages, number),
         )
@@ -149,10 +149,13 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
     ]
 
 
-def _is_within(line: ThreadBranch, whole: ThreadBranch) -> bool:
+def _is_within(branch: ThreadBranch, whole: ThreadBranch) -> bool:
     return all(
-        any(w.first <= span.first and span.last <= w.last for w in whole.spans)
-        for span in line.spans
+        any(
+            whole_span.first <= span.first and span.last <= whole_span.last
+            for whole_span in whole.spans
+        )
+        for span in branch.spans
     )
 
 
@@ -163,7 +166,7 @@ def _answers(pages: Mapping[int, TurnRecord]) -> Iterator[tuple[int, int]]:
         parent = page.parent
         if parent is None or parent in answered or pages[parent].kind != "call":
             continue
-        came = page.line.after(pages[parent].line.last)
-        if came.spans:
+        later_positions = page.line.after(pages[parent].line.last)
+        if later_positions.spans:
             answered.add(parent)
-            yield parent, came.spans[0].first
+            yield parent, later_positions.spans[0].first

@@ -8,12 +8,12 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from thalweg.database.base import SERVERS
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.database.migrations.sqlite import has_table
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
-_NONE = "there are no checkpoints of LangGraph"
+_NO_CHECKPOINTS = "there are no checkpoints of LangGraph"
 _FIX = "name the file or the database of the agent's checkpointer"
 
 
@@ -33,16 +33,16 @@ def opened_checkpoints(address: str) -> Iterator[BaseCheckpointSaver[Any] | None
     """
     if not address:
         yield None
-    elif address.startswith(SERVERS):
-        with _in_postgres(address) as saver:
+    elif address.startswith(POSTGRES_SCHEMES):
+        with _open_postgres_saver(address) as saver:
             yield saver
     else:
-        with _in_file(address) as saver:
+        with _open_sqlite_saver(address) as saver:
             yield saver
 
 
 @contextmanager
-def _in_file(path: str) -> Iterator[BaseCheckpointSaver[Any]]:
+def _open_sqlite_saver(path: str) -> Iterator[BaseCheckpointSaver[Any]]:
     with needs_extra("--checkpoints"):
         from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415 (an extra)
 
@@ -51,14 +51,14 @@ def _in_file(path: str) -> Iterator[BaseCheckpointSaver[Any]]:
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         try:
             if not has_table(connection, "checkpoints"):
-                raise ConfigError(path, _NONE, _FIX)
+                raise ConfigError(path, _NO_CHECKPOINTS, _FIX)
         except sqlite3.DatabaseError as error:
             raise ConfigError(path, f"not a usable SQLite database ({error})", _FIX) from None
         yield SqliteSaver(connection)
 
 
 @contextmanager
-def _in_postgres(url: str) -> Iterator[BaseCheckpointSaver[Any]]:
+def _open_postgres_saver(url: str) -> Iterator[BaseCheckpointSaver[Any]]:
     with needs_extra("--checkpoints postgresql://"):
         import psycopg  # noqa: PLC0415 (an extra)
         from langgraph.checkpoint.postgres import PostgresSaver  # noqa: PLC0415 (an extra)
@@ -68,10 +68,10 @@ def _in_postgres(url: str) -> Iterator[BaseCheckpointSaver[Any]]:
     place = place_of(url)
     try:
         with PostgresSaver.from_conn_string(url) as saver:
-            there = "SELECT 1 FROM pg_class WHERE relname = 'checkpoints'"
+            query = "SELECT 1 FROM pg_class WHERE relname = 'checkpoints'"
             with saver.conn.cursor() as cursor:  # type: ignore[union-attr]
-                if cursor.execute(there).fetchone() is None:
-                    raise ConfigError(place, _NONE, _FIX)
+                if cursor.execute(query).fetchone() is None:
+                    raise ConfigError(place, _NO_CHECKPOINTS, _FIX)
             yield saver
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None

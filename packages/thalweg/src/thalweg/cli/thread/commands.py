@@ -11,17 +11,17 @@ from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
 from thalweg.archive.threads.contexts import context_at, next_context
 from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
-from thalweg.archive.threads.savings import saved_so_far
+from thalweg.archive.threads.savings import compute_savings
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
-from thalweg.archive.threads.thread_history import history, line_at, turns
+from thalweg.archive.threads.thread_history import branch_at, history, turns
 from thalweg.cli.confirmation import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.cli.printing import print_result
 from thalweg.cli.thread.text import (
     plain_context,
-    plain_done,
-    plain_logged,
-    plain_saved,
+    plain_logged_message,
+    plain_operation,
+    plain_savings,
     plain_thread,
     plain_turn,
     render_context,
@@ -66,27 +66,29 @@ _POSITION = argument(
 
 
 @contextmanager
-def _opened(options: Namespace) -> Iterator[tuple[Archive, ThreadKey]]:
+def _open_thread(options: Namespace) -> Iterator[tuple[Archive, ThreadKey]]:
     """Open the archive of a command, and find its thread in it."""
     with open_existing(options.archive) as archive:
         yield archive, find_thread(archive, options.owner, options.name)
 
 
 def _respond(
-    options: Namespace, lines: Iterable[str], plain: dict[str, Any], *, nothing: str = ""
+    options: Namespace, lines: Iterable[str], json_value: dict[str, Any], *, empty_message: str = ""
 ) -> None:
     """Print the result of a command; see `print_result`."""
-    print_result(lines, plain, as_json=options.as_json, nothing=nothing)
+    print_result(lines, json_value, as_json=options.as_json, empty_message=empty_message)
 
 
 @thread.command("list", "List the threads.")
 def list_threads(options: Namespace) -> None:
     """List the threads of an owner, oldest first: messages, turns, tokens of the last request."""
     with open_existing(options.archive) as archive:
-        known = known_threads(archive, options.owner)
-    plain = {"threads": [plain_thread(one) for one in known]}
-    nothing = f"Owner {printable(options.owner)} has no threads here."
-    _respond(options, render_threads(known) if known else (), plain, nothing=nothing)
+        threads = known_threads(archive, options.owner)
+    json_value = {"threads": [plain_thread(overview) for overview in threads]}
+    empty_message = f"Owner {printable(options.owner)} has no threads here."
+    _respond(
+        options, render_threads(threads) if threads else (), json_value, empty_message=empty_message
+    )
 
 
 @thread.command(
@@ -118,28 +120,38 @@ def show(options: Namespace) -> None:
     """
     if options.next and options.turn is not None:
         raise ConfigError("--next", "--turn names a request that was sent", "name one of them")
-    with _opened(options) as (archive, key):
-        taken = turns(archive, key)
-        saved = saved_so_far(archive, key, taken)
+    with _open_thread(options) as (archive, key):
+        all_turns = turns(archive, key)
+        saved = compute_savings(archive, key, all_turns)
         if options.next:
-            made = next_context(archive, key)
-            lines = [*render_next(made), *(render_context(made) if options.context else ())]
-            _respond(options, lines, {"thread": options.name, **plain_context(made)})
+            turn_context = next_context(archive, key)
+            lines = [
+                *render_next(turn_context),
+                *(render_context(turn_context) if options.context else ()),
+            ]
+            _respond(options, lines, {"thread": options.name, **plain_context(turn_context)})
             return
         if options.turn is None and not options.context:
-            listed = [plain_turn(one, saved.lines.get(one.record)) for one in taken]
-            plain = {"thread": options.name, "turns": listed, **plain_saved(saved)}
-            _respond(options, render_turns(taken, saved), plain)
+            turn_objects = [
+                plain_turn(listed_turn, saved.lines.get(listed_turn.record))
+                for listed_turn in all_turns
+            ]
+            json_value = {"thread": options.name, "turns": turn_objects, **plain_savings(saved)}
+            _respond(options, render_turns(all_turns, saved), json_value)
             return
-        made = context_at(archive, key, options.turn)
-    shown = next(one for one in taken if one.turn == made.turn)
-    saving = saved.lines.get(shown.record)
-    context = plain_context(made) if options.context else {}
+        turn_context = context_at(archive, key, options.turn)
+    shown_turn = next(
+        listed_turn for listed_turn in all_turns if listed_turn.turn == turn_context.turn
+    )
+    saving = saved.lines.get(shown_turn.record)
+    json_context = plain_context(turn_context) if options.context else {}
     lines = [
-        *render_turn(made, shown.usage, saving, before=shown.before),
-        *(render_context(made) if options.context else ()),
+        *render_turn(turn_context, shown_turn.usage, saving, before=shown_turn.before),
+        *(render_context(turn_context) if options.context else ()),
     ]
-    _respond(options, lines, {"thread": options.name, **plain_turn(shown, saving), **context})
+    _respond(
+        options, lines, {"thread": options.name, **plain_turn(shown_turn, saving), **json_context}
+    )
 
 
 @thread.command(
@@ -155,10 +167,13 @@ def show(options: Namespace) -> None:
 )
 def print_history(options: Namespace) -> None:
     """Print the messages of a thread with their positions, compacted ones included."""
-    with _opened(options) as (archive, key):
+    with _open_thread(options) as (archive, key):
         messages = history(archive, key, options.turn, abandoned=options.abandoned)
-    plain = {"thread": options.name, "messages": [plain_logged(one) for one in messages]}
-    _respond(options, render_history(messages), plain)
+    json_value = {
+        "thread": options.name,
+        "messages": [plain_logged_message(logged) for logged in messages],
+    }
+    _respond(options, render_history(messages), json_value)
 
 
 @thread.command(
@@ -177,14 +192,14 @@ def search(options: Namespace) -> None:
 
     With --abandoned, also what no longer belongs to the thread, which `recall` never returns.
     """
-    with _opened(options) as (archive, key):
-        within = None if options.abandoned else line_at(archive, key).spans
-        found = archive.search(key, " ".join(options.words), within=within)
+    with _open_thread(options) as (archive, key):
+        within = None if options.abandoned else branch_at(archive, key).spans
+        hits = archive.search(key, " ".join(options.words), within=within)
     fields = ("position", "speaker", "about", "start", "text")
-    passages = [{field: getattr(one, field) for field in fields} for one in found]
-    lines = [printable(render_passages(found))] if found else []
-    plain = {"thread": options.name, "passages": passages}
-    _respond(options, lines, plain, nothing="No message of this thread has these words.")
+    passages = [{field: getattr(hit, field) for field in fields} for hit in hits]
+    lines = [printable(render_passages(hits))] if hits else []
+    json_value = {"thread": options.name, "passages": passages}
+    _respond(options, lines, json_value, empty_message="No message of this thread has these words.")
 
 
 @thread.command(
@@ -202,7 +217,7 @@ def search(options: Namespace) -> None:
 )
 def read(options: Namespace) -> None:
     """Read the target of a handle: a message, or a range of the thread."""
-    with _opened(options) as (archive, key):
+    with _open_thread(options) as (archive, key):
         reading = archive.read(
             key,
             options.handle,
@@ -212,8 +227,8 @@ def read(options: Namespace) -> None:
             max_chars=sys.maxsize,
         )
     fields = ("text", "start", "total_chars", "total_lines")
-    plain = {field: getattr(reading, field) for field in fields}
-    _respond(options, [printable(reading.text)], plain)
+    json_value = {field: getattr(reading, field) for field in fields}
+    _respond(options, [printable(reading.text)], json_value)
 
 
 @thread.command(
@@ -234,7 +249,7 @@ def read(options: Namespace) -> None:
 )
 def export_thread(options: Namespace) -> None:
     """Write a whole thread as it is now, system prompt and media included, nothing compacted."""
-    with _opened(options) as (archive, key):
+    with _open_thread(options) as (archive, key):
         pieces = export(archive, key, check_format(options.form), options.turn)
     if options.output is None:
         sys.stdout.writelines(pieces)
@@ -259,9 +274,9 @@ def undo_compaction(options: Namespace) -> None:
 
     Messages that do not fit are compacted again at once. Run it while the agent is idle.
     """
-    with _opened(options) as (archive, key):
-        done = undo(archive, key, options.turn)
-    _respond(options, [render_operation("undo", done)], plain_done(done))
+    with _open_thread(options) as (archive, key):
+        result = undo(archive, key, options.turn)
+    _respond(options, [render_operation("undo", result)], plain_operation(result))
 
 
 @thread.command(
@@ -282,25 +297,25 @@ def rewind_thread(options: Namespace) -> None:
     Later messages are kept in the archive (`thread history ID --abandoned`), and out of every
     request. Do it while the agent rests.
     """
-    with _opened(options) as (archive, key):
-        done = rewind(archive, key, options.turn)
-    _respond(options, [render_operation("rewind", done)], plain_done(done))
+    with _open_thread(options) as (archive, key):
+        result = rewind(archive, key, options.turn)
+    _respond(options, [render_operation("rewind", result)], plain_operation(result))
 
 
 @thread.command("pin", "Pin words of the user: keep them in every request.", _ID, _POSITION, _WORDS)
 def pin_words(options: Namespace) -> None:
     """Keep words of the user verbatim in every request, however often it is compacted."""
-    with _opened(options) as (archive, key):
-        done = pin(archive, key, options.position, options.words)
-    _respond(options, [render_operation("pin", done)], plain_done(done))
+    with _open_thread(options) as (archive, key):
+        result = pin(archive, key, options.position, options.words)
+    _respond(options, [render_operation("pin", result)], plain_operation(result))
 
 
 @thread.command("unpin", "Unpin words.", _ID, _POSITION, _WORDS)
 def unpin_words(options: Namespace) -> None:
     """Let go of words that were pinned."""
-    with _opened(options) as (archive, key):
-        done = unpin(archive, key, options.position, options.words)
-    _respond(options, [render_operation("unpin", done)], plain_done(done))
+    with _open_thread(options) as (archive, key):
+        result = unpin(archive, key, options.position, options.words)
+    _respond(options, [render_operation("unpin", result)], plain_operation(result))
 
 
 @thread.command(
@@ -333,13 +348,18 @@ def delete(options: Namespace) -> None:
         opened_checkpoints(options.checkpoints) as saver,
         open_existing(options.archive) as archive,
     ):
-        own = own_threads(archive, owner, name)
-        if not own and (saver is None or not holds_thread(saver, name)):
+        thread_names = own_threads(archive, owner, name)
+        if not thread_names and (saver is None or not holds_thread(saver, name)):
             find_thread(archive, owner, name)  # raises what there is
-        messages = sum(archive.length(ThreadKey(owner, one)) for one in own)
+        messages = sum(archive.length(ThreadKey(owner, one)) for one in thread_names)
         question = f"Delete thread {printable(name)} with {messages:,} messages?"
-        confirm(question, "to delete the thread", yes=options.yes, refused="Nothing was deleted.")
-        done = delete_thread(name, checkpointer=saver, archive=archive, owner=owner)
-    lines = [f"Deleted; {done.freed_bytes:,} bytes freed.", *(f"Left: {one}" for one in done.left)]
-    plain = {"thread": name, "freed_bytes": done.freed_bytes, "left": [*done.left]}
-    _respond(options, lines, plain)
+        confirm(
+            question, "to delete the thread", yes=options.yes, refusal_text="Nothing was deleted."
+        )
+        deletion = delete_thread(name, checkpointer=saver, archive=archive, owner=owner)
+    lines = [
+        f"Deleted; {deletion.freed_bytes:,} bytes freed.",
+        *(f"Left: {one}" for one in deletion.left),
+    ]
+    json_value = {"thread": name, "freed_bytes": deletion.freed_bytes, "left": [*deletion.left]}
+    _respond(options, lines, json_value)

@@ -18,7 +18,7 @@ from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import OperationResult
-from thalweg.archive.threads.savings import Saved
+from thalweg.archive.threads.savings import BranchSavings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.printing import count, one_line
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
@@ -30,16 +30,16 @@ from thalweg.engine.transcript import as_text, clip, printable, speaker
 
 QUOTED_CHARS = 60
 """How much of pinned words or a note a line of a table shows."""
-_one_line = partial(one_line, most=QUOTED_CHARS)
-_THREADS = "messages  calls     tokens  last request      thread"
-_TURNS = "  turn  kind    when                tokens      limit   reported  model"
+_one_line = partial(one_line, max_chars=QUOTED_CHARS)
+_THREADS_HEADING = "messages  calls     tokens  last request      thread"
+_TURNS_HEADING = "  turn  kind    when                tokens      limit   reported  model"
 WIDTH = 80
 """Columns of a line of a table."""
-NOTHING = Saved({})
+NO_SAVINGS = BranchSavings({})
 """The savings of a thread for which none were computed."""
-ARRIVED: Reason = "arrived too large"
+ARRIVAL_REASON: Reason = "arrived too large"
 """Why a message is bounded when it arrives: nothing that was sent is rewritten."""
-_DONE: Mapping[str, str] = {
+_OPERATION_TEXTS: Mapping[str, str] = {
     "undo": "the compaction of turn {about} is undone",
     "rewind": "the thread is as it was when turn {about} was asked",
     "pin": "pinned in message #{about}",
@@ -55,20 +55,20 @@ def plain_message(message: Message) -> dict[str, Any]:
     return plain
 
 
-def plain_thread(known: ThreadOverview) -> dict[str, Any]:
+def plain_thread(overview: ThreadOverview) -> dict[str, Any]:
     """Return the summary of a thread."""
-    newest = known.newest
+    newest = overview.newest
     return {
-        "thread": known.thread,
-        "messages": known.length,
-        "model_calls": known.model_calls,
+        "thread": overview.thread,
+        "messages": overview.length,
+        "model_calls": overview.model_calls,
         "tokens": sum(newest.tokens.values()) if newest else None,
         "model": newest.model if newest else None,
-        "at": _time(newest.at) if newest else None,
+        "at": _iso_time(newest.at) if newest else None,
     }
 
 
-def plain_logged(logged: LoggedMessage) -> dict[str, Any]:
+def plain_logged_message(logged: LoggedMessage) -> dict[str, Any]:
     """Return one message of a log with its position."""
     return {
         "position": logged.position,
@@ -80,7 +80,7 @@ def plain_logged(logged: LoggedMessage) -> dict[str, Any]:
 def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
     """Return one turn, or another record of the journal, with the savings of its rewrite."""
     return {
-        **_page(turn.turn, turn.page),
+        **_plain_record(turn.turn, turn.page),
         "continues": turn.before,
         "current": turn.is_current,
         "usage": asdict(turn.usage) if turn.usage else None,
@@ -88,18 +88,18 @@ def plain_turn(turn: Taken, saving: Saving | None = None) -> dict[str, Any]:
     }
 
 
-def plain_saved(saved: Saved) -> dict[str, Any]:
+def plain_savings(savings: BranchSavings) -> dict[str, Any]:
     """Return what all rewrites of a thread have saved so far, in uncached input tokens."""
     return {
-        "saved": round(saved.realised, 1),
-        "cost_beyond_window": round(saved.beyond, 1),
+        "saved": round(savings.realised, 1),
+        "cost_beyond_window": round(savings.beyond, 1),
     }
 
 
 def plain_context(context: TurnContext) -> dict[str, Any]:
     """Return the request of a turn, or the beginning of the next one."""
     return {
-        **_page(context.turn, context.page),
+        **_plain_record(context.turn, context.page),
         **({"kind": "next", "edits": [], "note": ""} if context.turn is None else {}),
         "tokens": dict(context.tokens),
         "system": plain_message(context.system) if context.system else None,
@@ -113,20 +113,20 @@ def plain_context(context: TurnContext) -> dict[str, Any]:
             for item in context.items
         ],
         "tools": list(context.tools),
-        "additions": [asdict(one) for one in context.additions],
+        "additions": [asdict(addition) for addition in context.additions],
     }
 
 
-def plain_done(done: OperationResult) -> dict[str, Any]:
+def plain_operation(result: OperationResult) -> dict[str, Any]:
     """Return a manual operation."""
-    return {**asdict(done), "fits": done.fits}
+    return {**asdict(result), "fits": result.fits}
 
 
-def _page(turn: int | None, page: TurnRecord) -> dict[str, Any]:
+def _plain_record(turn: int | None, page: TurnRecord) -> dict[str, Any]:
     return {
         "turn": turn,
         "kind": page.kind,
-        "at": _time(page.at),
+        "at": _iso_time(page.at),
         "messages_logged": page.length,
         "positions": [[span.first, span.last] for span in page.line.spans],
         "model": page.model or None,
@@ -139,22 +139,22 @@ def _page(turn: int | None, page: TurnRecord) -> dict[str, Any]:
     }
 
 
-def _time(at: float) -> str:
+def _iso_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
     """List threads, one line each."""
-    yield _THREADS
-    for known in threads:
-        newest = known.newest
+    yield _THREADS_HEADING
+    for overview in threads:
+        newest = overview.newest
         tokens = f"{sum(newest.tokens.values()):,}" if newest else "-"
-        when = _when(newest.at) if newest else "-"
-        name = printable(known.thread)
-        yield f"{known.length:>8,}  {known.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
+        when = _local_time(newest.at) if newest else "-"
+        name = printable(overview.thread)
+        yield f"{overview.length:>8,}  {overview.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
 
 
-def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str]:
+def render_turns(turns: Sequence[Taken], savings: BranchSavings = NO_SAVINGS) -> Iterator[str]:
     """List turns, one line each, with their edits below; `x` marks abandoned ones.
 
     Other records of the journal have no number. A model is named if it differs from the previous
@@ -162,19 +162,19 @@ def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str
 
     Args:
         turns: The turns and the other records.
-        saved: The savings of the rewrites.
+        savings: The savings of the rewrites.
     """
-    yield _TURNS
+    yield _TURNS_HEADING
     model = ""
     for turn in turns:
         yield _turn_line(turn, turn.page.model if turn.page.model != model else "")
         model = turn.page.model
-        gained = _saving_lines(saved.lines.get(turn.record))
-        for line in (*_edit_lines(turn.page.edits), *gained, *_extra_lines(turn.page)):
+        saving_lines = _saving_lines(savings.lines.get(turn.record))
+        for line in (*_edit_lines(turn.page.edits), *saving_lines, *_extra_lines(turn.page)):
             yield f"        {line}"
-    if saved.lines:
+    if savings.lines:
         yield ""
-        yield from wrap(_all_saved(saved), WIDTH)
+        yield from wrap(_total_savings(savings), WIDTH)
     if not all(turn.is_current for turn in turns):
         yield ""
         yield "x: abandoned by a rewind or by an edit of the agent's state."
@@ -182,27 +182,29 @@ def render_turns(turns: Sequence[Taken], saved: Saved = NOTHING) -> Iterator[str
 
 def _saving_lines(saving: Saving | None) -> Iterator[str]:
     """Yield predicted and realized savings of a rewrite; a bounded arrival has none."""
-    if saving is None or saving.reason == ARRIVED:
+    if saving is None or saving.reason == ARRIVAL_REASON:
         return
     forecast = saving.forecast
-    even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
+    break_even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
     predicted = f"predicted {forecast.gain:+,.0f} after {count(forecast.calls, 'call')}"
-    yield from wrap(f"{predicted}; so far {saving.realised:+,.0f} (break-even {even})", WIDTH - 8)
+    yield from wrap(
+        f"{predicted}; so far {saving.realised:+,.0f} (break-even {break_even})", WIDTH - 8
+    )
 
 
-def _all_saved(saved: Saved) -> str:
-    beyond = ""
-    if saved.beyond >= 1:
-        beyond = f"; {saved.beyond:,.0f} of what that costs is for tokens over the window"
-    text = f"So far all edits have saved {saved.realised:+,.0f} uncached input tokens"
-    return f"{text}, compared with sending all messages{beyond}."
+def _total_savings(savings: BranchSavings) -> str:
+    window_note = ""
+    if savings.beyond >= 1:
+        window_note = f"; {savings.beyond:,.0f} of what that costs is for tokens over the window"
+    text = f"So far all edits have saved {savings.realised:+,.0f} uncached input tokens"
+    return f"{text}, compared with sending all messages{window_note}."
 
 
 def _turn_line(turn: Taken, model: str) -> str:
     page = turn.page
-    left = " " if turn.is_current else "x"
+    margin_mark = " " if turn.is_current else "x"
     number = "" if turn.turn is None else turn.turn
-    line = f"{left} {number:>4}  {page.kind:<6}  {_when(page.at)}"
+    line = f"{margin_mark} {number:>4}  {page.kind:<6}  {_local_time(page.at)}"
     if page.kind == "end":
         return line
     reported = f"{turn.usage.input:,}" if turn.usage else "-"
@@ -220,35 +222,35 @@ def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
         if isinstance(edit, (Pin, Unpin)):
             yield f'{type(edit).__name__.lower()} #{edit.position} "{_one_line(edit.quote)}"'
             continue
-        alike = type(edit).__name__.lower(), edit.reason
-        counts[alike] += 1
-        before, after = sizes.setdefault(alike, [0, 0])
-        sizes[alike] = [before + edit.tokens_before, after + edit.tokens_after]
-    for (kind, reason), times in counts.items():
+        kind_and_reason = type(edit).__name__.lower(), edit.reason
+        counts[kind_and_reason] += 1
+        before, after = sizes.setdefault(kind_and_reason, [0, 0])
+        sizes[kind_and_reason] = [before + edit.tokens_before, after + edit.tokens_after]
+    for (kind, reason), repetitions in counts.items():
         before, after = sizes[kind, reason]
-        many = f" x{times}" if times > 1 else ""
-        yield f"{kind}{many} {before:,} -> {after:,}: {reason}"
+        repeat_mark = f" x{repetitions}" if repetitions > 1 else ""
+        yield f"{kind}{repeat_mark} {before:,} -> {after:,}: {reason}"
 
 
 def _extra_lines(page: TurnRecord) -> Iterator[str]:
     for repair in page.repairs:
-        where = f" #{repair.position}" if repair.position >= 0 else ""
-        about = f" ({_one_line(repair.detail)})" if repair.detail else ""
-        yield f"repair{where}: {repair.reason}{about}"
+        position = f" #{repair.position}" if repair.position >= 0 else ""
+        detail = f" ({_one_line(repair.detail)})" if repair.detail else ""
+        yield f"repair{position}: {repair.reason}{detail}"
     if page.rejected:
         yield f'refused by the provider: "{_one_line(page.rejected)}"'
     if page.spent is not None:
-        yield _spent(page.spent)
+        yield _summary_cost(page.spent)
     if page.kind in {"undo", "rewind"}:
-        yield _DONE[page.kind].format(about=page.note)
-    elif page.note and page.kind not in _DONE:
+        yield _OPERATION_TEXTS[page.kind].format(about=page.note)
+    elif page.note and page.kind not in _OPERATION_TEXTS:
         yield _one_line(page.note)
 
 
-def _spent(spent: Usage) -> str:
-    of = f" of {printable(spent.model)}" if spent.model else ""
-    tokens = f"{spent.input:,} tokens in, {spent.output:,} out"
-    return f"the summary took {count(spent.calls, 'call')}{of}: {tokens}"
+def _summary_cost(usage: Usage) -> str:
+    model_suffix = f" of {printable(usage.model)}" if usage.model else ""
+    tokens = f"{usage.input:,} tokens in, {usage.output:,} out"
+    return f"the summary took {count(usage.calls, 'call')}{model_suffix}: {tokens}"
 
 
 def render_turn(
@@ -268,7 +270,7 @@ def render_turn(
     """
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
-    yield f"turn {context.turn}, {_when(page.at)}{model}"
+    yield f"turn {context.turn}, {_local_time(page.at)}{model}"
     yield _size(context)
     if usage is not None:
         cache = f"{usage.cached:,} cached, {usage.written:,} written"
@@ -313,29 +315,31 @@ def render_context(context: TurnContext) -> Iterator[str]:
         names = (str(tool.get("function", tool).get("name", "")) for tool in context.tools)
         yield f"\n== tools\n{printable(', '.join(names))}"
     for item in context.items:
-        added = "record, as" if item.section == "summary" else "added, as"
-        where = f"#{item.position}" if item.position >= 0 else added
-        yield _headed(where, item.message, f" ({item.tokens:,} tokens)")
+        added_label = "record, as" if item.section == "summary" else "added, as"
+        label = f"#{item.position}" if item.position >= 0 else added_label
+        yield _message_block(label, item.message, f" ({item.tokens:,} tokens)")
 
 
 def render_history(messages: Iterable[LoggedMessage]) -> Iterator[str]:
     """Yield messages with their positions; `x` marks abandoned ones."""
-    for one in messages:
-        yield _headed(f"{'x ' if one.is_abandoned else ''}#{one.position}", one.message, "")
+    for logged in messages:
+        yield _message_block(
+            f"{'x ' if logged.is_abandoned else ''}#{logged.position}", logged.message, ""
+        )
 
 
-def _headed(where: str, message: Message, size: str) -> str:
-    return f"\n== {where} {printable(speaker(message))}{size}\n{printable(as_text(message))}"
+def _message_block(label: str, message: Message, size: str) -> str:
+    return f"\n== {label} {printable(speaker(message))}{size}\n{printable(as_text(message))}"
 
 
-def render_operation(kind: str, done: OperationResult) -> str:
+def render_operation(kind: str, result: OperationResult) -> str:
     """Describe a manual operation and its result."""
-    action = _DONE[kind].format(about=done.about)
-    room = f" of {done.limit:,}" if done.limit else ""
-    size = f"the next request begins from {done.tokens:,}{room} tokens"
-    again = "" if done.fits else "; that does not fit, so the next turn compacts again"
-    return f"{action[0].upper()}{action[1:]}; {size}{again}."
+    action = _OPERATION_TEXTS[kind].format(about=result.about)
+    limit_text = f" of {result.limit:,}" if result.limit else ""
+    size = f"the next request begins from {result.tokens:,}{limit_text} tokens"
+    overflow_note = "" if result.fits else "; that does not fit, so the next turn compacts again"
+    return f"{action[0].upper()}{action[1:]}; {size}{overflow_note}."
 
 
-def _when(at: float) -> str:
+def _local_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -23,30 +23,30 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.context.ready_tools import SameTools, Tool, as_openai, tool_name, with_deferral
+from thalweg.context.ready_tools import Tool, ToolsKey, as_openai, tool_name, with_deferral
 from thalweg.context.request.cache_marks import is_anthropic, is_openai
 from thalweg.context.request.checked_model import Body, BodyTransform
-from thalweg.context.request.guard import count_text, written
+from thalweg.context.request.guard import count_text, tools_as_json
 from thalweg.context.request.model_limits import layers
 from thalweg.context.turn.context_tools import ContextTool
-from thalweg.engine.deferral import ToolCard, described, find_cards, plan_deferral
+from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, searchable_text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 
-_QUERY = {
+_QUERY_SCHEMA = {
     "type": "object",
     "properties": {"query": {"type": "string", "description": prompt("find_tools_query").render()}},
     "required": ["query"],
 }
-_DEFER = "defer_loading"
-Way = Literal["reference", "item", "rewrite"]
+_DEFER_KEY = "defer_loading"
+LoadingMethod = Literal["reference", "item", "rewrite"]
 """How a schema is loaded: Anthropic expands a reference in a tool's result; OpenAI's Responses API
 takes an item after it; any other client gets the tool at the end of its list."""
 MOST_NAMES = 400
 """Names of deferred tools that the description of the search tool lists."""
-_PINNED = ("cache_control", "allowed_callers")
+_PINNED_KEYS = ("cache_control", "allowed_callers")
 """Keys in `extras` that the API refuses on a deferred tool, or that make it another's to call."""
 
 
@@ -57,8 +57,8 @@ def find_tool(name: str) -> BaseTool:
         call = runtime.tool_call_id or ""
         known = {tool.name: tool for tool in runtime.tools}
         cards = [
-            card_of(known[one]) if one in known else ToolCard(one)
-            for one in runtime.state.get("thalweg_deferred") or ()
+            card_of(known[tool_named]) if tool_named in known else ToolCard(tool_named)
+            for tool_named in runtime.state.get("thalweg_deferred") or ()
         ]
         names = [card.name for card in find_cards(cards, query)]
         if names:
@@ -69,7 +69,7 @@ def find_tool(name: str) -> BaseTool:
         return Command(update={"messages": [answer], "thalweg_tools": dict.fromkeys(names, call)})
 
     description = prompt("find_tools").render(number="Some", names="")
-    return ContextTool(func=run, name=name, description=description, args_schema=_QUERY)
+    return ContextTool(func=run, name=name, description=description, args_schema=_QUERY_SCHEMA)
 
 
 def with_references(deferred: Collection[str], loaded: Mapping[str, str], body: Body) -> Body:
@@ -80,28 +80,33 @@ def with_references(deferred: Collection[str], loaded: Mapping[str, str], body: 
     only defined tools are referenced; and a result with references has nothing else.
     """
     tools = [tool for tool in body.get("tools") or () if isinstance(tool, Mapping)]
-    found = _by_search(loaded, {str(tool.get("name")) for tool in tools} & {*deferred})
-    messages = [_referring(message, found) for message in body.get("messages") or ()]
-    live = {name for names, _ in messages for name in names}
-    hidden = {name for name in deferred if name in live or name not in loaded}
-    placed = [_flagged(tool, is_deferred=tool.get("name") in hidden) for tool in tools]
+    names_by_call = _names_by_call(loaded, {str(tool.get("name")) for tool in tools} & {*deferred})
+    messages = [
+        _with_tool_references(message, names_by_call) for message in body.get("messages") or ()
+    ]
+    referenced = {name for names, _ in messages for name in names}
+    hidden = {name for name in deferred if name in referenced or name not in loaded}
+    placed = [_with_defer_flag(tool, is_deferred=tool.get("name") in hidden) for tool in tools]
     return {**body, "tools": placed, "messages": [message for _, message in messages]}
 
 
-def _by_search(loaded: Mapping[str, str], defined: Collection[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _names_by_call(loaded: Mapping[str, str], defined: Collection[str]) -> dict[str, list[str]]:
+    names_by_call: dict[str, list[str]] = {}
     for name, call in loaded.items():
         if call and name in defined:
-            found.setdefault(call, []).append(name)
-    return found
+            names_by_call.setdefault(call, []).append(name)
+    return names_by_call
 
 
-def _flagged(tool: Mapping[str, Any], *, is_deferred: bool) -> dict[str, Any]:
-    plain = {key: value for key, value in tool.items() if key != _DEFER}
-    return {**plain, _DEFER: True} if is_deferred else plain
+def _with_defer_flag(tool: Mapping[str, Any], *, is_deferred: bool) -> dict[str, Any]:
+    plain = {key: value for key, value in tool.items() if key != _DEFER_KEY}
+    return {**plain, _DEFER_KEY: True} if is_deferred else plain
 
 
-def _referring(message: Any, found: Mapping[str, list[str]]) -> tuple[list[str], Any]:  # noqa: ANN401 (JSON)
+def _with_tool_references(
+    message: Any,  # noqa: ANN401 (JSON)
+    names_by_call: Mapping[str, list[str]],
+) -> tuple[list[str], Any]:
     """Return a message with references in the place of search results, and their names."""
     content = message.get("content") if isinstance(message, Mapping) else None
     if not isinstance(content, list):
@@ -110,10 +115,10 @@ def _referring(message: Any, found: Mapping[str, list[str]]) -> tuple[list[str],
     blocks: list[Any] = []
     for block in content:
         is_result = isinstance(block, Mapping) and block.get("type") == "tool_result"
-        own = found.get(str(block.get("tool_use_id"))) if is_result else None
-        if own:
-            names += own
-            references = [{"type": "tool_reference", "tool_name": name} for name in own]
+        found_names = names_by_call.get(str(block.get("tool_use_id"))) if is_result else None
+        if found_names:
+            names += found_names
+            references = [{"type": "tool_reference", "tool_name": name} for name in found_names]
             blocks.append({**block, "content": references})
         else:
             blocks.append(block)
@@ -126,43 +131,47 @@ def with_items(deferred: Collection[str], loaded: Mapping[str, str], body: Body)
     Deferred tools are not in `tools`. Those that a search found are in an item `additional_tools`
     after its result, in the Responses API; others that are loaded are in `tools`.
     """
-    tools = {_name(tool): tool for tool in body.get("tools") or ()}
-    found = _by_search(loaded, tools.keys() & {*deferred})
+    tools = {_body_tool_name(tool): tool for tool in body.get("tools") or ()}
+    names_by_call = _names_by_call(loaded, tools.keys() & {*deferred})
     items = body.get("input")
-    live: set[str] = set()
+    referenced: set[str] = set()
     if isinstance(items, list):
-        placed = [*_added(items, found, tools, live)]
+        placed = [*_with_tool_items(items, names_by_call, tools, referenced)]
         body = {**body, "input": placed}
-    hidden = {name for name in deferred if name in live or name not in loaded}
+    hidden = {name for name in deferred if name in referenced or name not in loaded}
     shown = [
-        _flagged(tool, is_deferred=False) for name, tool in tools.items() if name not in hidden
+        _with_defer_flag(tool, is_deferred=False)
+        for name, tool in tools.items()
+        if name not in hidden
     ]
     return {**body, "tools": shown}
 
 
-def _name(tool: Any) -> str:  # noqa: ANN401 (JSON)
+def _body_tool_name(tool: Any) -> str:  # noqa: ANN401 (JSON)
     function = tool.get("function")
-    named = function if isinstance(function, Mapping) else tool
-    return str(named.get("name") or tool.get("type"))
+    holder = function if isinstance(function, Mapping) else tool
+    return str(holder.get("name") or tool.get("type"))
 
 
-def _added(
+def _with_tool_items(
     items: Sequence[Any],
-    found: Mapping[str, list[str]],
+    names_by_call: Mapping[str, list[str]],
     tools: Mapping[str, Mapping[str, Any]],
-    live: set[str],
+    referenced: set[str],
 ) -> Iterator[Any]:
-    """Yield items, and after each run of results the tools that they found; fill in `live`."""
-    due: list[str] = []
+    """Yield items, and after each run of results the tools found by it; fill in `referenced`."""
+    pending_names: list[str] = []
     for item in [*items, None]:
         is_result = isinstance(item, Mapping) and item.get("type") == "function_call_output"
-        if due and not is_result:
-            live.update(due)
-            definitions = [_flagged(tools[name], is_deferred=False) for name in due]
+        if pending_names and not is_result:
+            referenced.update(pending_names)
+            definitions = [
+                _with_defer_flag(tools[name], is_deferred=False) for name in pending_names
+            ]
             yield {"type": "additional_tools", "role": "developer", "tools": definitions}
-            due = []
+            pending_names = []
         if isinstance(item, Mapping) and is_result:
-            due += found.get(str(item.get("call_id")), ())
+            pending_names += names_by_call.get(str(item.get("call_id")), ())
         if item is not None:
             yield item
 
@@ -180,7 +189,7 @@ class ToolLayout:
     loaded: Mapping[str, str] = field(default_factory=dict[str, str])
     """Deferred tools that the thread uses, and the search that found each; empty for another way.
     """
-    way: Way = "rewrite"
+    way: LoadingMethod = "rewrite"
 
     @property
     def transform(self) -> BodyTransform | None:
@@ -216,10 +225,10 @@ def lay_out_tools(
     state, the calls in the messages and a forced tool decide which are loaded.
     """
     tools = tuple(request.tools)
-    way = _way(request.model, tools, policy)
+    way = _loading_method(request.model, tools, policy)
     system = "" if request.system_message is None else str(request.system_message.text)
-    tool_set = SameTools(tools)
-    deferred = _deferred(
+    tool_set = ToolsKey(tools)
+    deferred = _plan_deferred(
         tool_set,
         count,
         system=system,
@@ -229,20 +238,20 @@ def lay_out_tools(
         window=window,
     )
     if not deferred:
-        return _nothing(tools, policy.tool_names.find_tools)
+        return _without_deferral(tools, policy.tool_names.find_tools)
     loaded = _loaded(request, frozenset(deferred))
     find = policy.tool_names.find_tools
-    return _sorted(tool_set, deferred, tuple(loaded.items()), way, find)
+    return _sort_tools(tool_set, deferred, tuple(loaded.items()), way, find)
 
 
 def card_of(tool: BaseTool, count: Counter | None = None) -> ToolCard:
     """Describe a tool for the search, with the tokens of its schema if they can be counted."""
     function = as_openai(tool).get("function") or {}
-    tokens = count_text(written([function]), count) if count is not None else 0
-    return ToolCard(tool.name, described(function), tokens)
+    tokens = count_text(tools_as_json([function]), count) if count is not None else 0
+    return ToolCard(tool.name, searchable_text(function), tokens)
 
 
-def _way(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> Way:
+def _loading_method(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> LoadingMethod:
     """Return how a model's client loads a schema.
 
     Anthropic's tool search works from Claude 4 on, and not together with `input_examples`
@@ -254,14 +263,18 @@ def _way(model: object, tools: Sequence[Tool], policy: ContextPolicy) -> Way:
         return "rewrite"
     is_forced = policy.defer_tools == "provider"
     if is_anthropic(model):
-        name = next((str(getattr(one, "model", "")) for one in layers(model)), "")
+        name = next((str(getattr(layer, "model", "")) for layer in layers(model)), "")
         has_examples = any(_extras(tool).get("input_examples") for tool in tools)
-        takes = is_forced or is_anthropic(model, at_home=True)
-        return "reference" if takes and not has_examples and "claude-3" not in name else "rewrite"
-    if is_openai(model, at_home=not is_forced):
-        profiles = (getattr(one, "profile", None) or {} for one in layers(model))
-        knows = any(profile.get("mid_conversation_tools") for profile in profiles)
-        return "item" if knows or is_forced else "rewrite"
+        supports_search = is_forced or is_anthropic(model, official_only=True)
+        return (
+            "reference"
+            if supports_search and not has_examples and "claude-3" not in name
+            else "rewrite"
+        )
+    if is_openai(model, official_only=not is_forced):
+        profiles = (getattr(layer, "profile", None) or {} for layer in layers(model))
+        supports_items = any(profile.get("mid_conversation_tools") for profile in profiles)
+        return "item" if supports_items or is_forced else "rewrite"
     return "rewrite"
 
 
@@ -270,28 +283,28 @@ def _extras(tool: Tool) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=32)
-def _deferred(tool_set: SameTools, count: Counter, **chosen: Any) -> tuple[str, ...]:  # noqa: ANN401 (`plan_deferral`'s)
+def _plan_deferred(tool_set: ToolsKey, count: Counter, **plan_settings: Any) -> tuple[str, ...]:  # noqa: ANN401 (`plan_deferral`'s)
     cards = [
         card_of(tool, count)
         for tool in tool_set.tools
         if isinstance(tool, BaseTool) and not isinstance(tool, ContextTool) and not _is_pinned(tool)
     ]
-    return plan_deferral(cards, **chosen)
+    return plan_deferral(cards, **plan_settings)
 
 
 def _is_pinned(tool: BaseTool) -> bool:
-    return any(_extras(tool).get(key) for key in _PINNED)
+    return any(_extras(tool).get(key) for key in _PINNED_KEYS)
 
 
-def _nothing(tools: tuple[Tool, ...], find: str) -> ToolLayout:
+def _without_deferral(tools: tuple[Tool, ...], find: str) -> ToolLayout:
     """Defer nothing: then there is nothing to find, either."""
     shown = tuple(tool for tool in tools if tool_name(tool) != find)
     return ToolLayout(shown, shown)
 
 
 def _loaded(request: ModelRequest[Any], deferred: frozenset[str]) -> dict[str, str]:
-    found = request.state.get("thalweg_tools")
-    loaded = dict(found) if isinstance(found, Mapping) else {}
+    known = request.state.get("thalweg_tools")
+    loaded = dict(known) if isinstance(known, Mapping) else {}
     for message in request.state["messages"]:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
@@ -313,11 +326,11 @@ def _forced(choice: object) -> str:
 
 
 @lru_cache(maxsize=64)
-def _sorted(
-    tool_set: SameTools,
+def _sort_tools(
+    tool_set: ToolsKey,
     deferred: tuple[str, ...],
     loaded: tuple[tuple[str, str], ...],
-    way: Way,
+    way: LoadingMethod,
     find: str,
 ) -> ToolLayout:
     """Sort tools by their place in requests; the search tool is the last that every request has."""
@@ -325,11 +338,11 @@ def _sorted(
     named = {tool_name(tool): tool for tool in tools}
     kept = tuple(t for t in tools if tool_name(t) not in hidden | {find})
     search = named.get(find)
-    prefix = (*kept, *([_described(search, deferred)] if isinstance(search, BaseTool) else []))
+    prefix = (*kept, *([_with_names(search, deferred)] if isinstance(search, BaseTool) else []))
     if way == "rewrite":
         whole = (*prefix, *(with_deferral(named[name], deferred=False) for name in found))
         return ToolLayout(whole, whole, deferred, found, way)
-    aside = tuple(
+    deferred_tools = tuple(
         with_deferral(tool, deferred=name not in found)
         for name, tool in named.items()
         if name in hidden
@@ -337,10 +350,10 @@ def _sorted(
     unfound = tuple(
         with_deferral(named[name], deferred=False) for name, call in found.items() if not call
     )
-    return ToolLayout((*aside, *prefix), (*prefix, *unfound), deferred, found, way)
+    return ToolLayout((*deferred_tools, *prefix), (*prefix, *unfound), deferred, found, way)
 
 
-def _described(search: BaseTool, deferred: Sequence[str]) -> BaseTool:
+def _with_names(search: BaseTool, deferred: Sequence[str]) -> BaseTool:
     more = len(deferred) - MOST_NAMES
     names = ", ".join(deferred[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     text = prompt("find_tools").render(number=len(deferred), names=names)

@@ -23,7 +23,7 @@ from thalweg.context.request.model_limits import layers
 from thalweg.engine.pricing.table import LIFE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import (
-    MOST_MARKS,
+    MAX_MARKS,
     BreakpointLayout,
     StableLifetime,
     plan_marks,
@@ -64,7 +64,7 @@ class CacheMarker:
         tariff: Tariff,
         *,
         has_record: bool,
-        goes_on: bool = True,
+        is_continued: bool = True,
     ) -> BodyTransform | None:
         """Return a function that adds breakpoints to a sent request; `None` if its client has none.
 
@@ -73,22 +73,24 @@ class CacheMarker:
             key: Its thread.
             tariff: Prices of the model, with the rules of its cache.
             has_record: Whether its first message is a structured summary of a compaction.
-            goes_on: Whether the thread continues from here: if not, the request reads the cache and
-                writes nothing new to it.
+            is_continued: Whether the thread continues from here: if not, the request reads
+                the cache and writes nothing new to it.
         """
 
-        def mark_body(body: Body) -> Body:
-            now = time.time() if is_anthropic(model, at_home=True) else None
-            return self.mark(body, tariff, has_record=has_record, goes_on=goes_on, now=now)
+        def add_marks(body: Body) -> Body:
+            now = time.time() if is_anthropic(model, official_only=True) else None
+            return self.mark(
+                body, tariff, has_record=has_record, is_continued=is_continued, now=now
+            )
 
-        def route(body: Body) -> Body:
+        def add_cache_key(body: Body) -> Body:
             extra = body.get("extra_body") or {}
             has_key = "prompt_cache_key" in body or "prompt_cache_key" in extra
-            return body if has_key else {**body, "prompt_cache_key": _name(key)}
+            return body if has_key else {**body, "prompt_cache_key": _cache_key(key)}
 
         if is_anthropic(model) and tariff.breakpoints is not None:
-            return mark_body
-        return route if is_openai(model) else None
+            return add_marks
+        return add_cache_key if is_openai(model) else None
 
     def mark(
         self,
@@ -96,7 +98,7 @@ class CacheMarker:
         tariff: Tariff,
         *,
         has_record: bool = False,
-        goes_on: bool = True,
+        is_continued: bool = True,
         now: float | None = None,
     ) -> Body:
         """Return a copy of a request's body with breakpoints; see `transform` for the arguments.
@@ -104,21 +106,23 @@ class CacheMarker:
         With the time `now`, the pauses of the thread decide how long the stable prefix lives; a
         service that is not Anthropic's own may refuse another lifetime than the default's.
         """
-        blocks = [*_blocks(body)]
+        blocks = [*_content_blocks(body)]
         digests = [_digest(block) for block in blocks]
-        layout = _layout(blocks, _sent(blocks, digests, self._last), body, has_record=has_record)
-        if goes_on:
+        layout = _layout(
+            blocks, _sent_count(blocks, digests, self._last), body, has_record=has_record
+        )
+        if is_continued:
             self._last = digests
         else:
-            known = [place for place in layout.places if place <= layout.sent]
-            layout = replace(layout, places=known)
-        most = min(MOST_MARKS, tariff.breakpoints or MOST_MARKS)
-        marks = plan_marks(layout, most=most, lookback=tariff.lookback or math.inf)
-        own = "1h" if (tariff.lifetime_s or 0) >= LIFE_1H else "5m"
-        if now is not None and goes_on:
+            sent_places = [place for place in layout.places if place <= layout.sent]
+            layout = replace(layout, places=sent_places)
+        max_marks = min(MAX_MARKS, tariff.breakpoints or MAX_MARKS)
+        marks = plan_marks(layout, max_marks=max_marks, lookback=tariff.lookback or math.inf)
+        own_ttl = "1h" if (tariff.lifetime_s or 0) >= LIFE_1H else "5m"
+        if now is not None and is_continued:
             self._lifetime.send(now, tariff)
         for place in marks:
-            ttl = "1h" if self._lifetime.hourly and place <= layout.stable else own
+            ttl = "1h" if self._lifetime.is_hourly and place <= layout.stable else own_ttl
             body = _with_mark(body, blocks[place - 1], _ttl_at(place, blocks, body, ttl))
         return body
 
@@ -128,60 +132,62 @@ def _layout(
 ) -> BreakpointLayout:
     """Return the possible breakpoints of a body, and those of others."""
     stable = sum(block.role in {"tools", "system"} for block in blocks)
-    places = [n for n, block in enumerate(blocks, 1) if _is_markable(block)]
-    taken = [n for n, block in enumerate(blocks, 1) if block.mark]
+    places = [place for place, block in enumerate(blocks, 1) if _is_markable(block)]
+    foreign_places = [place for place, block in enumerate(blocks, 1) if block.mark]
     if body.get(MARK) and places:
-        taken.append(places[-1])
+        foreign_places.append(places[-1])
     record = stable + 1 if has_record else 0
-    return BreakpointLayout(places, stable, record, sent, taken)
+    return BreakpointLayout(places, stable, record, sent, foreign_places)
 
 
-def is_anthropic(model: object, *, at_home: bool = False) -> bool:
-    """Return whether a model is a client of Anthropic's API; `at_home`: of its own service."""
+def is_anthropic(model: object, *, official_only: bool = False) -> bool:
+    """Return whether a model is a client of Anthropic's API; `official_only`: of its service."""
     addresses = (
-        str(getattr(one, "anthropic_api_url", ""))
-        for one in layers(model)
-        if _is_a(one, "ChatAnthropic")
+        str(getattr(layer, "anthropic_api_url", ""))
+        for layer in layers(model)
+        if _has_class_named(layer, "ChatAnthropic")
     )
-    return any(not at_home or urlsplit(address).hostname == _ANTHROPIC for address in addresses)
+    return any(
+        not official_only or urlsplit(address).hostname == _ANTHROPIC for address in addresses
+    )
 
 
-def is_openai(model: object, *, at_home: bool = True) -> bool:
+def is_openai(model: object, *, official_only: bool = True) -> bool:
     """Return whether a model is a client of OpenAI's API.
 
     Args:
         model: The model.
-        at_home: Whether the service must be OpenAI's own: others may refuse unknown parameters.
+        official_only: Whether the service must be OpenAI's: others may refuse unknown parameters.
     """
-    for one in layers(model):
-        if _is_a(one, "ChatOpenAI") and not _is_a(one, "AzureChatOpenAI"):
-            address = getattr(getattr(one, "root_client", None), "base_url", None)
-            return not at_home or getattr(address, "host", None) == _OPENAI
+    for layer in layers(model):
+        if _has_class_named(layer, "ChatOpenAI") and not _has_class_named(layer, "AzureChatOpenAI"):
+            address = getattr(getattr(layer, "root_client", None), "base_url", None)
+            return not official_only or getattr(address, "host", None) == _OPENAI
     return False
 
 
-def _is_a(one: object, name: str) -> bool:
-    return any(kind.__name__ == name for kind in type(one).__mro__)
+def _has_class_named(layer: object, name: str) -> bool:
+    return any(kind.__name__ == name for kind in type(layer).__mro__)
 
 
-def _name(key: ThreadKey) -> str:
+def _cache_key(key: ThreadKey) -> str:
     """Return a name of a thread for a provider, which reveals neither its owner nor its id."""
     return hashlib.sha256(json.dumps([key.owner, key.thread]).encode()).hexdigest()[:32]
 
 
-def _blocks(body: Body) -> Iterator[_Block]:
+def _content_blocks(body: Body) -> Iterator[_Block]:
     """Yield the content blocks in the order that the cache sees them."""
     for n, tool in enumerate(body.get("tools") or ()):
         if isinstance(tool, Mapping):
             yield _Block(("tools", n), tool, "tools")
-    yield from _content(("system",), body.get("system"), "system")
+    yield from _blocks_of_content(("system",), body.get("system"), "system")
     for n, message in enumerate(body.get("messages") or ()):
         if isinstance(message, Mapping):
             path = ("messages", n, "content")
-            yield from _content(path, message.get("content"), str(message.get("role")))
+            yield from _blocks_of_content(path, message.get("content"), str(message.get("role")))
 
 
-def _content(path: tuple[str | int, ...], content: object, role: str) -> Iterator[_Block]:
+def _blocks_of_content(path: tuple[str | int, ...], content: object, role: str) -> Iterator[_Block]:
     if isinstance(content, str):
         if content:
             yield _Block(path, content, role)
@@ -200,9 +206,11 @@ def _is_markable(block: _Block) -> bool:
     if block.role == "tools":
         return not body.get("defer_loading")
     text = body.get("text")
-    by_code = isinstance(body.get("caller"), Mapping) and body["caller"].get("type") != "direct"
+    is_called_by_code = (
+        isinstance(body.get("caller"), Mapping) and body["caller"].get("type") != "direct"
+    )
     is_blank = isinstance(text, str) and not text.strip()
-    return body.get("type") in _MARKABLE and not by_code and not is_blank
+    return body.get("type") in _MARKABLE and not is_called_by_code and not is_blank
 
 
 def _digest(block: _Block) -> bytes:
@@ -214,7 +222,7 @@ def _digest(block: _Block) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _sent(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[bytes]) -> int:
+def _sent_count(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[bytes]) -> int:
     """Return the end of the blocks that were already sent to the provider.
 
     If the last request is unknown, these are all blocks before the newest answer.
@@ -232,12 +240,12 @@ def _sent(blocks: Sequence[_Block], digests: Sequence[bytes], last: Sequence[byt
 
 def _ttl_at(place: int, blocks: Sequence[_Block], body: Body, ttl: str) -> str:
     """Return the lifetime of our breakpoint at a place: not longer than that of one before it."""
-    before = [_ttl(block.mark) for block in blocks[: place - 1] if block.mark]
-    after = [_ttl(block.mark) for block in blocks[place:] if block.mark]
-    after += [_ttl(body[MARK])] if body.get(MARK) else []
-    if "1h" in after:
+    ttls_before = [_ttl(block.mark) for block in blocks[: place - 1] if block.mark]
+    ttls_after = [_ttl(block.mark) for block in blocks[place:] if block.mark]
+    ttls_after += [_ttl(body[MARK])] if body.get(MARK) else []
+    if "1h" in ttls_after:
         return "1h"
-    return "5m" if "5m" in before else ttl
+    return "5m" if "5m" in ttls_before else ttl
 
 
 def _ttl(mark: object) -> str:
@@ -248,16 +256,18 @@ def _with_mark(body: Body, block: _Block, ttl: str) -> Body:
     """Copy a body with one block marked; all parts outside the path to the block are shared."""
     mark = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     if isinstance(block.body, str):
-        made = _with(body, block.path, [{"type": "text", "text": block.body, MARK: mark}])
+        marked_body = _with_value_at(
+            body, block.path, [{"type": "text", "text": block.body, MARK: mark}]
+        )
     else:
-        made = _with(body, (*block.path, MARK), mark)
-    return {**made}
+        marked_body = _with_value_at(body, (*block.path, MARK), mark)
+    return {**marked_body}
 
 
-def _with(holder: Any, path: Sequence[str | int], value: object) -> Any:  # noqa: ANN401 (JSON)
+def _with_value_at(holder: Any, path: Sequence[str | int], value: object) -> Any:  # noqa: ANN401 (JSON)
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(step, str):
-        return {**holder, step: _with(holder.get(step), rest, value)}
-    return [*holder[:step], _with(holder[step], rest, value), *holder[step + 1 :]]
+        return {**holder, step: _with_value_at(holder.get(step), rest, value)}
+    return [*holder[:step], _with_value_at(holder[step], rest, value), *holder[step + 1 :]]

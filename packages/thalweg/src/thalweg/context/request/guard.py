@@ -35,24 +35,24 @@ class RequestGuard(BaseCallbackHandler):
         count: Counter,
         sent: Sequence[tuple[BaseMessage, int]],
         limit: int,
-        priced: str = "",
+        price_model: str = "",
     ) -> None:
         self._count = count
-        self._once = counted_once(count)
+        self._cached_count = cached_counter(count)
         self._sent = sent  # kept, so that no other object gets the identity of one of them
-        self._known = {id(message): tokens for message, tokens in sent}
-        self._named: dict[str, list[tuple[BaseMessage, int]]] = {}
+        self._tokens_by_identity = {id(message): tokens for message, tokens in sent}
+        self._sent_by_id: dict[str, list[tuple[BaseMessage, int]]] = {}
         for message, tokens in sent:
             if message.id:
-                self._named.setdefault(message.id, []).append((message, tokens))
+                self._sent_by_id.setdefault(message.id, []).append((message, tokens))
         self._limit = limit
-        self._priced = priced  # whose price images have
+        self._price_model = price_model  # whose price images have
         self.tokens = 0
-        """Of the request as it was about to be sent; 0 when none was."""
+        """Tokens of the request as it was about to be sent; 0 if none was."""
         self.model = ""
-        """Who was to get it, as `provider:name`: another middleware may have chosen."""
+        """The model it was sent to, as `provider:name`: another middleware may have changed it."""
         self.behind: list[BaseMessage] = []
-        """What other middleware added at its end: in no log yet, if it ever will be."""
+        """Messages that other middleware added at its end; they are in no log yet."""
 
     def on_chat_model_start(
         self,
@@ -68,10 +68,12 @@ class RequestGuard(BaseCallbackHandler):
             TooLarge: It is more than the limit.
         """
         batch = messages[0] if messages else []
-        last = next((k for k in reversed(range(len(batch))) if self._is_known(batch[k])), None)
-        if last is None:
+        last_known = next(
+            (index for index in reversed(range(len(batch))) if self._is_known(batch[index])), None
+        )
+        if last_known is None:
             return  # a call that another middleware makes for itself
-        self.behind = batch[last + 1 :]
+        self.behind = batch[last_known + 1 :]
         metadata = kwargs.get("metadata") or {}
         if metadata.get("ls_provider") and metadata.get("ls_model_name"):
             name = str(metadata["ls_model_name"]).removeprefix("models/")
@@ -82,38 +84,43 @@ class RequestGuard(BaseCallbackHandler):
             raise TooLarge
 
     def _is_known(self, message: BaseMessage) -> bool:
-        return id(message) in self._known or message.id in self._named
+        return id(message) in self._tokens_by_identity or message.id in self._sent_by_id
 
     def _tokens(self, message: BaseMessage) -> int:
-        known = self._known.get(id(message))
-        if known is not None:
-            return known
-        match self._named.get(message.id or ""):
+        tokens_sent = self._tokens_by_identity.get(id(message))
+        if tokens_sent is not None:
+            return tokens_sent
+        match self._sent_by_id.get(message.id or ""):
             case [(original, tokens)] if original == message:
                 return tokens
-        return sum(measure(read, self._once, self._priced).tokens for read in read_state([message]))
+        return sum(
+            measure(parsed, self._cached_count, self._price_model).tokens
+            for parsed in read_state([message])
+        )
 
 
-def count_tools(sent: Mapping[str, Any], count: Counter) -> int:
+def count_tools(parameters: Mapping[str, Any], count: Counter) -> int:
     """Count the tools of a request that the model sees: not those that are deferred."""
-    tools = sent.get("tools") or sent.get("functions")
+    tools = parameters.get("tools") or parameters.get("functions")
     if not isinstance(tools, Sequence):
         return 0
-    shown = [one for one in tools if not (isinstance(one, Mapping) and one.get("defer_loading"))]
-    return count_text(written(shown), count) if shown else 0
+    shown = [
+        tool for tool in tools if not (isinstance(tool, Mapping) and tool.get("defer_loading"))
+    ]
+    return count_text(tools_as_json(shown), count) if shown else 0
 
 
-def written(tools: Sequence[Any]) -> str:
-    """Write tools as one text that is the same whenever they are."""
+def tools_as_json(tools: Sequence[Any]) -> str:
+    """Serialize tools as JSON, so that equal tools have equal texts."""
     return json.dumps(tools, sort_keys=True, ensure_ascii=False, default=str)
 
 
 @lru_cache(maxsize=64)
 def count_text(text: str, count: Counter) -> int:
-    """Count a text that comes again with every request, once."""
+    """Count a text that recurs in every request; the count is cached."""
     return count(text)
 
 
-def counted_once(count: Counter) -> Counter:
-    """Make a counter for texts that come again with every request."""
+def cached_counter(count: Counter) -> Counter:
+    """Make a counter that caches the counts of texts that recur in every request."""
     return lambda text: count_text(text, count)

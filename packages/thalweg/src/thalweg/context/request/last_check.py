@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, tool_name
 from thalweg.context.request.checked_model import Body, with_last_check, with_transform
-from thalweg.context.request.message_adaptation import listener_of
+from thalweg.context.request.message_adaptation import target_model_of
 from thalweg.context.request.message_writer import common_prefix, read_state
 from thalweg.context.request.model_limits import profile_of
 from thalweg.engine.edits import Repair
@@ -46,7 +46,7 @@ class _CheckedExchange:
 
 @dataclass(slots=True)
 class _Exchanges:
-    """The exchanges of one request; the next one is checked from the first that is another."""
+    """The exchanges of one request. The next request is checked from the first one that differs."""
 
     rules: WireRules
     rows: list[_CheckedExchange] = field(default_factory=list)
@@ -61,19 +61,19 @@ class _Exchanges:
         self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
     ) -> list[_CheckedExchange]:
         """Check a whole request; return the rows that are new."""
-        kept = self._keep(messages)
+        kept = self._keep_common(messages)
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
         for given in _exchanges(messages[start:]):
             self._add(given, pointer)
         self._given = list(messages)
         return self.rows[kept:]
 
-    def _keep(self, messages: Sequence[BaseMessage]) -> int:
+    def _keep_common(self, messages: Sequence[BaseMessage]) -> int:
         """Keep the rows that a request begins with; return how many they are."""
-        same, length = _common(self._given, messages), len(self.rows)
+        unchanged, length = _unchanged_count(self._given, messages), len(self.rows)
         while self.rows:
             end, sent_end = self.rows[-1].ends
-            if end <= same and (end == len(messages) or messages[end].type != "tool"):
+            if end <= unchanged and (end == len(messages) or messages[end].type != "tool"):
                 del self.sent[sent_end:]
                 break
             self.rows.pop()
@@ -87,20 +87,22 @@ class _Exchanges:
         return len(self.rows)
 
     def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
-        named: list[str] = []
+        pointers: list[str] = []
 
-        def point(k: int) -> str:
-            named.append(pointer(given[k]))
-            return named[-1]
+        def point_to(index: int) -> str:
+            pointers.append(pointer(given[index]))
+            return pointers[-1]
 
-        checked = self._checker.check(read_state(given), point)
+        checked = self._checker.check(read_state(given), point_to)
         ids = tuple(call.id for message in checked.messages for call in message.calls)
         sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
         sent = tuple(map(_with_blocks, sent))
         self.sent += sent
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
-        ends = start + len(given), len(self.sent)
-        self.rows.append(_CheckedExchange(given, sent, ids, checked.found, ends, any(named)))
+        end_indices = start + len(given), len(self.sent)
+        self.rows.append(
+            _CheckedExchange(given, sent, ids, checked.found, end_indices, any(pointers))
+        )
 
 
 def _with_blocks(message: BaseMessage) -> BaseMessage:
@@ -127,16 +129,16 @@ def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, .
         yield tuple(exchange)
 
 
-def _common(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
+def _unchanged_count(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
     """Count the leading messages that did not change.
 
     Messages of the thread are compared by identity. The system prompt is built again for each
     request and is compared by content.
     """
-    at = 0
+    start = 0
     if old and new and isinstance(old[0], SystemMessage) and old[0] == new[0]:
-        at = 1
-    return at + common_prefix(old[at:], new[at:])
+        start = 1
+    return start + common_prefix(old[start:], new[start:])
 
 
 @dataclass(slots=True)
@@ -146,18 +148,18 @@ class LastCheck:
     alternates: bool = False
     """Whether the model has refused two answers in a row."""
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
-    _places: dict[int, int] = field(default_factory=dict)
+    _position_by_identity: dict[int, int] = field(default_factory=dict)
     """Positions in the log, by the identity of the messages that show them."""
-    _named: dict[str, int] = field(default_factory=dict)
+    _position_by_id: dict[str, int] = field(default_factory=dict)
     """The same, by the ids of messages: other middleware copies them."""
     _shown: list[BaseMessage] = field(default_factory=list)
     """Kept, so that no other message gets the identity of one of them."""
     _pointer: Callable[[int], str] = str
     _tool: str = RECALL
-    """How a pointer names the tool that reads it."""
-    _waiting: dict[Repair, None] = field(default_factory=dict)
+    """Name of the tool in a pointer."""
+    _pending_repairs: dict[Repair, None] = field(default_factory=dict)
     """Repairs that no caller has taken yet."""
-    _taken: set[Repair] = field(default_factory=set)
+    _taken_repairs: set[Repair] = field(default_factory=set)
 
     @property
     def refers(self) -> bool:
@@ -181,8 +183,8 @@ class LastCheck:
             self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
         pairs = list(shown)
         self._shown = [message for message, _ in pairs]
-        self._places = {id(message): position for message, position in pairs}
-        self._named = {m.id: position for m, position in pairs if m.id and position >= 0}
+        self._position_by_identity = {id(message): position for message, position in pairs}
+        self._position_by_id = {m.id: position for m, position in pairs if m.id and position >= 0}
         self._pointer = pointer
 
     def take(self, since: int) -> tuple[Repair, ...]:
@@ -191,9 +193,9 @@ class LastCheck:
         Args:
             since: Those of messages at earlier positions were handed out before this process.
         """
-        repairs = tuple(r for r in self._waiting if not 0 <= r.position < since)
-        self._taken.update(self._waiting)
-        self._waiting = {}
+        repairs = tuple(r for r in self._pending_repairs if not 0 <= r.position < since)
+        self._taken_repairs.update(self._pending_repairs)
+        self._pending_repairs = {}
         return repairs
 
     def check(self, rules: WireRules, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -203,26 +205,26 @@ class LastCheck:
             The same objects if all of them are valid.
         """
         if all(self._position(message) is None for message in messages):
-            other = _Exchanges(rules)  # a request that another middleware makes for itself
-            other.check(messages, lambda _: "")
-            return other.sent
+            separate = _Exchanges(rules)  # a request that another middleware makes for itself
+            separate.check(messages, lambda _: "")
+            return separate.sent
         if rules != self._exchanges.rules:
             self._exchanges = _Exchanges(rules)
-        for row in self._exchanges.check(messages, self._point):
-            for found in row.found:
-                position = self._position(row.given[found.index])
+        for row in self._exchanges.check(messages, self._pointer_text):
+            for defect in row.found:
+                position = self._position(row.given[defect.index])
                 place = _NOT_LOGGED if position is None else position
-                repair = Repair(reason=found.reason, position=place, detail=found.detail)
-                if repair not in self._taken:
-                    self._waiting[repair] = None
+                repair = Repair(reason=defect.reason, position=place, detail=defect.detail)
+                if repair not in self._taken_repairs:
+                    self._pending_repairs[repair] = None
         return [*self._exchanges.sent]
 
     def _position(self, message: BaseMessage) -> int | None:
         """Return the position that a message shows; `None` of one that the thread does not."""
-        known = self._places.get(id(message))
-        return self._named.get(message.id or "") if known is None else known
+        position = self._position_by_identity.get(id(message))
+        return self._position_by_id.get(message.id or "") if position is None else position
 
-    def _point(self, message: BaseMessage) -> str:
+    def _pointer_text(self, message: BaseMessage) -> str:
         if message.type == "tool" and message.name in {RECALL, self._tool or RECALL}:
             return ""  # it is shown once more: reading it again would show the same
         position = self._position(message)
@@ -253,7 +255,7 @@ class LastCheck:
             request = _with_messages(request, check(_messages(request)))
             return _CheckedRequest.of(request, self.request, recall)
         if wire == "gemini":
-            model = with_transform(model, _joined)
+            model = with_transform(model, _with_joined_contents)
         return _CheckedRequest.of(request.override(model=model), self.request, recall)
 
 
@@ -269,9 +271,9 @@ class _CheckedRequest(ModelRequest[Any]):
     @classmethod
     def of(cls, request: ModelRequest[Any], again: _Checking, recall: BaseTool | None) -> Self:
         """Create one from a request; `recall` remains among its tools."""
-        made = cls.__new__(cls)
-        vars(made).update(vars(request), _again=again, _recall=recall)
-        return made
+        checked = cls.__new__(cls)
+        vars(checked).update(vars(request), _again=again, _recall=recall)
+        return checked
 
     def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 (LangChain's fields)
         """Set a field, as middleware of older versions does."""
@@ -286,10 +288,10 @@ class _CheckedRequest(ModelRequest[Any]):
         vars(plain).update({k: v for k, v in vars(self).items() if k not in _OWN_FIELDS})
         if "tools" in overrides:
             overrides["tools"] = with_tool(overrides["tools"], self._recall)
-        made = plain.override(**overrides)
+        changed = plain.override(**overrides)
         if "model" in overrides:
-            return self._again(made, self._recall)
-        return _CheckedRequest.of(made, self._again, self._recall)
+            return self._again(changed, self._recall)
+        return _CheckedRequest.of(changed, self._again, self._recall)
 
 
 _OWN_FIELDS = frozenset({"_again", "_recall"})
@@ -297,17 +299,17 @@ _OWN_FIELDS = frozenset({"_again", "_recall"})
 
 def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
     """Return tools with one of ours among them: the last, if it was not there."""
-    if tool is None or any(tool_name(one) == tool.name for one in tools):
+    if tool is None or any(tool_name(present) == tool.name for present in tools):
         return [*tools]
     return [*tools, tool]
 
 
 def _wire(request: ModelRequest[Any]) -> str:
-    client = listener_of(request).client
+    client = target_model_of(request).client
     return "" if client == "other" else client
 
 
-def _joined(body: Body) -> Body:
+def _with_joined_contents(body: Body) -> Body:
     return {**body, "contents": joined_contents(body["contents"])}
 
 
@@ -319,13 +321,13 @@ def joined_contents(contents: Sequence[Any]) -> list[Any]:
     """
     joined: list[Any] = []
     for role, neighbours in groupby(contents, key=lambda content: content.role):
-        run = list(neighbours)
-        if not role or len(run) == 1:
-            joined += run
+        same_role = list(neighbours)
+        if not role or len(same_role) == 1:
+            joined += same_role
             continue
-        parts = [part for content in run for part in content.parts or ()]
+        parts = [part for content in same_role for part in content.parts or ()]
         parts.sort(key=lambda part: part.function_response is None)
-        joined.append(run[0].model_copy(update={"parts": parts}))
+        joined.append(same_role[0].model_copy(update={"parts": parts}))
     return joined
 
 
@@ -339,5 +341,7 @@ def _with_messages(
 ) -> ModelRequest[Any]:
     first = messages[0] if messages else None
     system = first if isinstance(first, SystemMessage) and request.system_message else None
-    rest: Any = list(messages[1:] if system is not None else messages)  # LangChain's own union
-    return request.override(system_message=system, messages=rest)
+    other_messages: Any = list(
+        messages[1:] if system is not None else messages
+    )  # LangChain's own union
+    return request.override(system_message=system, messages=other_messages)

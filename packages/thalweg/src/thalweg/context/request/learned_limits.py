@@ -7,11 +7,11 @@ from thalweg.context.request.overflow import Overflow
 from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
 
-SMALLER = (0.85, 0.7, 0.55, 0.4, 0.3)
+SHRINK_SHARES = (0.85, 0.7, 0.55, 0.4, 0.3)
 """Size of the next request after a refusal without numbers, as a share of the refused one.
 
 A little less at first, and after five refusals less than a twentieth of the first."""
-BELOW = 0.85
+BELOW_REFUSED_SHARE = 0.85
 """Share of a refused size that later turns still try, if the refusal named no limit."""
 LEAST_TOKENS, LEAST_BYTES, LEAST_MEDIA = 8_000, 65_536, 10
 """No limit below these is believed of a provider that names none: a refusal of so little is
@@ -20,7 +20,7 @@ about something in that request."""
 
 @dataclass(frozen=True, slots=True)
 class RequestSize:
-    """How large a request was."""
+    """The size of a request."""
 
     tokens: int
     """As the provider counts them."""
@@ -78,7 +78,7 @@ class Ceilings:
         ledger: TokenCounts,
         budget: Budget,
         calibration: Calibration,
-        times: int,
+        earlier_refusals: int,
     ) -> "Ceilings":
         """Make the next request of the turn smaller than the one that was refused.
 
@@ -87,9 +87,9 @@ class Ceilings:
             ledger: Of the request that was refused.
             budget: The budget it was made for.
             calibration: How the provider counts, including the refusal's own count.
-            times: Earlier refusals of this request.
+            earlier_refusals: Earlier refusals of this request.
         """
-        share = SMALLER[min(times, len(SMALLER) - 1)]
+        share = SHRINK_SHARES[min(earlier_refusals, len(SHRINK_SHARES) - 1)]
         if overflow.kind == "bytes":
             return replace(self, bytes=max(1, int(ledger.bytes * share)))
         if overflow.kind == "media":
@@ -103,7 +103,7 @@ class Ceilings:
         return replace(ceilings, window=target + budget.output)
 
     def learned(
-        self, refusals: Iterable[SizeRefusal], taken: RequestSize, output: int
+        self, refusals: Iterable[SizeRefusal], accepted: RequestSize, output: int
     ) -> "Ceilings":
         """Learn limits for later turns, after a smaller request was accepted.
 
@@ -112,41 +112,43 @@ class Ceilings:
 
         Args:
             refusals: The model's refusals in this turn.
-            taken: The request that it then accepted.
+            accepted: The request that it then accepted.
             output: Tokens that were kept free for the answer.
         """
-        learned = self
+        ceilings = self
         for refusal in refusals:
             size, limit = refusal.size, refusal.overflow.limit
             match refusal.overflow.kind:
                 case "bytes":
-                    below = _below(size.bytes, taken.bytes, LEAST_BYTES)
-                    learned = replace(learned, bytes=_least(learned.bytes, below))
+                    inferred = _inferred_limit(size.bytes, accepted.bytes, LEAST_BYTES)
+                    ceilings = replace(ceilings, bytes=_smaller(ceilings.bytes, inferred))
                 case "media":
-                    below = _below(size.media, taken.media, LEAST_MEDIA)
-                    learned = replace(learned, media=_least(learned.media, below))
+                    inferred = _inferred_limit(size.media, accepted.media, LEAST_MEDIA)
+                    ceilings = replace(ceilings, media=_smaller(ceilings.media, inferred))
                 case _ if limit:
-                    learned = replace(learned, window=_least(learned.window, max(limit, MIN_LIMIT)))
+                    ceilings = replace(
+                        ceilings, window=_smaller(ceilings.window, max(limit, MIN_LIMIT))
+                    )
                 case _:
-                    below = _below(size.tokens, taken.tokens, LEAST_TOKENS)
-                    window = None if below is None else below + output
-                    learned = replace(learned, window=_least(learned.window, window))
-        return learned.raised(taken, output)
+                    inferred = _inferred_limit(size.tokens, accepted.tokens, LEAST_TOKENS)
+                    window = None if inferred is None else inferred + output
+                    ceilings = replace(ceilings, window=_smaller(ceilings.window, window))
+        return ceilings.raised(accepted, output)
 
-    def raised(self, taken: RequestSize, output: int) -> "Ceilings":
+    def raised(self, accepted: RequestSize, output: int) -> "Ceilings":
         """Learn from an accepted request: its size fits."""
         return Ceilings(
-            None if self.window is None else max(self.window, taken.tokens + output),
-            None if self.bytes is None else max(self.bytes, taken.bytes),
-            None if self.media is None else max(self.media, taken.media),
+            None if self.window is None else max(self.window, accepted.tokens + output),
+            None if self.bytes is None else max(self.bytes, accepted.bytes),
+            None if self.media is None else max(self.media, accepted.media),
         )
 
 
-def _below(refused: int, taken: int, least: int) -> int | None:
+def _inferred_limit(refused: int, accepted: int, least: int) -> int | None:
     """Return a size below one that was refused; `None` if there is none to infer."""
-    below = max(least, taken, int(refused * BELOW))
-    return below if below < refused else None
+    inferred = max(least, accepted, int(refused * BELOW_REFUSED_SHARE))
+    return inferred if inferred < refused else None
 
 
-def _least(known: int | None, other: int | None) -> int | None:
+def _smaller(known: int | None, other: int | None) -> int | None:
     return min((size for size in (known, other) if size is not None), default=None)

@@ -8,12 +8,12 @@ from operator import is_not, ne, or_
 
 from langchain_core.messages import AnyMessage, BaseMessage
 
-from thalweg.context.request.message_adaptation import TargetModel, aside, fitted, is_own
+from thalweg.context.request.message_adaptation import TargetModel, adapt_message, aside, is_own
 from thalweg.engine.entries import RECALL, Media, Message, Text, Thinking
 from thalweg.engine.media.cost import cost_of
 from thalweg.engine.prompts import prompt
 from thalweg.engine.window.items import WindowItem, is_compaction, without_prompts
-from thalweg.engine.window.references import referring
+from thalweg.engine.window.references import message_for_tool
 from thalweg.engine.wires.langchain import LangChainWire
 
 _WIRE = LangChainWire()
@@ -45,18 +45,18 @@ class ParsedMessages:
         Between two steps of a run they are the same objects. Between runs a checkpointer creates
         new ones, and comparing them takes a twentieth of the time of converting them.
         """
-        same = common_prefix(self.sources, sources)
-        same += _equal_prefix(self.sources[same:], sources[same:])
-        rest = zip(self.sources[same:], self.messages[same:], strict=True)
-        later = {source.id: (source, message) for source, message in rest}
-        read = self.messages[:same]
-        for source in sources[same:]:
-            known = later.get(source.id)
+        unchanged = common_prefix(self.sources, sources)
+        unchanged += _equal_prefix(self.sources[unchanged:], sources[unchanged:])
+        rest = zip(self.sources[unchanged:], self.messages[unchanged:], strict=True)
+        known_by_id = {source.id: (source, message) for source, message in rest}
+        parsed = self.messages[:unchanged]
+        for source in sources[unchanged:]:
+            known = known_by_id.get(source.id)
             if known is not None and _is_equal(known[0], source):
-                read.append(known[1])
+                parsed.append(known[1])
             else:
-                read += read_state([source])
-        return ParsedMessages(sources, read)
+                parsed += read_state([source])
+        return ParsedMessages(sources, parsed)
 
 
 def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
@@ -65,10 +65,10 @@ def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int
 
 
 def _equal_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
-    differ = map(
+    differences = map(
         or_, map(ne, map(vars, old), map(vars, new)), map(is_not, map(type, old), map(type, new))
     )
-    return next(compress(count(), differ), min(len(old), len(new)))
+    return next(compress(count(), differences), min(len(old), len(new)))
 
 
 def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
@@ -98,20 +98,20 @@ class MessageWriter:
     """Returns the model that was asked for an answer at a position; empty if it is unknown."""
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
-    _listener: TargetModel = field(default_factory=TargetModel)
+    _target: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
-    _shown: list[tuple[AnyMessage, int]] = field(default_factory=list)
+    _media_positions: list[tuple[AnyMessage, int]] = field(default_factory=list)
     """Messages after results that may not hold their content; the position of the first result."""
 
-    def speak_to(self, listener: TargetModel, recall: str = RECALL) -> None:
+    def speak_to(self, target: TargetModel, recall: str = RECALL) -> None:
         """Set the target model of the messages written from now on, and how references name a tool.
 
         Args:
-            listener: The target model.
+            target: The target model.
             recall: The name of the tool that reads references; empty if the request has none.
         """
-        if (listener, recall) != (self._listener, self.recall):
-            self._listener, self.recall, self._rows = listener, recall, []
+        if (target, recall) != (self._target, self.recall):
+            self._target, self.recall, self._rows = target, recall, []
 
     def write(self, items: Sequence[WindowItem], edited: Container[int] = ()) -> list[AnyMessage]:
         """Write a view; two answers in a row are written as they are.
@@ -121,82 +121,107 @@ class MessageWriter:
             edited: Positions of messages that are shown in another form, which has references.
         """
         items = without_prompts(items)
-        items, stay = _placed(items) if self._listener.takes_system else (items, frozenset[int]())
+        items, kept_roles = (
+            _place_system_messages(items)
+            if self._target.takes_system
+            else (items, frozenset[int]())
+        )
         rows: list[_SentItem] = []
-        for start, end in _loops(items):
-            owned = [self._owns(k, items[k]) for k in range(start, end)]
-            thinks = all(owned)
+        for start, end in _loop_ranges(items):
+            own_flags = [self._owns(index, items[index]) for index in range(start, end)]
+            sends_reasoning = all(own_flags)
             rows += [
-                self._row(k, items[k], edited, is_own=own, thinks=thinks, stays=k in stay)
-                for k, own in zip(range(start, end), owned, strict=True)
+                self._row(
+                    index,
+                    items[index],
+                    edited,
+                    is_own=is_own_item,
+                    sends_reasoning=sends_reasoning,
+                    stays=index in kept_roles,
+                )
+                for index, is_own_item in zip(range(start, end), own_flags, strict=True)
             ]
-            first = next((i for i in items[start:end] if i.message.role == "assistant"), None)
-            self.lacks_thinking = first is not None and not (thinks and _thinks(first.message))
+            first = next(
+                (item for item in items[start:end] if item.message.role == "assistant"), None
+            )
+            self.lacks_thinking = first is not None and not (
+                sends_reasoning and _begins_with_reasoning(first.message)
+            )
         self._rows = rows
-        return self._joined()
+        return self._written_messages()
 
-    def _owns(self, k: int, item: WindowItem) -> bool:
+    def _owns(self, index: int, item: WindowItem) -> bool:
         if item.message.role != "assistant":
             return True
-        known = self._rows[k] if k < len(self._rows) else None
-        if known is not None and known.item is item:
-            return known.is_own
+        old_row = self._rows[index] if index < len(self._rows) else None
+        if old_row is not None and old_row.item is item:
+            return old_row.is_own
         requested_model = partial(self.requested_model, item.position, item.message)
-        return is_own(item.message, self._listener, requested_model)
+        return is_own(item.message, self._target, requested_model)
 
     def _row(
         self,
-        k: int,
+        index: int,
         item: WindowItem,
         edited: Container[int],
         *,
         is_own: bool,
-        thinks: bool,
+        sends_reasoning: bool,
         stays: bool,
     ) -> _SentItem:
-        known = self._rows[k] if k < len(self._rows) else None
-        if known and known.item is item and (known.thinks, known.stays) == (thinks, stays):
-            return known
-        message, to = item.message, self._listener
+        old_row = self._rows[index] if index < len(self._rows) else None
+        if (
+            old_row
+            and old_row.item is item
+            and (old_row.thinks, old_row.stays) == (sends_reasoning, stays)
+        ):
+            return old_row
+        message, target = item.message, self._target
         if item.section == "summary" or item.position in edited:
-            message = referring(message, self.recall)
+            message = message_for_tool(message, self.recall)
         is_late = message.role == "system" and item.section != "system" and not stays
-        if is_late and to.client == "anthropic":
+        if is_late and target.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
-        back = self._is_read_back(item)
-        message = fitted(message, to, own=is_own, thinks=thinks, read_back=back)
+        is_read_back = self._is_read_back(item)
+        message = adapt_message(
+            message,
+            target,
+            is_own_answer=is_own,
+            sends_reasoning=sends_reasoning,
+            is_read_back=is_read_back,
+        )
         written = tuple(_WIRE.write([message]))
-        below = tuple(aside(item.message, to, read_back=back))
-        return _SentItem(item, is_own, thinks, stays, written, below)
+        media_below = tuple(aside(item.message, target, is_read_back=is_read_back))
+        return _SentItem(item, is_own, sends_reasoning, stays, written, media_below)
 
     def _is_read_back(self, item: WindowItem) -> bool:
         return item.message.role == "tool" and item.message.name in {RECALL, self.recall or RECALL}
 
-    def _joined(self) -> list[AnyMessage]:
+    def _written_messages(self) -> list[AnyMessage]:
         messages: list[AnyMessage] = []
-        shown: list[tuple[AnyMessage, int]] = []
-        below: list[Media] = []
+        media_positions: list[tuple[AnyMessage, int]] = []
+        media_below: list[Media] = []
         position = -1
         for row in self._rows:
-            if below and row.item.message.role != "tool":
-                shown += ((message, position) for message in _behind(below))
-                messages.append(shown[-1][0])
-                below = []
+            if media_below and row.item.message.role != "tool":
+                media_positions += ((message, position) for message in _media_messages(media_below))
+                messages.append(media_positions[-1][0])
+                media_below = []
             messages += row.written
-            if row.aside and not below:  # what was read back has its reference already
+            if row.aside and not media_below:  # what was read back has its reference already
                 position = -1 if self._is_read_back(row.item) else row.item.position
-            below += row.aside
-        if below:
-            shown += ((message, position) for message in _behind(below))
-            messages.append(shown[-1][0])
-        self._shown = shown
+            media_below += row.aside
+        if media_below:
+            media_positions += ((message, position) for message in _media_messages(media_below))
+            messages.append(media_positions[-1][0])
+        self._media_positions = media_positions
         return messages
 
     def places(self) -> Iterator[tuple[AnyMessage, int]]:
         """Yield the messages last written, each with its source's position; -1 if it has none."""
         yield from ((message, row.item.position) for row in self._rows for message in row.written)
-        yield from self._shown
+        yield from self._media_positions
 
     def sent(self, model: str = "") -> list[tuple[AnyMessage, int]]:
         """List the messages last written, each with its tokens.
@@ -204,18 +229,24 @@ class MessageWriter:
         Args:
             model: The model whose price media have; see `cost_of`.
         """
-        found: list[tuple[AnyMessage, int]] = []
-        below = 0
+        counted: list[tuple[AnyMessage, int]] = []
+        media_tokens = 0
         for row in self._rows:
-            moved = sum(cost_of(media, model).tokens for media in row.aside)
-            tokens = max(0, row.item.tokens - moved)
-            below += row.item.tokens - tokens
-            found += [(message, 0 if k else tokens) for k, message in enumerate(row.written)]
-        shown = [message for message, _ in self._shown]
-        return found + [(message, 0 if k else below) for k, message in enumerate(shown)]
+            moved_tokens = sum(cost_of(media, model).tokens for media in row.aside)
+            tokens = max(0, row.item.tokens - moved_tokens)
+            media_tokens += row.item.tokens - tokens
+            counted += [
+                (message, 0 if index else tokens) for index, message in enumerate(row.written)
+            ]
+        media_messages = [message for message, _ in self._media_positions]
+        return counted + [
+            (message, 0 if index else media_tokens) for index, message in enumerate(media_messages)
+        ]
 
 
-def _placed(items: Sequence[WindowItem]) -> tuple[Sequence[WindowItem], frozenset[int]]:
+def _place_system_messages(
+    items: Sequence[WindowItem],
+) -> tuple[Sequence[WindowItem], frozenset[int]]:
     """Move system messages where Anthropic accepts them: between the user's turn and the model's.
 
     Returns:
@@ -225,13 +256,15 @@ def _placed(items: Sequence[WindowItem]) -> tuple[Sequence[WindowItem], frozense
     """
     placed: list[WindowItem] = []
     waiting: list[WindowItem] = []
-    stay: set[int] = set()
+    kept_roles: set[int] = set()
 
     def settle() -> None:
         placed.extend(waiting)
-        before = placed[-len(waiting) - 1].message.role if len(placed) > len(waiting) else ""
-        if waiting and before in {"user", "tool"}:
-            stay.add(len(placed) - 1)
+        preceding_role = (
+            placed[-len(waiting) - 1].message.role if len(placed) > len(waiting) else ""
+        )
+        if waiting and preceding_role in {"user", "tool"}:
+            kept_roles.add(len(placed) - 1)
         waiting.clear()
 
     for item in items:
@@ -242,21 +275,21 @@ def _placed(items: Sequence[WindowItem]) -> tuple[Sequence[WindowItem], frozense
             settle()
         placed.append(item)
     settle()
-    return placed, frozenset(stay)
+    return placed, frozenset(kept_roles)
 
 
-def _loops(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
+def _loop_ranges(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a view between messages of others than the model and its tools."""
-    starts = [k for k, item in enumerate(items) if item.message.role in {"user", "system"}]
+    starts = [index for index, item in enumerate(items) if item.message.role in {"user", "system"}]
     bounds = [0, *starts, len(items)]
-    return ((a, b) for a, b in pairwise(bounds) if a < b)
+    return ((start, end) for start, end in pairwise(bounds) if start < end)
 
 
-def _thinks(message: Message) -> bool:
+def _begins_with_reasoning(message: Message) -> bool:
     first = next((part for part in message.parts if not is_compaction(part)), None)
     return isinstance(first, Thinking)
 
 
-def _behind(below: Sequence[Media]) -> list[AnyMessage]:
+def _media_messages(media: Sequence[Media]) -> list[AnyMessage]:
     heading = Text(prompt("media_behind").text)
-    return _WIRE.write([Message("user", (heading, *below), kind="injected")])
+    return _WIRE.write([Message("user", (heading, *media), kind="injected")])

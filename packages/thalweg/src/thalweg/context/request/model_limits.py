@@ -59,7 +59,7 @@ class ModelLimits:
 Reads = TypeVar("Reads", bound=Callable[..., Any])
 
 
-class _Settings:
+class _ModelKey:
     """A chat model as the key of a cache: equal to itself while no setting of it changes."""
 
     __slots__ = ("_settings", "model")
@@ -67,11 +67,11 @@ class _Settings:
     def __init__(self, model: object) -> None:
         # Weak, as some models hold gigabytes. While a reference is kept, `ref` returns that one.
         self.model = ref(model)
-        self._settings = [_settings(one) for one in _bound(model)]
+        self._settings = [_settings(bound_model) for bound_model in _bound_models(model)]
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, _Settings)
+            isinstance(other, _ModelKey)
             and other.model is self.model
             and other._settings == self._settings
         )
@@ -88,28 +88,28 @@ def once_per_model(find: Reads) -> Reads:
     """
 
     @lru_cache(maxsize=64)
-    def found(settings: _Settings, *args: Hashable, **kwargs: Hashable) -> object:
+    def found(settings: _ModelKey, *args: Hashable, **kwargs: Hashable) -> object:
         return find(settings.model(), *args, **kwargs)
 
     @wraps(find)
     def read(model: object, *args: Hashable, **kwargs: Hashable) -> object:
         if not hasattr(model, "__weakref__"):
             return find(model, *args, **kwargs)
-        return found(_Settings(model), *args, **kwargs)
+        return found(_ModelKey(model), *args, **kwargs)
 
     return cast("Reads", read)
 
 
-def _settings(one: object) -> dict[str, object]:
+def _settings(model: object) -> dict[str, object]:
     return {
         name: dict(value) if isinstance(value, Mapping) else value
-        for name, value in vars(one).copy().items()  # another thread may add to it
+        for name, value in vars(model).copy().items()  # another thread may add to it
         if isinstance(value, (str, int, float, Mapping))
     }
 
 
-def _bound(model: object) -> Iterator[object]:
-    for _ in range(_DEEPEST):
+def _bound_models(model: object) -> Iterator[object]:
+    for _ in range(_MAX_LAYERS):
         if not hasattr(model, "__dict__"):
             return
         yield model
@@ -130,27 +130,34 @@ def limits_of(
     Raises:
         ConfigError: An argument is not a possible number of tokens of a model.
     """
-    given, requested = _given("window", window, LEAST_WINDOW), _given("max_output", max_output, 1)
+    given_window, requested = (
+        _checked_tokens("window", window, LEAST_WINDOW),
+        _checked_tokens("max_output", max_output, 1),
+    )
     objects = tuple(layers(model))
     name = model_name(model)
     profile = _profile(objects)
-    most = _count(profile.get("max_output_tokens"))
-    requested = requested or _first(objects, _OUTPUT_NAMES)
-    found, source = _window(objects, profile, name, given)
-    if source == "default" and (known := window_for(provider_of(model), name)):
-        found, source = known, "table"
-    note = _UNKNOWN.format(model=name.strip(":") or "this model", window=found)
+    profile_output = _token_count(profile.get("max_output_tokens"))
+    requested = requested or _first_count(objects, _OUTPUT_NAMES)
+    model_window, source = _window(objects, profile, name, given_window)
+    if source == "default" and (table_window := window_for(provider_of(model), name)):
+        model_window, source = table_window, "table"
+    note = _UNKNOWN_WINDOW.format(model=name.strip(":") or "this model", window=model_window)
     note = note if source == "default" else ""
-    output = requested or min(MOST_OUTPUT, found // 8, most or MOST_OUTPUT)
+    output = requested or min(MOST_OUTPUT, model_window // 8, profile_output or MOST_OUTPUT)
     if source == "profile":
-        found = _reading(name, provider_of(model), found, most or 0, output)
-    if output >= found:
-        corrected = min(MOST_OUTPUT, found // 8)
+        model_window = _corrected_window(
+            name, provider_of(model), model_window, profile_output or 0, output
+        )
+    if output >= model_window:
+        corrected = min(MOST_OUTPUT, model_window // 8)
         note = (
-            (note + " " + _CONTRADICTION).strip().format(output=output, window=found, to=corrected)
+            (note + " " + _CONTRADICTION)
+            .strip()
+            .format(output=output, window=model_window, to=corrected)
         )
         output = corrected
-    return ModelLimits(found, output, name, source, note)
+    return ModelLimits(model_window, output, name, source, note)
 
 
 def limits_for(model: "BaseChatModel", policy: ContextPolicy | None) -> ModelLimits:
@@ -170,7 +177,7 @@ def limits_for(model: "BaseChatModel", policy: ContextPolicy | None) -> ModelLim
     return limits_of(model, window=policy.window, max_output=policy.max_output)
 
 
-_UNKNOWN = (
+_UNKNOWN_WINDOW = (
     "the window of {model} is unknown, {window:,} tokens are assumed; set it: "
     "ContextPolicy(window=…), or summarization.window in config.yaml"
 )
@@ -180,11 +187,11 @@ _CONTRADICTION = (
 
 _TABLE = read_table(__package__, "model_limits.toml")
 _OUTPUT_NAMES, _WINDOW_NAMES = tuple(_TABLE["output_names"]), tuple(_TABLE["window_names"])
-_KEYWORDS = ("model_kwargs", "extra_body", "options")
+_KEYWORD_ATTRIBUTES = ("model_kwargs", "extra_body", "options")
 
 
-def _given(name: str, value: int | None, least: int) -> int | None:
-    if value is not None and (_count(value) or 0) < least:
+def _checked_tokens(name: str, value: int | None, least: int) -> int | None:
+    if value is not None and (_token_count(value) or 0) < least:
         raise ConfigError(
             name,
             f"{value} is not a possible number of tokens",
@@ -198,28 +205,28 @@ def _window(
 ) -> tuple[int, Source]:
     if given:
         return given, "given"
-    if (served := _first(objects, _WINDOW_NAMES) or 0) >= LEAST_WINDOW:
-        return served, "attribute"
-    if (known := _count(profile.get("max_input_tokens")) or 0) >= LEAST_WINDOW:
-        return known, "profile"
+    if (served_window := _first_count(objects, _WINDOW_NAMES) or 0) >= LEAST_WINDOW:
+        return served_window, "attribute"
+    if (profile_window := _token_count(profile.get("max_input_tokens")) or 0) >= LEAST_WINDOW:
+        return profile_window, "profile"
     return _TABLE["served_windows"].get(name.partition(":")[0], DEFAULT_WINDOW), "default"
 
 
-def _reading(name: str, provider: str, figure: int, most: int, output: int) -> int:
-    for one in _TABLE["readings"]:
-        is_of = one["provider"] == provider and re.search(one["model"], name)
-        if is_of and figure in one.get("figures", (figure,)):
+def _corrected_window(name: str, provider: str, figure: int, max_output: int, output: int) -> int:
+    for row in _TABLE["readings"]:
+        is_match = row["provider"] == provider and re.search(row["model"], name)
+        if is_match and figure in row.get("figures", (figure,)):
             # An answer longer than the model's limit reserves nothing of the input.
-            kept = min(output, most) if most else output
-            if one["means"] == "input":
-                return figure + kept
-            return min(figure, figure - most + kept) if most < figure else figure
+            reserved = min(output, max_output) if max_output else output
+            if row["means"] == "input":
+                return figure + reserved
+            return min(figure, figure - max_output + reserved) if max_output < figure else figure
     return figure
 
 
 def layers(model: object) -> Iterator[object]:
     """Yield a model and its wrappers, the outermost first, with bound keywords."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_LAYERS):
         keywords = getattr(model, "kwargs", None)
         if isinstance(keywords, Mapping):
             yield keywords
@@ -232,15 +239,15 @@ def layers(model: object) -> Iterator[object]:
         model = inner
 
 
-_DEEPEST = 8
+_MAX_LAYERS = 8
 """Bindings around a model that are looked through."""
 
 
 @once_per_model
 def is_stand_in(model: object) -> bool:
     """Return whether a script answers in place of a model: that costs nothing."""
-    kinds = (_word(_get(one, "_llm_type")) for one in layers(model))
-    return any("fake" in kind or kind == "scripted" for kind in kinds)
+    client_types = (_text_or_empty(_read_setting(layer, "_llm_type")) for layer in layers(model))
+    return any("fake" in kind or kind == "scripted" for kind in client_types)
 
 
 def _configured(model: object) -> object:
@@ -249,27 +256,27 @@ def _configured(model: object) -> object:
     if build is None or not getattr(model, "_default_config", None):
         return None
     try:
-        made: object = build(model)
+        default_model: object = build(model)
     except (ImportError, TypeError, ValueError):  # no default to build, or not installed
         return None
-    return made
+    return default_model
 
 
-def _first(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
-    for one in objects:
-        held = (_get(one, keywords) for keywords in _KEYWORDS)
-        for place in (one, *filter(None, held)):
+def _first_count(objects: tuple[object, ...], names: tuple[str, ...]) -> int | None:
+    for layer in objects:
+        keywords_found = (_read_setting(layer, keywords) for keywords in _KEYWORD_ATTRIBUTES)
+        for holder in (layer, *filter(None, keywords_found)):
             for name in names:
-                if count := _count(_get(place, name)):
+                if count := _token_count(_read_setting(holder, name)):
                     return count
     return None
 
 
-def _get(place: object, name: str) -> object:
-    return place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+def _read_setting(holder: object, name: str) -> object:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
-def _count(value: object) -> int | None:
+def _token_count(value: object) -> int | None:
     """Return a count of tokens, or `None` for an invalid one: 0, -1, infinity, words."""
     if isinstance(value, bool):
         return None
@@ -286,8 +293,8 @@ _DIGITS = 12
 
 
 def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
-    for one in objects:
-        profile = _get(one, "profile")
+    for layer in objects:
+        profile = _read_setting(layer, "profile")
         if isinstance(profile, Mapping) and profile:
             return profile
     return {}
@@ -302,16 +309,16 @@ def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
 def model_name(model: "BaseChatModel") -> str:
     """Return the name of a chat model as `provider:name`; an unknown part is empty."""
     provider, name = "", ""
-    for one in layers(model):
-        params = trace_params(one)
-        provider = provider or _word(params.get("ls_provider"))
-        name = name or _word(params.get("ls_model_name"))
+    for layer in layers(model):
+        params = trace_params(layer)
+        provider = provider or _text_or_empty(params.get("ls_provider"))
+        name = name or _text_or_empty(params.get("ls_model_name"))
         for attribute in ("model_name", "model", "model_id", "azure_deployment"):
-            name = name or _word(_get(one, attribute))
+            name = name or _text_or_empty(_read_setting(layer, attribute))
     return f"{provider}:{name.removeprefix('models/')}"
 
 
-def _word(value: object) -> str:
+def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -331,22 +338,22 @@ def provider_of(model: "BaseChatModel") -> str:
     """
     service, _, name = model_name(model).partition(":")
     service = service.lower()
-    known = str(_TABLE["servers"].get(service, ""))
-    if known == "openai" and _is_elsewhere(model):
-        known = ""
-    if known:
-        return known
+    provider = str(_TABLE["servers"].get(service, ""))
+    if provider == "openai" and _has_other_address(model):
+        provider = ""
+    if provider:
+        return provider
     if service in _HOSTS[:3]:
         return service
-    for maker, words in _TABLE["makers"].items():
-        if re.search(words, name, re.IGNORECASE):
+    for maker, pattern in _TABLE["makers"].items():
+        if re.search(pattern, name, re.IGNORECASE):
             return str(maker)
     return service if service in _HOSTS else ""
 
 
-def _is_elsewhere(model: object) -> bool:
-    for one in layers(model):
-        address = _get(one, "openai_api_base")
+def _has_other_address(model: object) -> bool:
+    for layer in layers(model):
+        address = _read_setting(layer, "openai_api_base")
         if isinstance(address, str) and address:
             return ".openai.com" not in address
     return False

@@ -47,28 +47,28 @@ def overflow_of(error: BaseException) -> Overflow | None:
         >>> overflow_of(ValueError("prompt is too long: 208656 tokens > 200000 maximum"))
         Overflow(kind='tokens', counted=208656, limit=200000, output=None)
     """
-    for one in error_chain(error):
-        status = status_of(one)
-        text = text_of(one)
-        if is_otherwise(one, status, text):
+    for link in error_chain(error):
+        status = status_of(link)
+        text = text_of(link)
+        if is_other_refusal(link, status, text):
             return None
-        if (found := _read(one, status, text)) is not None:
-            return found
+        if (overflow := _parse_overflow(link, status, text)) is not None:
+            return overflow
     return None
 
 
-def _read(error: BaseException, status: int | None, text: str) -> Overflow | None:
+def _parse_overflow(error: BaseException, status: int | None, text: str) -> Overflow | None:
     kind: Kind | None = next((kind for kind, words in _KINDS if words.search(text)), None)
-    if kind is None and _is_any(error, _CLASSES):
+    if kind is None and _has_class_named(error, _OVERFLOW_CLASSES):
         kind = "tokens"
     if kind is None:
-        return Overflow("bytes") if status == _TOO_LARGE else None
+        return Overflow("bytes") if status == _STATUS_TOO_LARGE else None
     if kind not in {"tokens", "sum"}:
         return Overflow(kind)
     counted, limit = _number("counted", text), _number("limit", text)
-    whole, output = _number("whole", text), _number("output", text)
-    if counted is None and whole is not None:
-        counted = whole - output if output and whole > output else whole
+    total, output = _number("whole", text), _number("output", text)
+    if counted is None and total is not None:
+        counted = total - output if output and total > output else total
     if limit and counted and output:
         kind = "sum" if counted <= limit else "tokens"
     elif limit and counted and counted > limit:
@@ -76,14 +76,14 @@ def _read(error: BaseException, status: int | None, text: str) -> Overflow | Non
     return Overflow(kind, counted, limit, output or None)
 
 
-def is_otherwise(error: BaseException, status: int | None, text: str) -> bool:
+def is_other_refusal(error: BaseException, status: int | None, text: str) -> bool:
     """Return whether an error is about credentials, credit, rates or outputs, not the size."""
-    if status in _OTHER_STATUSES or _is_any(error, _OTHER_CLASSES):
+    if status in _OTHER_STATUSES or _has_class_named(error, _OTHER_CLASSES):
         return True
-    return not _CODES.search(text) and _OTHERWISE.search(text) is not None
+    return not _CODES.search(text) and _OTHER_CAUSES.search(text) is not None
 
 
-def _is_any(error: BaseException, names: frozenset[str]) -> bool:
+def _has_class_named(error: BaseException, names: frozenset[str]) -> bool:
     return any(base.__name__ in names for base in type(error).__mro__)
 
 
@@ -94,10 +94,10 @@ def _number(name: str, text: str) -> int | None:
     return None
 
 
-_TOO_LARGE = 413
+_STATUS_TOO_LARGE = 413
 _OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 429, 529})
 """No credentials, no credit, no such model, too often, too busy: never the size."""
-_CLASSES = frozenset({"ContextOverflowError", "ContextWindowExceededError"})
+_OVERFLOW_CLASSES = frozenset({"ContextOverflowError", "ContextWindowExceededError"})
 """Names under which LangChain and LiteLLM have classified the refusal already."""
 _OTHER_CLASSES = frozenset(
     {
@@ -112,14 +112,14 @@ _OTHER_CLASSES = frozenset(
 """Names under which LangChain has classified everything else."""
 
 
-def _words(patterns: Sequence[str]) -> re.Pattern[str]:
+def _any_pattern(patterns: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 _TABLE = read_table(__package__, "overflow.toml")
-_CODES, _OTHERWISE = _words(_TABLE["codes"]), _words(_TABLE["otherwise"])
+_CODES, _OTHER_CAUSES = _any_pattern(_TABLE["codes"]), _any_pattern(_TABLE["otherwise"])
 _KINDS = [
-    (kind, _words([*(_TABLE["codes"] if kind == "tokens" else ()), *patterns]))
+    (kind, _any_pattern([*(_TABLE["codes"] if kind == "tokens" else ()), *patterns]))
     for kind, patterns in _TABLE["kinds"].items()
 ]
 _NUMBERS = {

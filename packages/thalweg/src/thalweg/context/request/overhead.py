@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
 
-from thalweg.context.ready_tools import SameTools, Tool, as_openai
-from thalweg.context.request.guard import count_text, counted_once, written
+from thalweg.context.ready_tools import Tool, ToolsKey, as_openai
+from thalweg.context.request.guard import cached_counter, count_text, tools_as_json
 from thalweg.context.request.message_writer import read_state
 from thalweg.engine.entries import message_to_json
 from thalweg.engine.tokens import Counter, measure
@@ -33,7 +33,7 @@ class Overhead:
         tools: Sequence[Tool],
         later: Sequence[Tool] = (),
     ) -> "Overhead":
-        """Read them off a request.
+        """Read and count them in a request.
 
         Args:
             request: The request.
@@ -47,13 +47,13 @@ class Overhead:
             (message,) = read_state([request.system_message])
             system, system_tokens = (
                 message_to_json(message),
-                measure(message, counted_once(count)).tokens,
+                measure(message, cached_counter(count)).tokens,
             )
-        first, loaded = _schemas(SameTools(tools)), _schemas(SameTools(later))
-        tokens = sum(count_text(text, count) for text in (first, loaded) if text)
-        return cls(system, first, system_tokens, tokens)
+        prefix_schemas, later_schemas = _schemas(ToolsKey(tools)), _schemas(ToolsKey(later))
+        tokens = sum(count_text(text, count) for text in (prefix_schemas, later_schemas) if text)
+        return cls(system, prefix_schemas, system_tokens, tokens)
 
 
 @lru_cache(maxsize=32)
-def _schemas(tool_set: SameTools) -> str:
-    return written([as_openai(tool) for tool in tool_set.tools]) if tool_set.tools else ""
+def _schemas(tool_set: ToolsKey) -> str:
+    return tools_as_json([as_openai(tool) for tool in tool_set.tools]) if tool_set.tools else ""

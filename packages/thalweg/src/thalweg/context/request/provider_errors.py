@@ -13,31 +13,35 @@ def error_chain(error: BaseException) -> Iterator[BaseException]:
     """
     waiting, seen = [error], set[int]()
     while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
+        current = waiting.pop(0)
+        if id(current) in seen:
             continue
-        seen.add(id(one))
-        yield one
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions
-        if one.__cause__ is not None:
-            waiting.append(one.__cause__)
+        seen.add(id(current))
+        yield current
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions
+        if current.__cause__ is not None:
+            waiting.append(current.__cause__)
         elif (
-            one.__context__ is not None and not one.__suppress_context__ and status_of(one) is None
+            current.__context__ is not None
+            and not current.__suppress_context__
+            and status_of(current) is None
         ):
-            waiting.append(one.__context__)
+            waiting.append(current.__context__)
 
 
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status an error carries, wherever its client keeps it."""
     response = getattr(error, "response", None)
-    places = [getattr(error, name, None) for name in ("status_code", "http_status", "code")]
-    places.append(getattr(response, "status_code", None))
+    candidates = [getattr(error, name, None) for name in ("status_code", "http_status", "code")]
+    candidates.append(getattr(response, "status_code", None))
     if isinstance(response, Mapping):  # botocore
         meta = response.get("ResponseMetadata")
-        places.append(meta.get("HTTPStatusCode") if isinstance(meta, Mapping) else None)
-    for place in places:
-        number = int(place) if isinstance(place, str) and place.isdecimal() else place
+        candidates.append(meta.get("HTTPStatusCode") if isinstance(meta, Mapping) else None)
+    for candidate in candidates:
+        number = (
+            int(candidate) if isinstance(candidate, str) and candidate.isdecimal() else candidate
+        )
         if isinstance(number, int) and 400 <= number < 600:  # noqa: PLR2004 (HTTP errors)
             return number
     return None
@@ -54,9 +58,9 @@ def text_of(error: BaseException) -> str:
         texts.append(body if isinstance(body, str | None) else json.dumps(body))
     with suppress(RuntimeError):  # a streamed response that nobody has read
         texts.append(getattr(getattr(error, "response", None), "text", None))
-    words = dict.fromkeys(one for one in texts if isinstance(one, str))
-    return " ".join(" ".join(words).split())[:_LONGEST]
+    unique_texts = dict.fromkeys(one for one in texts if isinstance(one, str))
+    return " ".join(" ".join(unique_texts).split())[:_MAX_TEXT_CHARS]
 
 
-_LONGEST = 20_000
+_MAX_TEXT_CHARS = 20_000
 """Characters of an error that are read."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from thalweg.context.request.overflow import is_otherwise
+from thalweg.context.request.overflow import is_other_refusal
 from thalweg.context.request.provider_errors import error_chain, status_of, text_of
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Edit
@@ -72,11 +72,15 @@ def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
         >>> rejection_of(BadRequest("tools.0.custom.name: String should match pattern")) is None
         True
     """
-    for one in error_chain(error):
-        status, text = status_of(one), text_of(one)
+    for link in error_chain(error):
+        status, text = status_of(link), text_of(link)
         if status is None:
             continue
-        if status not in _STATUSES or is_otherwise(one, status, text) or _is_setting(text):
+        if (
+            status not in _STATUSES
+            or is_other_refusal(link, status, text)
+            or _concerns_setting(text)
+        ):
             return None
         return Rejection(status, text, model)
     return None
@@ -91,19 +95,19 @@ def plan_repair(rejection: Rejection, engine: Engine) -> tuple[Cause, Sequence[E
     for cause in CAUSES:
         if cause.words.search(rejection.message):
             plan = cause.plan
-            edits = engine.refuse_reasoning() if plan is None else plan(engine.scene())
+            edits = engine.refuse_reasoning() if plan is None else plan(engine.planning_context())
             if edits:
                 return cause, edits
     return None
 
 
-def _is_setting(text: str) -> bool:
+def _concerns_setting(text: str) -> bool:
     """Return whether the provider's error refers to a part of the request that holds no message."""
-    places = [match[1] or match[2] for match in _PLACE.finditer(text)]
-    return bool(places) and not any(_MESSAGES.match(place) for place in places)
+    places = [match[1] or match[2] for match in _PARAMETER_PATH.finditer(text)]
+    return bool(places) and not any(_MESSAGE_PATH.match(place) for place in places)
 
 
-_PLACE = re.compile(
+_PARAMETER_PATH = re.compile(
     r"""["']param["']: ?["']([^"']+)["']"""  # OpenAI's error body
     # Anthropic and Gemini begin with the path
     r"|(?:^|[\s'\"*])(?:GenerateContentRequest\.)?((?:tools?|tool_choice|tool_config|thinking|"
@@ -111,16 +115,16 @@ _PLACE = re.compile(
     r"context_management|response_format|text|reasoning|generation_?config|safety_settings|betas|messages|input|"
     r"contents|system|system_instruction)(?:[.\[][^\s:]*)?):",
 )
-_MESSAGES = re.compile(r"(?:messages|input|contents|system|instructions)")
+_MESSAGE_PATH = re.compile(r"(?:messages|input|contents|system|instructions)")
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
+def _any_pattern(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
 ALTERNATION = Cause(
     "two answers in a row",
-    _any(
+    _any_pattern(
         r"roles must alternate",  # chat templates (Mistral, Gemma); old versions of Claude
         r"must alternate between",  # Bedrock's Converse; Gemini 1.0
     ),
@@ -131,12 +135,14 @@ CAUSES: tuple[Cause, ...] = (
     Cause("reasoning bound to another prefix", BINDING_REFUSAL, None),
     Cause(
         "a compaction that the provider does not accept any more",
-        _any(r"\bcompaction\b", r"\bcmp_"),  # `compaction_signature_invalid`, OpenAI: the item's id
+        _any_pattern(
+            r"\bcompaction\b", r"\bcmp_"
+        ),  # `compaction_signature_invalid`, OpenAI: the item's id
         plan_without_compactions,
     ),
     Cause(
         "reasoning that the provider does not accept any more",
-        _any(
+        _any_pattern(
             r"thinking",  # Anthropic: `signature`, "cannot be modified", "Expected `thinking`"
             r"reasoning",  # OpenAI: "provided without its required following item"
             r"encrypted.content",  # OpenAI: "could not be verified"
@@ -146,7 +152,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "media that the model does not accept",
-        _any(r"image", r"\bpdf\b", r"document", r"audio", r"video", r"base64", r"mime", r"file"),
+        _any_pattern(
+            r"image", r"\bpdf\b", r"document", r"audio", r"video", r"base64", r"mime", r"file"
+        ),
         plan_without_media,
     ),
     Cause("not explained", re.compile(""), plan_plain),

@@ -12,7 +12,9 @@ from thalweg.context.request.model_limits import once_per_model, profile_of
 from thalweg.context.request.provider_errors import error_chain, text_of
 from thalweg.engine.data_files import read_table
 
-_WORDS = re.compile("|".join(read_table(__package__, "tool_refusals.toml")["words"]), re.IGNORECASE)
+_REFUSAL_PATTERN = re.compile(
+    "|".join(read_table(__package__, "tool_refusals.toml")["words"]), re.IGNORECASE
+)
 
 
 @once_per_model
@@ -44,7 +46,7 @@ def refuses_tools(error: BaseException) -> bool:
         False
     """
     return any(
-        isinstance(one, NotImplementedError) or _WORDS.search(text_of(one))
+        isinstance(one, NotImplementedError) or _REFUSAL_PATTERN.search(text_of(one))
         for one in error_chain(error)
     )
 

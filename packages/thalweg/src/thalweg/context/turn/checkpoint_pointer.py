@@ -31,7 +31,7 @@ class CheckpointPointer:
         return self.thread == _digest(key)
 
 
-def write_mark(key: ThreadKey, turn: int, *, archive: str = "", released: int = 0) -> str:
+def write_pointer(key: ThreadKey, turn: int, *, archive: str = "", released: int = 0) -> str:
     """Return the checkpoint pointer to a turn of a thread.
 
     Args:
@@ -51,18 +51,18 @@ def write_mark(key: ThreadKey, turn: int, *, archive: str = "", released: int = 
     return f"{_digest(key)}:{archive}:{turn}:{released}"
 
 
-def read_mark(mark: object, key: ThreadKey, archive: str = "") -> int | None:
+def read_pointer_turn(pointer: object, key: ThreadKey, archive: str = "") -> int | None:
     """Return the turn of a checkpoint pointer; `None` for another thread or without a pointer."""
-    parsed = parse_mark(mark)
+    parsed = parse_pointer(pointer)
     if parsed is None or not parsed.is_of(key):
         return None
-    is_here = parsed.released is None or parsed.archive == archive
-    return parsed.turn if is_here else None
+    is_same_archive = parsed.released is None or parsed.archive == archive
+    return parsed.turn if is_same_archive else None
 
 
-def parse_mark(mark: object) -> CheckpointPointer | None:
+def parse_pointer(pointer: object) -> CheckpointPointer | None:
     """Parse a checkpoint pointer of any thread; return `None` if it is invalid."""
-    match mark.split(":") if isinstance(mark, str) else ():
+    match pointer.split(":") if isinstance(pointer, str) else ():
         case (thread, archive, turn, released) if turn.isdecimal() and released.isdecimal():
             return CheckpointPointer(thread, archive, int(turn), int(released))
         case (thread, turn) if turn.isdecimal():

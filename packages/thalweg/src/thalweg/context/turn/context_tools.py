@@ -20,12 +20,12 @@ from thalweg.archive.recall_tool import recall_content
 from thalweg.archive.recalled_media import MediaRoom
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import page_at
-from thalweg.archive.threads.thread_history import line_at
+from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
 from thalweg.context.request.last_check import with_tool
 from thalweg.context.request.model_limits import DEFAULT_WINDOW
 from thalweg.context.request.tool_support import can_bind_tools, denies_tools
-from thalweg.context.turn.checkpoint_pointer import read_mark
+from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
 from thalweg.context.turn.lineage import keeps_state
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Text
@@ -34,9 +34,9 @@ from thalweg.engine.settings import ContextPolicy, ToolNames
 from thalweg.engine.wires.langchain_content import write_content
 from thalweg.errors import ArchiveError, ConfigError
 
-_RUNTIME = "runtime"
+_RUNTIME_ARGUMENT = "runtime"
 """The argument in which LangGraph passes a tool the context of its run."""
-_NOTHING = {"type": "object", "properties": {}}
+_NO_ARGUMENTS = {"type": "object", "properties": {}}
 """A schema without arguments. LangChain drops injected ones, too, for a class without fields."""
 
 
@@ -81,7 +81,7 @@ class OwnTools:
         for tool in request.tools:
             name = tool_name(tool)
             if name in known and not isinstance(tool, ContextTool):
-                raise _taken_name(str(name), policy)
+                raise _name_conflict_error(str(name), policy)
         model = request.model
         denied = policy.tools != "on" and denies_tools(model)
         is_taken = bool(known) and not is_refused and not denied and can_bind_tools(model)
@@ -109,8 +109,12 @@ class OwnTools:
         return [*self.given] if always and self.recall is not None else [*self.others]
 
 
-def _taken_name(name: str, policy: ContextPolicy) -> ConfigError:
-    setting = next(own for own, named in policy.tool_names.model_dump().items() if named == name)
+def _name_conflict_error(name: str, policy: ContextPolicy) -> ConfigError:
+    setting = next(
+        setting_name
+        for setting_name, tool_named in policy.tool_names.model_dump().items()
+        if tool_named == name
+    )
     return ConfigError(
         "tools",
         f"two tools are named {name!r}: yours, and the one of ContextMiddleware that "
@@ -126,8 +130,10 @@ class LenientTool(ReadyTool):
     def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
         """See `BaseTool.run`; `arun` comes here as well."""
         if isinstance(tool_input, dict):
-            takes = {*self.args, _RUNTIME}
-            tool_input = {name: given for name, given in tool_input.items() if name in takes}
+            accepted_names = {*self.args, _RUNTIME_ARGUMENT}
+            tool_input = {
+                name: value for name, value in tool_input.items() if name in accepted_names
+            }
         return super().run(tool_input, *args, **kwargs)
 
 
@@ -157,25 +163,28 @@ def recall_tool(sessions: SessionPool) -> BaseTool:
     def run(runtime: ToolRuntime[Any, Any], **arguments: Any) -> str | Command[Any]:  # noqa: ANN401 (a model's)
         key = sessions.key(runtime.config, runtime.state)
         try:
-            turn = read_mark(runtime.state.get("thalweg_turn"), key, sessions.archive.identity)
+            turn = read_pointer_turn(
+                runtime.state.get("thalweg_turn"), key, sessions.archive.identity
+            )
             is_new = turn is None and keeps_state(runtime.config)
-            line = ThreadBranch() if is_new else line_at(sessions.archive, key, turn)
+            branch = ThreadBranch() if is_new else branch_at(sessions.archive, key, turn)
             room = _media_room(sessions, sessions.archive, key, turn)
         except ArchiveError:
             return prompt("recall_failed").render()
-        found = recall_content(
+        recalled = recall_content(
             sessions.archive,
             key,
             room=room,
-            within=line.spans,
+            within=branch.spans,
             count=sessions.count,
             name=name,
             **arguments,
         )
-        if not found.media or runtime.tool_call_id is None:
-            return found.text
+        if not recalled.media or runtime.tool_call_id is None:
+            return recalled.text
         content: Any = [
-            _unmarked(block) for block in write_content((Text(found.text), *found.media))
+            _without_cache_mark(block)
+            for block in write_content((Text(recalled.text), *recalled.media))
         ]
         answer = ToolMessage(content, tool_call_id=runtime.tool_call_id, name=name)
         return Command(update={"messages": [answer]})  # else LangGraph makes sounds a text
@@ -189,7 +198,7 @@ def recall_tool(sessions: SessionPool) -> BaseTool:
     )
 
 
-def _unmarked(block: object) -> object:
+def _without_cache_mark(block: object) -> object:
     """Return a block without the cache breakpoint that it had at its first place."""
     if not isinstance(block, dict) or "cache_control" not in block:
         return block
@@ -207,8 +216,8 @@ def _media_room(
     budget = sessions.policy.budget(window, model=model)
     number = min(budget.max_media, budget.limits.images or budget.max_media)
     tokens = budget.limit if limit is None else limit
-    most = max(1, number // 2)
-    return MediaRoom(tokens // 2, budget.max_bytes // 2, most, model, budget.limits)
+    max_media = max(1, number // 2)
+    return MediaRoom(tokens // 2, budget.max_bytes // 2, max_media, model, budget.limits)
 
 
 def compact_tool(names: ToolNames) -> BaseTool:
@@ -225,5 +234,5 @@ def compact_tool(names: ToolNames) -> BaseTool:
         func=run,
         name=name,
         description=prompt("compact_tool").render(recall=names.recall),
-        args_schema=_NOTHING,
+        args_schema=_NO_ARGUMENTS,
     )

@@ -1,8 +1,9 @@
 """Calls of a middleware as generators: one flow for sync and async callers.
 
-A flow yields effects and receives what comes of each, or the error is raised at its `yield`: `Send`
-passes a request on, `Either` has a blocking and an awaited form. It calls everything else directly.
-Blocking work (archive, engine) moves off the event loop in one place, `in_thread`.
+A flow yields effects and receives the result of each; an error of an effect is raised at its
+`yield`. `Send` passes a request on, `SyncOrAsync` has a blocking and an awaited form. A flow calls
+everything else directly. Blocking work (archive, engine) leaves the event loop in one place:
+`run_in_worker`.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ Params = ParamSpec("Params")
 
 LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("thalweg_loop", default=None)
 """The event loop that a flow is driven on, for work that has to ask something of it."""
-UNSEEN = ("nostream", "langsmith:nostream", "thalweg:summary")
+UNSEEN_TAGS = ("nostream", "langsmith:nostream", "thalweg:summary")
 """Tags of a call of our own: LangGraph does not stream its tokens to the user."""
 
 
@@ -50,14 +51,14 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
-    """Something to do in one of two forms."""
+class SyncOrAsync:
+    """An action with a blocking and an awaited form."""
 
     blocking: Callable[[], object]
     awaited: Callable[[], Awaitable[object]]
 
 
-Effect = Send | Either
+Effect = Send | SyncOrAsync
 Flow = Generator[Effect, Any, Done]
 Handler = Callable[[Any], Any]
 AsyncHandler = Callable[[Any], Awaitable[Any]]
@@ -75,9 +76,9 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
         try:
             match steps.effect:
                 case Send(request, callbacks, tags) if handler:
-                    with listening(callbacks, tags):
+                    with with_listeners(callbacks, tags):
                         result = handler(request)
-                case Either(blocking):
+                case SyncOrAsync(blocking):
                     result = blocking()
         except BaseException as error:  # noqa: BLE001 (the flow decides, a cancelled one too)
             failure = error
@@ -87,7 +88,7 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
 
 async def arun(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
     """Perform a flow that does not block, on the event loop."""
-    return await _perform(_Steps(flow), handler, _here)
+    return await _perform(_Steps(flow), handler, _resume_directly)
 
 
 async def arun_in_thread(flow: Flow[Done], handler: AsyncHandler | None = None) -> Done:
@@ -96,7 +97,7 @@ async def arun_in_thread(flow: Flow[Done], handler: AsyncHandler | None = None) 
     A flow that is cancelled while its code runs has the cancellation raised at its next effect,
     which is not performed.
     """
-    return await _perform(_Steps(flow), handler, in_thread)
+    return await _perform(_Steps(flow), handler, run_in_worker)
 
 
 class ModelCallFlow(ABC):
@@ -144,16 +145,16 @@ class ToolCallFlow(ABC):
         return await arun(self.tool_call(request), handler)
 
 
-def both(flow: Callable[..., Flow[Any]]) -> tuple[Any, Any]:
+def sync_and_async(flow: Callable[..., Flow[Any]]) -> tuple[Any, Any]:
     """Return the blocking and the awaited form of a function that is a flow."""
 
     @wraps(flow)
-    def blocking(*given: Any, **named: Any) -> Any:  # noqa: ANN401 (the flow's own)
-        return run(flow(*given, **named))
+    def blocking(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (the flow's own)
+        return run(flow(*args, **kwargs))
 
     @wraps(flow)
-    async def awaited(*given: Any, **named: Any) -> Any:  # noqa: ANN401 (as above)
-        return await arun(flow(*given, **named))
+    async def awaited(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (as above)
+        return await arun(flow(*args, **kwargs))
 
     return blocking, awaited
 
@@ -168,7 +169,7 @@ class _Steps(Generic[Done]):
         self.done: Done
 
     def resume(self, result: object = None, failure: BaseException | None = None) -> None:
-        """Send the flow what came of its effect."""
+        """Send the flow the result or the error of its effect."""
         self.effect = None
         try:
             self.effect = self._flow.send(result) if failure is None else self._flow.throw(failure)
@@ -196,20 +197,22 @@ async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Re
         try:
             match steps.effect:
                 case Send(request, callbacks, tags) if handler:
-                    with listening(callbacks, tags):
+                    with with_listeners(callbacks, tags):
                         result = await handler(request)
-                case Either(awaited=awaited):
+                case SyncOrAsync(awaited=awaited):
                     result = await awaited()
         except BaseException as error:  # noqa: BLE001 (as above; a flow that ended raises it)
             failure = error
 
 
-async def _here(resume: Callable[..., None], result: object, failure: BaseException | None) -> None:
+async def _resume_directly(
+    resume: Callable[..., None], result: object, failure: BaseException | None
+) -> None:
     resume(result, failure)
 
 
-async def in_thread(
-    do: Callable[Params, Done], /, *args: Params.args, **kwargs: Params.kwargs
+async def run_in_worker(
+    function: Callable[Params, Done], /, *args: Params.args, **kwargs: Params.kwargs
 ) -> Done:
     """Call a blocking function in a worker thread; a cancelled caller waits for its end.
 
@@ -217,7 +220,7 @@ async def in_thread(
     """
     token = LOOP.set(asyncio.get_running_loop())
     try:
-        worker = asyncio.create_task(asyncio.to_thread(do, *args, **kwargs))
+        worker = asyncio.create_task(asyncio.to_thread(function, *args, **kwargs))
     finally:
         LOOP.reset(token)
     try:
@@ -231,13 +234,15 @@ async def in_thread(
         raise
 
 
-def off_loop(work: Callable[[], object]) -> Either:
-    """Have blocking work done: in this thread, or in a worker thread, as `in_thread` does it."""
-    return Either(work, lambda: in_thread(work))
+def blocking_effect(work: Callable[[], object]) -> SyncOrAsync:
+    """Return the effect of blocking work: sync callers do it themselves, async ones in a worker."""
+    return SyncOrAsync(work, lambda: run_in_worker(work))
 
 
 @contextmanager
-def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()) -> Iterator[None]:
+def with_listeners(
+    callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()
+) -> Iterator[None]:
     """Add callbacks and tags to every model call inside."""
     if not callbacks and not tags:
         yield
@@ -250,10 +255,10 @@ def listening(callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()
 def _with_callbacks(
     config: RunnableConfig, callbacks: Sequence[BaseCallbackHandler]
 ) -> RunnableConfig:
-    present = config.get("callbacks")
-    if isinstance(present, BaseCallbackManager):
-        manager = present.copy()
+    callbacks_present = config.get("callbacks")
+    if isinstance(callbacks_present, BaseCallbackManager):
+        manager = callbacks_present.copy()
         for handler in callbacks:
             manager.add_handler(handler, inherit=True)
         return {**config, "callbacks": manager}
-    return {**config, "callbacks": [*(present or []), *callbacks]}
+    return {**config, "callbacks": [*(callbacks_present or []), *callbacks]}

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.savings import change_of, sent_of
+from thalweg.archive.threads.savings import charged_request, combined_change
 from thalweg.context.request.model_limits import ModelLimits
 from thalweg.context.request.rejections import Cause, Rejection
 from thalweg.engine.edits import Edit, Fold, Strip
@@ -26,13 +26,13 @@ from thalweg.engine.summaries.summary import SummaryDefect
 from thalweg.engine.tracing import trace
 
 _log = logging.getLogger("thalweg.context")
-EVENT = "thalweg.context"
+TURN_EVENT = "thalweg.context"
 """Type of the events in LangGraph's custom stream, and name of those in a trace."""
-PRICES = "thalweg.prices"
+PRICES_EVENT = "thalweg.prices"
 """The name of the event that reports assumed prices."""
-REPAIRED = "thalweg.repaired"
+REPAIRED_EVENT = "thalweg.repaired"
 """The same, of the event that a request was repaired which its provider would have refused."""
-REJECTED = "thalweg.rejected"
+REJECTED_EVENT = "thalweg.rejected"
 """The same, of the event that a provider refused the content of a request, with the changes."""
 
 
@@ -84,8 +84,8 @@ class TurnReport:
         """The expected cost and savings; the actual ones are in the journal."""
         page = self.page
         summary_cost = units_of(page.spent, self.tariff) if page.spent else 0.0
-        change = change_of(page.calls, self.edits, summary_cost)
-        return change.forecast or foresee(sent_of(page, self.tariff), change, self.last)
+        change = combined_change(page.calls, self.edits, summary_cost)
+        return change.forecast or foresee(charged_request(page, self.tariff), change, self.last)
 
 
 def emit_turn(report: TurnReport, runtime: CustomStream) -> None:
@@ -119,7 +119,12 @@ def report_assumptions(limits: ModelLimits, priced: Priced | None, runtime: Cust
 
 
 def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
-    event = {"type": PRICES, "model": model, "tariff": priced.tariff.name, "note": priced.note}
+    event = {
+        "type": PRICES_EVENT,
+        "model": model,
+        "tariff": priced.tariff.name,
+        "note": priced.note,
+    }
     runtime.stream_writer(event)
     _log.warning("%s", priced.note, extra={"thalweg": event})
     trace(event)
@@ -130,7 +135,7 @@ def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> Non
     if not page.repairs:
         return
     event = {
-        "type": REPAIRED,
+        "type": REPAIRED_EVENT,
         "thread": key.thread,
         "turn": page.turns,
         "model": page.model,
@@ -138,11 +143,11 @@ def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> Non
     }
     runtime.stream_writer(event)
     reasons = "; ".join(dict.fromkeys(repair.reason for repair in page.repairs))
-    _log.info(_REPAIRED, key.thread, page.turns, reasons, extra={"thalweg": event})
+    _log.info(_REPAIRED_LOG, key.thread, page.turns, reasons, extra={"thalweg": event})
     trace(event)
 
 
-_REPAIRED = "thread %s, turn %d: the request was repaired: %s"
+_REPAIRED_LOG = "thread %s, turn %d: the request was repaired: %s"
 
 
 def emit_rejection(
@@ -155,23 +160,23 @@ def emit_rejection(
 ) -> None:
     """Emit that a request was refused, why, and with which edits it is sent once more."""
     event = {
-        "type": REJECTED,
+        "type": REJECTED_EVENT,
         "thread": key.thread,
         "turn": turn,
         "model": rejection.model,
         "status": rejection.status,
         "said": rejection.message[:MESSAGE_CHARS],
         "cause": cause.name,
-        "edits": [_edit(edit) for edit in edits],
+        "edits": [_plain_edit(edit) for edit in edits],
     }
     runtime.stream_writer(event)
     model, message = rejection.model, event["said"]
     _log.warning(
-        _SENT_AGAIN,
+        _REJECTED_LOG,
         key.thread,
         model,
         cause.name,
-        made_of(edits),
+        count_edits(edits),
         message,
         extra={"thalweg": event},
     )
@@ -180,14 +185,14 @@ def emit_rejection(
 
 MESSAGE_CHARS = 300
 """Most characters of a provider's words in an event."""
-_SENT_AGAIN = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
+_REJECTED_LOG = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
 
 
-def made_of(edits: Sequence[Edit]) -> str:
+def count_edits(edits: Sequence[Edit]) -> str:
     """Count edits by kind, for a person.
 
     Example:
-        >>> made_of([])
+        >>> count_edits([])
         'no edits'
     """
     kinds = [_kind(edit) for edit in edits]
@@ -197,14 +202,14 @@ def made_of(edits: Sequence[Edit]) -> str:
 def event_of(report: TurnReport) -> dict[str, Any]:
     """Make the event of a turn: plain values that JSON can hold."""
     page, forecast = report.page, report.forecast
-    never = math.isinf(forecast.break_even)
+    never_pays = math.isinf(forecast.break_even)
     return {
-        "type": EVENT,
+        "type": TURN_EVENT,
         "thread": report.key.thread,
         "turn": page.turns,
         "model": page.model,
         "trigger": list(dict.fromkeys(edit.reason for edit in report.edits)),
-        "edits": [_edit(edit) for edit in report.edits],
+        "edits": [_plain_edit(edit) for edit in report.edits],
         "tokens_before": report.before,
         "tokens_after": report.after,
         "tokens_rewritten": report.rewritten,
@@ -212,7 +217,7 @@ def event_of(report: TurnReport) -> dict[str, Any]:
         "sections": dict(page.tokens),
         "price": round(forecast.price, 1),
         "saving_per_call": round(forecast.saving, 1),
-        "break_even_calls": None if never else round(forecast.break_even, 1),
+        "break_even_calls": None if never_pays else round(forecast.break_even, 1),
         "predicted_gain": round(forecast.gain, 1),
         "predicted_calls": forecast.calls,
         "spent": asdict(page.spent) if page.spent else None,
@@ -220,7 +225,7 @@ def event_of(report: TurnReport) -> dict[str, Any]:
     }
 
 
-def _edit(edit: Edit) -> dict[str, Any]:
+def _plain_edit(edit: Edit) -> dict[str, Any]:
     plain: dict[str, Any] = {
         "kind": _kind(edit),
         "reason": edit.reason,
@@ -234,7 +239,7 @@ def _edit(edit: Edit) -> dict[str, Any]:
     return {**plain, "position": edit.position}
 
 
-def _place(edit: Edit) -> str:
+def _edit_place(edit: Edit) -> str:
     match edit:
         case Fold():
             return f"messages up to #{edit.last}"
@@ -250,11 +255,11 @@ def _kind(edit: Edit) -> str:
 
 def sentence(report: TurnReport) -> str:
     """Return a decision as one line for a person."""
-    made = made_of(report.edits)
-    why = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
+    edit_counts = count_edits(report.edits)
+    reasons = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
     return (
         f"thread {report.key.thread}, turn {report.page.turns}: {report.before} -> {report.after} "
-        f"tokens of {report.page.limit} ({made}): {why}"
+        f"tokens of {report.page.limit} ({edit_counts}): {reasons}"
     )
 
 
@@ -263,9 +268,11 @@ def note(report: TurnReport) -> str:
     parts: list[str] = []
     if report.is_summary_lost:
         parts.append("no usable summary")
-    for fault, count in Counter(replace(one, told="") for one in report.faults).items():
-        one, many = ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
-        parts.append(f"{count} {one if count == 1 else many}: {fault.kind}")
+    for fault, count in Counter(replace(singular, told="") for singular in report.faults).items():
+        singular, plural = (
+            ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
+        )
+        parts.append(f"{count} {singular if count == 1 else plural}: {fault.kind}")
     return "; ".join(parts)
 
 
@@ -278,7 +285,7 @@ def lines(report: TurnReport) -> Iterator[str]:
         yield f"[ContextMiddleware] Trigger: {reason}"
     for edit in report.edits:
         yield (
-            f"[ContextMiddleware] {type(edit).__name__} of {_place(edit)}: "
+            f"[ContextMiddleware] {type(edit).__name__} of {_edit_place(edit)}: "
             f"{edit.tokens_before} -> {edit.tokens_after} tokens"
         )
     if page.spent is not None:

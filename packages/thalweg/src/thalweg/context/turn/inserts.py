@@ -13,16 +13,16 @@ from typing import Any, Optional
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from thalweg.context.notes import SOURCE
+from thalweg.context.notes import SOURCE_KEY
 from thalweg.context.request.guard import count_text
 from thalweg.context.request.message_writer import read_state
 from thalweg.context.system_prompt import parts_of
 from thalweg.context.turn.session_pool import SessionPool
-from thalweg.engine.additions import MEMORY, Addition, Listed
+from thalweg.engine.additions import MEMORY, Addition, AdditionSize
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
 
-_INSERTS = "thalweg_inserts"
+_INSERTS_KEY = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
 
 
@@ -34,22 +34,24 @@ class Inserts:
     outer: Optional["Inserts"] = None
     """The inserts of middleware further out."""
     shown: set[str] = field(default_factory=set)
-    """The ids at which they were sent; the sender reports it."""
+    """Ids of the messages before which they were sent; the sender reports them."""
     sessions: SessionPool | None = None
-    """Of the `ContextMiddleware` that sent them, if it was one."""
+    """The pool of the `ContextMiddleware` that sent them; `None` if there was none."""
     messages: dict[str, AnyMessage] = field(init=False)
     """One message for each id: all additions before it."""
 
     def __post_init__(self) -> None:
         texts: dict[str, list[str]] = {}
-        for one in self.additions:
-            texts.setdefault(one.before, []).append(one.text)
-        self.messages = {uid: _before(uid, "\n\n".join(parts)) for uid, parts in texts.items()}
+        for addition in self.additions:
+            texts.setdefault(addition.before, []).append(addition.text)
+        self.messages = {
+            uid: _insert_message(uid, "\n\n".join(parts)) for uid, parts in texts.items()
+        }
 
     def read(self) -> dict[str, Message]:
-        """Read them as the engine does."""
-        read = read_state(list(self.messages.values()))
-        return dict(zip(self.messages, read, strict=True))
+        """Parse the inserted messages for the engine."""
+        parsed = read_state(list(self.messages.values()))
+        return dict(zip(self.messages, parsed, strict=True))
 
     @property
     def of_memory(self) -> set[str]:
@@ -70,9 +72,9 @@ class Inserts:
             self.outer.sent(shown, sessions)
 
 
-def _before(uid: str, text: str) -> HumanMessage:
+def _insert_message(uid: str, text: str) -> HumanMessage:
     """Return the message to insert before another; it is not marked as the user's."""
-    return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE: "thalweg"})
+    return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE_KEY: "thalweg"})
 
 
 def with_inserts(
@@ -91,20 +93,20 @@ def with_inserts(
             placed.append(insert)
             inserts.shown.add(message.id or "")
         placed.append(message)
-    state: Any = {**request.state, _INSERTS: inserts}
+    state: Any = {**request.state, _INSERTS_KEY: inserts}
     return request.override(messages=placed, state=state), inserts
 
 
 def inserts_of(request: ModelRequest[Any]) -> Inserts:
     """Read the additions before messages of a request; empty if there are none."""
     state: Any = request.state
-    found = state.get(_INSERTS)
-    return found if isinstance(found, Inserts) else Inserts()
+    inserts = state.get(_INSERTS_KEY)
+    return inserts if isinstance(inserts, Inserts) else Inserts()
 
 
 def listed_additions(
     request: ModelRequest[Any], places: Mapping[str, int], count: Counter
-) -> list[Listed]:
+) -> list[AdditionSize]:
     """List the sent content of a request besides messages; the system prompt's first.
 
     Args:
@@ -113,7 +115,12 @@ def listed_additions(
         count: Counts the tokens of a text.
     """
     return [
-        Listed(one.part, count_text(one.text, count), one.about, places.get(one.before, -1))
-        for one in (*parts_of(request), *inserts_of(request).additions)
-        if not one.before or one.before in places
+        AdditionSize(
+            addition.part,
+            count_text(addition.text, count),
+            addition.about,
+            places.get(addition.before, -1),
+        )
+        for addition in (*parts_of(request), *inserts_of(request).additions)
+        if not addition.before or addition.before in places
     ]

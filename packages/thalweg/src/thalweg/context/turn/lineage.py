@@ -15,12 +15,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from thalweg.context.turn.effects import LOOP
 from thalweg.context.turn.thread_names import is_node
 
-BY_HAND = ("update", "fork")
+MANUAL_SOURCES = ("update", "fork")
 """Sources of checkpoints that a person made."""
-NEWEST = ""
+NEWEST_CHECKPOINT = ""
 """Placeholder for the id of a thread's newest checkpoint."""
-WAIT_S, WAITS = 0.02, 25
-"""A checkpoint may be on its way to the database while its step runs already."""
+WAIT_S, MAX_WAITS = 0.02, 25
+"""A step may already run while its checkpoint is still being written: how often to read again."""
 
 
 def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
@@ -35,85 +35,100 @@ def keeps_state(config: RunnableConfig) -> bool:
     If none does, or the agent is a node of a graph that passes all messages to every run, the
     messages come from the caller, which also receives those that the run returns.
     """
-    named = config.get("configurable", {}).get("thread_id") is not None
-    return named and checkpointer(config) is not None and not is_node(config)
+    has_thread_id = config.get("configurable", {}).get("thread_id") is not None
+    return has_thread_id and checkpointer(config) is not None and not is_node(config)
 
 
-def is_addressed(config: RunnableConfig) -> bool:
+def has_checkpoint_id(config: RunnableConfig) -> bool:
     """Return whether a run was asked to start from a certain checkpoint."""
     return "checkpoint_id" in (config.get("metadata") or {})
 
 
-def is_rewound(config: RunnableConfig, mark: str | None) -> bool | None:
+def is_rewound(config: RunnableConfig, pointer: str | None) -> bool | None:
     """Return whether a model is called with a state that a manual operation made.
 
     Args:
         config: Of the model's step.
-        mark: The checkpoint pointer of the state: manual operations before it do not count.
+        pointer: The checkpoint pointer of the state: manual operations before it do not count.
 
     Returns:
         `None` if unknown: there is no checkpoint, or not yet.
     """
-    given = config.get("configurable", {})
-    saver, graph = checkpointer(config), str(given.get("checkpoint_ns", "")).rpartition("|")[0]
-    at = given.get("checkpoint_map", {}).get(graph)
-    if saver is None or at is None:
+    configurable = config.get("configurable", {})
+    saver, namespace = (
+        checkpointer(config),
+        str(configurable.get("checkpoint_ns", "")).rpartition("|")[0],
+    )
+    checkpoint_id = configurable.get("checkpoint_map", {}).get(namespace)
+    if saver is None or checkpoint_id is None:
         return None
-    if given.get("__pregel_durability") == "exit":  # this run's own checkpoint comes at its end
-        if is_addressed(config):
+    if (
+        configurable.get("__pregel_durability") == "exit"
+    ):  # this run's own checkpoint comes at its end
+        if has_checkpoint_id(config):
             return None
-        at = NEWEST
+        checkpoint_id = NEWEST_CHECKPOINT
     try:
-        return _is_by_hand(saver, config, mark, (str(given.get("thread_id")), graph, at))
+        return _is_manual(
+            saver, config, pointer, (str(configurable.get("thread_id")), namespace, checkpoint_id)
+        )
     except _UnreadableError:
         return None
 
 
-def _is_by_hand(
+def _is_manual(
     saver: BaseCheckpointSaver[Any],
     config: RunnableConfig,
-    mark: str | None,
-    place: tuple[str, str, str],
+    pointer: str | None,
+    address: tuple[str, str, str],
 ) -> bool | None:
-    thread, graph, at = place
-    found = _checkpoint(saver, thread, graph, at)
-    if found is None and at and is_addressed(config):
+    thread, namespace, checkpoint_id = address
+    checkpoint = _find_checkpoint(saver, thread, namespace, checkpoint_id)
+    if checkpoint is None and checkpoint_id and has_checkpoint_id(config):
         return None
-    if found is None and at:  # not written yet: what a person wrote before it is
-        found = _checkpoint(saver, thread, graph, NEWEST)
-    while found and found.checkpoint["channel_values"].get("thalweg_turn") == mark:
-        source = found.metadata.get("source")
-        if source in BY_HAND or (is_addressed(config) and source == "input"):
+    if checkpoint is None and checkpoint_id:  # not written yet: what a person wrote before it is
+        checkpoint = _find_checkpoint(saver, thread, namespace, NEWEST_CHECKPOINT)
+    while checkpoint and checkpoint.checkpoint["channel_values"].get("thalweg_turn") == pointer:
+        source = checkpoint.metadata.get("source")
+        if source in MANUAL_SOURCES or (has_checkpoint_id(config) and source == "input"):
             return True
-        found = _read(saver, found.parent_config) if found.parent_config else None
+        checkpoint = (
+            _read_checkpoint(saver, checkpoint.parent_config) if checkpoint.parent_config else None
+        )
     return False
 
 
-def _checkpoint(
-    saver: BaseCheckpointSaver[Any], thread: str, graph: str, at: str
+def _find_checkpoint(
+    saver: BaseCheckpointSaver[Any], thread: str, namespace: str, checkpoint_id: str
 ) -> CheckpointTuple | None:
-    place = {"thread_id": thread, "checkpoint_ns": graph}
-    where: RunnableConfig = {"configurable": {**place, "checkpoint_id": at} if at else place}
-    for _ in range(WAITS if at else 1):
-        if found := _read(saver, where):
-            return found
+    configurable = {"thread_id": thread, "checkpoint_ns": namespace}
+    checkpoint_config: RunnableConfig = {
+        "configurable": {**configurable, "checkpoint_id": checkpoint_id}
+        if checkpoint_id
+        else configurable
+    }
+    for _ in range(MAX_WAITS if checkpoint_id else 1):
+        if checkpoint := _read_checkpoint(saver, checkpoint_config):
+            return checkpoint
         time.sleep(WAIT_S)
     return None
 
 
-def _read(saver: BaseCheckpointSaver[Any], where: RunnableConfig) -> CheckpointTuple | None:
+def _read_checkpoint(
+    saver: BaseCheckpointSaver[Any], checkpoint_config: RunnableConfig
+) -> CheckpointTuple | None:
     """Read a checkpoint; if a saver is only async, on the event loop of the run.
 
     Raises:
         _UnreadableError: There is no event loop.
     """
     try:
-        return saver.get_tuple(where)
+        return saver.get_tuple(checkpoint_config)
     except (NotImplementedError, asyncio.InvalidStateError) as error:
         loop = LOOP.get()
         if loop is None:
             raise _UnreadableError from error
-    return asyncio.run_coroutine_threadsafe(saver.aget_tuple(where), loop).result()
+    return asyncio.run_coroutine_threadsafe(saver.aget_tuple(checkpoint_config), loop).result()
 
 
 class _UnreadableError(Exception):

@@ -8,7 +8,7 @@ from thalweg.context.request.cache_marks import CacheMarker
 from thalweg.context.request.last_check import LastCheck
 from thalweg.context.request.message_writer import MessageWriter
 from thalweg.context.request.overhead import Overhead
-from thalweg.context.turn.checkpoint_pointer import write_mark
+from thalweg.context.turn.checkpoint_pointer import write_pointer
 from thalweg.database.base import encode
 from thalweg.engine.compaction.provider_edits import ProviderClearing
 from thalweg.engine.edits import PendingSummary
@@ -21,20 +21,20 @@ class OpenThread:
     """A thread that is open in this process, with the measurements of its requests."""
 
     session: ThreadSession
-    wording: MessageWriter = field(default_factory=MessageWriter)
-    marking: CacheMarker = field(default_factory=CacheMarker)
+    writer: MessageWriter = field(default_factory=MessageWriter)
+    cache_marker: CacheMarker = field(default_factory=CacheMarker)
     last_check: LastCheck = field(default_factory=LastCheck)
     clearing: ProviderClearing = field(default_factory=ProviderClearing)
     """The results that the provider clears from its requests."""
     unseen: int = 0
     """Tokens of the view that the provider ignores: what precedes its own compaction."""
     added: int = 0
-    """Tokens that other middleware was last seen to add to a request."""
+    """Tokens that other middleware added to the last measured request."""
     pending: PendingSummary | None = None
-    """The summary of which it was seen that it is being written, or was."""
+    """The last seen pending summary of its compaction."""
 
     def __post_init__(self) -> None:
-        self.wording.requested_model = self.session.answers.model
+        self.writer.requested_model = self.session.answers.model
 
     @property
     def mark(self) -> str:
@@ -43,14 +43,14 @@ class OpenThread:
         if session.number is None:
             return ""
         identity, released = session.archive.identity, session.page.released
-        return write_mark(session.key, session.number, archive=identity, released=released)
+        return write_pointer(session.key, session.number, archive=identity, released=released)
 
     def refers(self, policy: ContextPolicy) -> bool:
         """Return whether a request of the thread has references, or needs the tool without one."""
         window = self.session.engine.window
         if window.fold is not None or window.rewrites or policy.edits_on_server:
             return True
-        return self.last_check.refers or any(e.is_fetched for e in window.entries.values())
+        return self.last_check.refers or any(entry.is_fetched for entry in window.entries.values())
 
     def set_overhead(self, overhead: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
@@ -60,11 +60,11 @@ class OpenThread:
         window.set_overhead("added", self.added)
         self.session.engine.prefixes.rebase(f"{overhead.system}\n{overhead.tools}")
 
-    def learn_overhead(self, sent: int) -> None:
+    def learn_overhead(self, sent_tokens: int) -> None:
         """Count from now on what other middleware added to a request of so many tokens."""
         window = self.session.engine.window
-        if sent:
-            self.added = max(0, self.added + sent - window.tokens)
+        if sent_tokens:
+            self.added = max(0, self.added + sent_tokens - window.tokens)
             window.set_overhead("added", self.added)
 
     def attach(self, overhead: Overhead, tariff: Tariff) -> tuple[str, str, str]:
@@ -73,11 +73,11 @@ class OpenThread:
         Returns:
             The digest of each; empty if there is none.
         """
-        page, prices = self.session.page, tariff.model_dump_json()
-        digests = (*_digests(overhead), _digest(prices))
-        known = {"", page.system, page.tools, page.tariff}
-        texts = zip(digests, (overhead.system, overhead.tools, prices), strict=True)
-        if new := [text for digest, text in texts if digest not in known]:
+        page, tariff_json = self.session.page, tariff.model_dump_json()
+        digests = (*_digests(overhead), _digest(tariff_json))
+        known_digests = {"", page.system, page.tools, page.tariff}
+        texts = zip(digests, (overhead.system, overhead.tools, tariff_json), strict=True)
+        if new := [text for digest, text in texts if digest not in known_digests]:
             self.session.archive.attach(self.session.key, *new)
         return digests
 

@@ -18,7 +18,7 @@ from thalweg.context.request.checked_model import with_transforms
 from thalweg.context.request.last_check import LastCheck
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.context.turn.session_pool import SessionPool
-from thalweg.context.turn.summaries import Summarizer, SummaryTask, Unread
+from thalweg.context.turn.summaries import ReadFolded, Summarizer, SummaryTask
 from thalweg.context.turn.summary_jobs import SummaryJob
 from thalweg.engine.edits import Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
@@ -33,11 +33,11 @@ class PendingSummaries:
     sessions: SessionPool
     open: OpenThread
     tariff: Tariff
-    folded: Unread
+    folded: ReadFolded
     _job: SummaryJob | None = None
     """The summary to be started once the turn is entered."""
 
-    def shown_early(self) -> list[Fold]:
+    def plan_early(self) -> list[Fold]:
         """Plan to show the pending summary in the current structured summary, if it is written.
 
         For a turn in which a cache miss is expected: the cache writes the whole request again
@@ -49,8 +49,10 @@ class PendingSummaries:
         stored = stored_summary(session.archive, session.key, fold.pending.source)
         if stored is None or stored.summary is None:
             return []
-        again = session.engine.record_again("a summary is ready, and the cache has expired")
-        return [again] if again else []
+        refolded = session.engine.plan_record_rerender(
+            "a summary is ready, and the cache has expired"
+        )
+        return [refolded] if refolded else []
 
     def plan(self, fold: Fold, summarizer: Summarizer, live: Sequence[AnyMessage]) -> Fold:
         """Let a fold show the pending summary if it is written, and plan the next summary.
@@ -60,26 +62,26 @@ class PendingSummaries:
             summarizer: Of the turn: the cost of the pending summary is charged to it.
             live: The live request as it was last sent, and the messages since.
         """
-        fold = self._joined(fold, summarizer)
+        fold = self._join_written(fold, summarizer)
         if fold.pending is not None:
             return fold
-        behind = () if self.open.added else live  # a job does not know what others add
-        task = summarizer.plan(self.open.session.engine, fold, behind)
+        live_messages = () if self.open.added else live  # a job does not know what others add
+        task = summarizer.plan(self.open.session.engine, fold, live_messages)
         if task is None:
             return fold
-        self._job = self._job_of(task, summarizer)
+        self._job = self._make_job(task, summarizer)
         pending = PendingSummary(task.first, task.last, task.digest, time.time())
         return replace(fold, pending=pending)
 
-    def _joined(self, fold: Fold, summarizer: Summarizer) -> Fold:
+    def _join_written(self, fold: Fold, summarizer: Summarizer) -> Fold:
         """Join the pending summary of a compaction if it is written; discard one that was lost."""
         pending, session = fold.pending, self.open.session
         if pending is None:
             return fold
         stored = stored_summary(session.archive, session.key, pending.source)
         if stored is None:
-            is_gone = not self._is_running(pending) and is_lost(pending, time.time())
-            return replace(fold, pending=None) if is_gone else fold
+            is_summary_lost = not self._is_running(pending) and is_lost(pending, time.time())
+            return replace(fold, pending=None) if is_summary_lost else fold
         fold = replace(fold, pending=None)
         summarizer.spent += stored.spent
         summarizer.faults += stored.faults
@@ -93,19 +95,19 @@ class PendingSummaries:
     def start(self, summarizer: Summarizer) -> None:
         """Start to write the planned summary, or one that was lost with its process.
 
-        Call it once the turn is entered. A lost summary is looked for when a thread was opened.
+        Call it once the turn is entered. A lost summary is restarted after the thread was opened.
         """
         fold = self.open.session.engine.window.fold
         pending = fold.pending if fold else None
-        if pending != self.open.pending and pending and self._is_to_be_restarted(pending):
-            task = self._task_of(pending)
+        if pending != self.open.pending and pending and self._needs_restart(pending):
+            task = self._make_task(pending)
             if task.digest == pending.source:
-                self._job = self._job_of(task, summarizer)
+                self._job = self._make_job(task, summarizer)
         self.open.pending = pending
         if self._job is not None:
             self.sessions.jobs.start(self._job)
 
-    def _is_to_be_restarted(self, pending: PendingSummary) -> bool:
+    def _needs_restart(self, pending: PendingSummary) -> bool:
         policy, session = self.sessions.policy, self.open.session
         return (
             policy.summarize
@@ -118,7 +120,7 @@ class PendingSummaries:
     def _is_running(self, pending: PendingSummary) -> bool:
         return self.sessions.jobs.is_running(self.open.session.key, pending.source)
 
-    def _task_of(self, pending: PendingSummary) -> SummaryTask:
+    def _make_task(self, pending: PendingSummary) -> SummaryTask:
         folded = self.folded(pending.first, pending.last)
         requests = self.open.session.engine.window.record.requests
         quoted = (Message("user", (Text(quote.text),)) for quote in requests)
@@ -130,9 +132,9 @@ class PendingSummaries:
             source=(*quoted, *(message for _, message in folded)),
         )
 
-    def _job_of(self, task: SummaryTask, summarizer: Summarizer) -> SummaryJob:
+    def _make_job(self, task: SummaryTask, summarizer: Summarizer) -> SummaryJob:
         """Make the job that writes a summary, with nothing of the thread that a turn changes."""
-        session, check, marking = self.open.session, LastCheck(), replace(self.open.marking)
+        session, check, marking = self.open.session, LastCheck(), replace(self.open.cache_marker)
         key, has_record = session.key, session.engine.window.fold is not None
 
         def cacheable(request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -140,9 +142,11 @@ class PendingSummaries:
             if not self.sessions.policy.prompt_caching:
                 return request
             marks = marking.transform(
-                request.model, key, self.tariff, has_record=has_record, goes_on=False
+                request.model, key, self.tariff, has_record=has_record, is_continued=False
             )
             return with_transforms(request, marks)
 
-        alone = replace(summarizer, cacheable=cacheable, spent=NO_USAGE, faults=[], failures=0)
-        return SummaryJob(session.archive, key, task, alone)
+        job_summarizer = replace(
+            summarizer, cacheable=cacheable, spent=NO_USAGE, faults=[], failures=0
+        )
+        return SummaryJob(session.archive, key, task, job_summarizer)

@@ -18,10 +18,10 @@ from thalweg.context.request.message_adaptation import TargetModel, is_own
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import (
-    LEAST_TRIGGER,
-    fewest_tokens,
+    MIN_TRIGGER_TOKENS,
+    compaction_index,
+    min_compaction_tokens,
     plan_received,
-    received_at,
     unseen_tokens,
 )
 from thalweg.engine.edits import Edit
@@ -39,7 +39,7 @@ COMPACTION_BETA = "compact-2026-01-12"
 CLEAR_TOOL_USES = "clear_tool_uses_20250919"
 CLEAR_THINKING = "clear_thinking_20251015"
 COMPACT = "compact_20260112"
-_REPORT = "context_management"
+_EDITING_FIELD = "context_management"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class ProviderEdits:
     def transform(self, body: Body) -> Body:
         """Return a copy of a body that asks for these edits."""
         if "input" in body:
-            return self._responses(body)
-        body = _with_blocks(body)
-        if body.get(_REPORT):
+            return self._with_compaction(body)
+        body = _with_compaction_blocks(body)
+        if body.get(_EDITING_FIELD):
             return body
         edits: list[dict[str, Any]] = []
         if self.kept is not None:
@@ -68,15 +68,18 @@ class ProviderEdits:
             edits.append({"type": CLEAR_TOOL_USES, "trigger": trigger, "keep": keep})
         if self.compacts is not None:
             body = _with_beta(body, COMPACTION_BETA)
-            trigger = {"type": "input_tokens", "value": LEAST_TRIGGER}
+            trigger = {"type": "input_tokens", "value": MIN_TRIGGER_TOKENS}
             edits.append({"type": COMPACT, "trigger": trigger})
-        return {**body, _REPORT: {"edits": edits}} if edits else body
+        return {**body, _EDITING_FIELD: {"edits": edits}} if edits else body
 
-    def _responses(self, body: Body) -> Body:
+    def _with_compaction(self, body: Body) -> Body:
         """Ask OpenAI to compact; half of the tokens are a threshold that any count reaches."""
-        if self.compacts is None or body.get(_REPORT):
+        if self.compacts is None or body.get(_EDITING_FIELD):
             return body
-        return {**body, _REPORT: [{"type": "compaction", "compact_threshold": self.compacts // 2}]}
+        return {
+            **body,
+            _EDITING_FIELD: [{"type": "compaction", "compact_threshold": self.compacts // 2}],
+        }
 
 
 def _with_beta(body: Body, beta: str) -> Body:
@@ -84,7 +87,7 @@ def _with_beta(body: Body, beta: str) -> Body:
     return body if beta in betas else {**body, "betas": [*betas, beta]}
 
 
-def _with_blocks(body: Body) -> Body:
+def _with_compaction_blocks(body: Body) -> Body:
     """Admit the blocks of earlier compactions, without the index that they have from a stream."""
     messages = [_without_index(message) for message in body.get("messages") or ()]
     if all(map(is_, messages, body.get("messages") or ())):
@@ -95,13 +98,16 @@ def _with_blocks(body: Body) -> Body:
 def _without_index(message: Any) -> Any:  # noqa: ANN401 (JSON)
     """Copy a message with a block of a compaction; return the same object without one."""
     content = message.get("content") if isinstance(message, Mapping) else None
-    if not isinstance(content, list) or not any(map(_is_block, content)):
+    if not isinstance(content, list) or not any(map(_is_compaction_block, content)):
         return message
-    blocks = [{k: v for k, v in b.items() if k != "index"} if _is_block(b) else b for b in content]
+    blocks = [
+        {k: v for k, v in b.items() if k != "index"} if _is_compaction_block(b) else b
+        for b in content
+    ]
     return {**message, "content": blocks}
 
 
-def _is_block(block: object) -> bool:
+def _is_compaction_block(block: object) -> bool:
     return isinstance(block, Mapping) and block.get("type") == "compaction"
 
 
@@ -125,22 +131,22 @@ class ProviderEditing:
         return self.open.session.engine
 
     def take(self) -> None:
-        """Set who edits the next request, and count the results that the provider cleared last."""
+        """Set whether we or the provider edit the next request; count the results last cleared."""
         engine = self._engine
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.provider_clears = self.clears
-            engine.policy.provider_compacts = self._fewest()
+            engine.policy.provider_compacts = self._compaction_minimum()
         uses = cleared_uses(self.request.state["messages"])[0] if self.clears else 0
         engine.window.settle()
         self.open.clearing.resume(engine.window, uses)
 
-    def _fewest(self) -> int | None:
+    def _compaction_minimum(self) -> int | None:
         """Return the fewest tokens that the provider compacts; `None` if we compact."""
         if self.policy.compaction == "ours":
             return None
-        fewest = fewest_tokens(self.target.model, self.target.client)
-        fits = fewest is not None and fewest < RentOrBuy.FULL * self._engine.budget.limit
-        return fewest if fits else None
+        fewest = min_compaction_tokens(self.target.model, self.target.client)
+        is_reachable = fewest is not None and fewest < RentOrBuy.FULL * self._engine.budget.limit
+        return fewest if is_reachable else None
 
     def plan(self, tariff: Tariff, *, is_cold: bool) -> None:
         """Choose the results that the provider clears from the next request."""
@@ -150,29 +156,29 @@ class ProviderEditing:
             limit = engine.budget.limit
             self.open.clearing.plan(engine.window, tariff, limit, is_cold=is_cold)
 
-    def received(self) -> Sequence[Edit]:
+    def plan_received_fold(self) -> Sequence[Edit]:
         """Plan the reported compaction of everything before an answer of the target model."""
-        window, index = self._engine.window, self._received_at()
-        fold = None if index is None else plan_received(self._engine.scene(), index)
+        window, index = self._engine.window, self._received_index()
+        fold = None if index is None else plan_received(self._engine.planning_context(), index)
         if index is None or fold is None:
             return ()
         read, written = compaction_cost(window.items[index].message)
         return [replace(fold, summary_input=read, summary_output=written)]
 
-    def transform(self, *, goes_on: bool) -> BodyTransform | None:
+    def transform(self, *, is_continued: bool) -> BodyTransform | None:
         """Return the function that edits a request's body; `None` for a client without such edits.
 
         Args:
-            goes_on: Whether the thread continues from this request: no other one is compacted.
+            is_continued: Whether the thread continues from this request: no other one is compacted.
         """
         if self.target.client not in ("anthropic", "openai-responses"):
             return None
         edits = self._edits()
-        return (edits if goes_on else replace(edits, compacts=None)).transform
+        return (edits if is_continued else replace(edits, compacts=None)).transform
 
     def _edits(self) -> ProviderEdits:
         """Return the edits of the next request, and count the tokens that the provider ignores."""
-        engine, index = self._engine, self._received_at()
+        engine, index = self._engine, self._received_index()
         self.open.unseen = 0 if index is None else unseen_tokens(engine.window, index)
         requests_compaction = (
             isinstance(engine.policy, RentOrBuy) and engine.policy.requests_compaction
@@ -180,9 +186,9 @@ class ProviderEditing:
         kept = self.open.clearing.kept(engine.window) if self.clears else None
         return ProviderEdits(kept, engine.window.tokens if requests_compaction else None)
 
-    def _received_at(self) -> int | None:
+    def _received_index(self) -> int | None:
         window = self._engine.window
-        index = received_at(window)
+        index = compaction_index(window)
         if index is None or is_own(window.items[index].message, self.target):
             return index
         return None
@@ -190,8 +196,10 @@ class ProviderEditing:
 
 def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
     """Return the tool uses and tokens that the API cleared from the request of the last answer."""
-    last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
-    report = last.response_metadata.get(_REPORT) if last is not None else None
+    last_answer = next(
+        (message for message in reversed(messages) if isinstance(message, AIMessage)), None
+    )
+    report = last_answer.response_metadata.get(_EDITING_FIELD) if last_answer is not None else None
     edits = report.get("applied_edits") if isinstance(report, Mapping) else None
     for edit in edits or ():
         if isinstance(edit, Mapping) and edit.get("type") == CLEAR_TOOL_USES:
@@ -209,11 +217,11 @@ def compaction_cost(message: Message) -> tuple[int, int]:
     for name in ("usage", "iterations"):
         usage = usage.get(name) if isinstance(usage, Mapping) else None
     steps = usage if isinstance(usage, list) else []
-    done = [s for s in steps if isinstance(s, Mapping) and s.get("type") == "compaction"]
+    compactions = [s for s in steps if isinstance(s, Mapping) and s.get("type") == "compaction"]
     return (
-        sum(int(step.get(name) or 0) for step in done for name in _INPUT),
-        sum(int(step.get("output_tokens") or 0) for step in done),
+        sum(int(step.get(name) or 0) for step in compactions for name in _INPUT_FIELDS),
+        sum(int(step.get("output_tokens") or 0) for step in compactions),
     )
 
 
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_INPUT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -17,7 +17,7 @@ from thalweg.context.request.overflow import Overflow, overflow_of
 from thalweg.context.request.rejections import ALTERNATION, Rejection, plan_repair, rejection_of
 from thalweg.context.request.tool_support import refuses_tools
 from thalweg.context.turn.effects import Flow, Send
-from thalweg.context.turn.events import CustomStream, emit_rejection, made_of
+from thalweg.context.turn.events import CustomStream, count_edits, emit_rejection
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.edits import Edit
@@ -26,38 +26,38 @@ from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.binding import is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import compacts
+from thalweg.engine.window.items import has_compaction
 from thalweg.errors import RefusedError, RejectedRequestError, WindowExceededError
 
 ATTEMPTS = 6
-"""How often one request is sent, a smaller one each time."""
-ANSWER = 0.25
+"""Most attempts to send one request; each one is smaller."""
+ANSWER_SHARE = 0.25
 """Most of another model's window that is kept free for its answer."""
-_NAMES = {"added": "added by other middleware"}
+_SECTION_LABELS = {"added": "added by other middleware"}
 """Labels of sections of the ledger whose own names are not clear."""
 _log = logging.getLogger("thalweg.requests")
-_BINDS = (
+_BINDS_LOG = (
     "%s refused reasoning that is bound to another conversation: it is removed from requests "
     "when its prefix changes; the provider's message: %s"
 )
-_TOOLLESS = (
+_TOOLLESS_LOG = (
     "%s takes no tools: requests have none of ours from now on, and what is removed from them "
     "cannot be read back there; the server's message: %s"
 )
-_LEARNED = "%s accepts less than assumed, %s from now on; it refused a request: %s"
+_LEARNED_LOG = "%s accepts less than assumed, %s from now on; it refused a request: %s"
 
 
 @dataclass(slots=True)
 class Sending:
-    """Sends the requests of one turn, and learns from what becomes of them."""
+    """Sends the requests of one turn, and learns limits from refusals and answers."""
 
     sessions: SessionPool
     model: str
-    """Who the requests are made for, as `provider:name`."""
+    """The model that the requests are built for, as `provider:name`."""
     runtime: CustomStream
     """Where refusals are emitted."""
     ceilings: Ceilings = field(default_factory=Ceilings)
-    """What must be kept to in this turn alone."""
+    """Limits that hold in this turn alone."""
     refusals: list[SizeRefusal] = field(default_factory=list)
     attempts: int = 0
     tried: str = ""
@@ -88,20 +88,20 @@ class Sending:
         """
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
-        limit += engine.window.tokens - engine.scene().tokens_to_fit
-        sent = opened.wording.sent(engine.model)
-        boundary = RequestGuard(engine.count, sent, limit, engine.model)
+        limit += engine.window.tokens - engine.planning_context().tokens_to_fit
+        sent = opened.writer.sent(engine.model)
+        guard = RequestGuard(engine.count, sent, limit, engine.model)
         self.attempts += 1
         try:
-            response: ModelResponse[Any] = yield Send(request, (boundary,))
+            response: ModelResponse[Any] = yield Send(request, (guard,))
         except TooLarge:
-            opened.learn_overhead(boundary.tokens)
+            opened.learn_overhead(guard.tokens)
             if self.attempts == ATTEMPTS:
                 raise self.exceeded(opened) from None
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:
-            model = boundary.model or self.model
+            model = guard.model or self.model
             if refuses_tools(error):  # the user's own tools are refused as they are without us
                 if self.is_toolless or not has_own_tools:
                     raise
@@ -109,8 +109,8 @@ class Sending:
             elif not self._adapt(opened, error, model):
                 raise
         else:
-            opened.learn_overhead(boundary.tokens)
-            self._observe(opened, response, boundary)
+            opened.learn_overhead(guard.tokens)
+            self._observe(opened, response, guard)
             return response
         return None
 
@@ -118,7 +118,7 @@ class Sending:
         """Send no tools of ours to a model that takes none."""
         self.is_toolless = True
         self.sessions.toolless.add(model)
-        _log.warning(_TOOLLESS, model, str(error)[:200])
+        _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
 
     def _adapt(self, opened: OpenThread, error: Exception, model: str) -> bool:
         """Change the thread after a refusal; return whether another attempt makes sense."""
@@ -139,23 +139,23 @@ class Sending:
         engine, turn = session.engine, session.page.turns
         if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
             self.sessions.binding.add(rejection.model)
-            _log.warning(_BINDS, rejection.model, rejection.message[:200])
+            _log.warning(_BINDS_LOG, rejection.model, rejection.message[:200])
         is_alternation = ALTERNATION.words.search(rejection.message) is not None
         if is_alternation and rejection.model not in self.sessions.alternating:
             self.sessions.alternating.add(rejection.model)
             emit_rejection(key, turn, rejection, ALTERNATION, (), self.runtime)
             return
-        found = None if self.tried else plan_repair(rejection, engine)
-        if found is None:
+        cause_and_edits = None if self.tried else plan_repair(rejection, engine)
+        if cause_and_edits is None:
             self.rejected = rejection.message
             model, status, message = rejection.model, rejection.status, rejection.message
             raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
-        cause, self._repairs = found
-        self.tried = f"{made_of(self._repairs)} ({cause.name})"
+        cause, self._repairs = cause_and_edits
+        self.tried = f"{count_edits(self._repairs)} ({cause.name})"
         emit_rejection(key, turn, rejection, cause, self._repairs, self.runtime)
 
     def take_repairs(self) -> Sequence[Edit]:
-        """Hand out the edits that the next request needs, once."""
+        """Return the edits that the next request needs, and forget them."""
         repairs, self._repairs = self._repairs, ()
         return repairs
 
@@ -167,54 +167,56 @@ class Sending:
             engine.calibration = calibration  # until the thread is taken for the next turn
         ledger = engine.window.ledger
         size = RequestSize.of(ledger, calibration, overflow.counted)
-        times = len(self.refusals)
+        earlier_refusals = len(self.refusals)
         self.refusals.append(SizeRefusal(model, overflow, size, message))
         budget = engine.budget
         if model != self.model and overflow.limit:  # its answers are of its own size
-            output = min(budget.output, int(overflow.limit * ANSWER))
+            output = min(budget.output, int(overflow.limit * ANSWER_SHARE))
             budget = budget.model_copy(update={"max_output": output})
-        self.ceilings = self.ceilings.lowered(overflow, ledger, budget, engine.calibration, times)
+        self.ceilings = self.ceilings.lowered(
+            overflow, ledger, budget, engine.calibration, earlier_refusals
+        )
         engine.budget = self.ceilings.under(budget)
 
     def _observe(
-        self, opened: OpenThread, response: ModelResponse[Any], boundary: RequestGuard
+        self, opened: OpenThread, response: ModelResponse[Any], guard: RequestGuard
     ) -> None:
-        model, counted = boundary.model or self.model, None
+        model, counted = guard.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
-                (read,) = read_state([message])
-                self._note(opened, model, read, boundary)
-                if message.usage_metadata and not compacts(read):
+                (answer,) = read_state([message])
+                self._record_answer(opened, model, answer, guard)
+                if message.usage_metadata and not has_compaction(answer):
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, model, counted)
         engine = opened.session.engine
-        known = self.sessions.ceilings.get(model, Ceilings())
+        old_ceilings = self.sessions.ceilings.get(model, Ceilings())
         refusals = [refusal for refusal in self.refusals if refusal.model == model]
-        if not refusals and known == Ceilings():
+        if not refusals and old_ceilings == Ceilings():
             return
-        taken = RequestSize.of(engine.window.ledger, calibration, counted)
-        learned = known.learned(refusals, taken, engine.budget.output)
-        if learned != known:
-            self.sessions.ceilings[model] = learned
-        if refusals and learned != known:
-            _log.warning(_LEARNED, model, _describe(learned), refusals[-1].message[:200])
+        accepted = RequestSize.of(engine.window.ledger, calibration, counted)
+        new_ceilings = old_ceilings.learned(refusals, accepted, engine.budget.output)
+        if new_ceilings != old_ceilings:
+            self.sessions.ceilings[model] = new_ceilings
+        if refusals and new_ceilings != old_ceilings:
+            _log.warning(_LEARNED_LOG, model, _describe(new_ceilings), refusals[-1].message[:200])
 
-    def _note(
-        self, opened: OpenThread, model: str, answer: Message, boundary: RequestGuard
+    def _record_answer(
+        self, opened: OpenThread, model: str, answer: Message, guard: RequestGuard
     ) -> None:
         """Record in the thread the model of an answer, and the binding of its reasoning."""
         session, bond = opened.session, ""
         if is_signed(answer):
-            bond = str(session.engine.bond(read_state(boundary.behind)))
+            bond = str(session.engine.bond(read_state(guard.behind)))
         session.answers.came(GivenAnswer(answer.uid, model, bond))
 
     def _calibrate(self, opened: OpenThread, model: str, counted: int | None) -> Calibration:
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(model) or first_calibration(model)
         if counted:
-            seen = engine.window.tokens - opened.unseen
+            visible_tokens = engine.window.tokens - opened.unseen
             calibration = calibration.observe(
-                estimated=seen, reported=counted, slack=engine.window.ledger.slack
+                estimated=visible_tokens, reported=counted, slack=engine.window.ledger.slack
             )
             session.calibrations[model] = calibration
             if model == self.model:
@@ -222,22 +224,28 @@ class Sending:
         return calibration
 
     def exceeded(
-        self, opened: OpenThread, found: WindowExceededError | None = None
+        self, opened: OpenThread, engine_error: WindowExceededError | None = None
     ) -> WindowExceededError:
         """Return the error that explains why nothing smaller can be sent.
 
         Args:
             opened: The thread.
-            found: The error of the engine, which counts in our tokens.
+            engine_error: The error of the engine, which counts in our tokens.
         """
         engine = opened.session.engine
-        counted = engine.calibration.upper
+        as_provider_counts = engine.calibration.upper
         sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
-        parts = tuple(f"{_NAMES.get(name, name)} {counted(n)} tokens" for name, n in sections if n)
+        parts = tuple(
+            f"{_SECTION_LABELS.get(name, name)} {as_provider_counts(tokens)} tokens"
+            for name, tokens in sections
+            if tokens
+        )
         if not self.refusals:
-            if found is not None and found.unit != "tokens":
-                return WindowExceededError(found.needed, found.window, parts, found.unit)
-            needed = counted(engine.window.tokens)
+            if engine_error is not None and engine_error.unit != "tokens":
+                return WindowExceededError(
+                    engine_error.needed, engine_error.window, parts, engine_error.unit
+                )
+            needed = as_provider_counts(engine.window.tokens)
             return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
         last = self.refusals[-1]
         return RefusedError(
@@ -257,4 +265,4 @@ def _describe(ceilings: Ceilings) -> str:
         (ceilings.bytes, "bytes"),
         (ceilings.media, "images and documents"),
     )
-    return ", ".join(f"at most {most} {what}" for most, what in limits if most is not None)
+    return ", ".join(f"at most {limit} {unit}" for limit, unit in limits if limit is not None)

@@ -1,4 +1,4 @@
-"""What one middleware works with: its archive, its policy, and the threads it has open."""
+"""The archive, the policy and the open threads of one middleware."""
 
 import logging
 import os
@@ -18,34 +18,34 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place
-from thalweg.archive.base import INSIDE
+from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.paths import open_autoclosing
-from thalweg.archive.threads.opening import copied_turn, left_by_hand, open_session
+from thalweg.archive.threads.opening import copied_turn, manual_operations_since, open_session
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.context.arguments import (
     KeptState,
     Owner,
     as_counter,
-    as_kept,
+    as_kept_state,
     as_owner,
     as_policy,
     as_summarizer,
     owner_of,
 )
 from thalweg.context.request.learned_limits import Ceilings
-from thalweg.context.request.message_adaptation import bond_in
+from thalweg.context.request.message_adaptation import stored_binding
 from thalweg.context.request.message_writer import ParsedMessages
 from thalweg.context.request.model_limits import DEFAULT_WINDOW
-from thalweg.context.turn.checkpoint_pointer import parse_mark, read_mark
-from thalweg.context.turn.lineage import checkpointer, is_addressed, is_rewound, keeps_state
+from thalweg.context.turn.checkpoint_pointer import parse_pointer, read_pointer_turn
+from thalweg.context.turn.lineage import checkpointer, has_checkpoint_id, is_rewound, keeps_state
 from thalweg.context.turn.open_thread import OpenThread
 from thalweg.context.turn.summary_jobs import SummaryJobs
-from thalweg.context.turn.thread_names import is_nobodys, thread_name
+from thalweg.context.turn.thread_names import is_anonymous, thread_name
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.errors import ConflictError, LostThreadError
@@ -65,9 +65,9 @@ _ADOPTED = (
 _UNWRITABLE = (
     "%s cannot be written (%s): threads are archived in memory; name an archive (archive=…)"
 )
-_NAMED = ""
+_PASSED_ARCHIVE = ""
 """Key of the archive that was passed, or of `default_place` if none was."""
-SPARE = 4
+SPARE_DIVISOR = 4
 """A state that keeps a number of messages is cut when it has a fourth more, so that many are
 removed at once and not a few with every run."""
 
@@ -90,7 +90,7 @@ class SessionPool:
         state: KeptState,
         token_counter: Counter | None = None,
     ) -> None:
-        self._renewed = partial(
+        self._make_renewed = partial(
             SessionPool,
             policy,
             archive=archive,
@@ -100,7 +100,7 @@ class SessionPool:
             token_counter=token_counter,
         )
         self.policy = as_policy(policy)
-        self.state = as_kept(state)
+        self.state = as_kept_state(state)
         self.count: Counter = as_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
         """Learned limits of providers, below the expected windows; by model."""
@@ -119,16 +119,16 @@ class SessionPool:
         self._owner = as_owner(owner)
         self._address = archive
         self._archives: dict[str, Archive] = {}
-        """`_NAMED` or `MEMORY`, in the order of their opening."""
+        """`_PASSED_ARCHIVE` or `MEMORY`, in the order of their opening."""
         self._adopted: set[ThreadKey] = set()
-        """Threads of which it was reported that their log is elsewhere."""
+        """Threads already reported as having their log in another archive."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
-        self._readings: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
+        self._parsed_states: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
         self._lock = Lock()
 
     def renewed(self) -> "SessionPool":
         """Return a new pool of the same settings; an archive that was passed is shared."""
-        return self._renewed()
+        return self._make_renewed()
 
     @property
     def archive(self) -> Archive:
@@ -142,27 +142,27 @@ class SessionPool:
             ConfigError: It cannot be opened.
             StorageError: Another process holds it, or its server cannot be reached.
         """
-        place = self._place()
+        place = self._archive_key()
         with self._lock:
             if place not in self._archives:
-                self._archives[place] = self._opened(place)
+                self._archives[place] = self._open_archive(place)
             return self._archives[place]
 
-    def _place(self) -> str:
+    def _archive_key(self) -> str:
         """Return the key of the archive for the run around.
 
         Outside of a run it is the newest that is open, those in memory last.
         """
         if self._address is not None:
-            return _NAMED
+            return _PASSED_ARCHIVE
         try:
             saver = checkpointer(get_config())
         except RuntimeError:
-            return MEMORY if [*self._archives] == [MEMORY] else _NAMED
-        return MEMORY if saver is None or isinstance(saver, InMemorySaver) else _NAMED
+            return MEMORY if [*self._archives] == [MEMORY] else _PASSED_ARCHIVE
+        return MEMORY if saver is None or isinstance(saver, InMemorySaver) else _PASSED_ARCHIVE
 
-    def _opened(self, place: str) -> Archive:
-        if place == MEMORY:
+    def _open_archive(self, archive_key: str) -> Archive:
+        if archive_key == MEMORY:
             return open_autoclosing(MEMORY)
         if self._address is None:
             return _open_default()
@@ -174,18 +174,18 @@ class SessionPool:
         """Name the thread of a run; see `thread_name`. Without any message it is a new one."""
         owner = owner_of(self._owner, config)
         name = thread_name(config, state)
-        return ThreadKey(owner, f"{INSIDE}{uuid4().hex}" if name is None else name)
+        return ThreadKey(owner, f"{SUBAGENT_SEPARATOR}{uuid4().hex}" if name is None else name)
 
     def read(self, key: ThreadKey, messages: Sequence[BaseMessage]) -> list[Message]:
         """Read the messages of a thread's state; those of its last state are not read again."""
         with self._lock:
-            known = self._readings.pop(key, ParsedMessages())
-        reading = known.of(messages)
+            old_parsed = self._parsed_states.pop(key, ParsedMessages())
+        parsed = old_parsed.of(messages)
         with self._lock:
-            self._readings[key] = reading
-            while len(self._readings) > OPEN_THREADS:
-                self._readings.popitem(last=False)
-        return reading.messages
+            self._parsed_states[key] = parsed
+            while len(self._parsed_states) > OPEN_THREADS:
+                self._parsed_states.popitem(last=False)
+        return parsed.messages
 
     def release(self, session: ThreadSession, config: RunnableConfig) -> list[str]:
         """Return the messages to remove from a state at the end of a run.
@@ -195,17 +195,17 @@ class SessionPool:
         """
         if not keeps_state(config):
             return []
-        lasts = self._address is not None and session.archive.outlives_process
-        if self.state == "whole" or not lasts:
+        is_durable = self._address is not None and session.archive.outlives_process
+        if self.state == "whole" or not is_durable:
             return session.release(None)
         if isinstance(self.state, int):
-            return session.release(self.state, spare=self.state // SPARE)
+            return session.release(self.state, spare=self.state // SPARE_DIVISOR)
         return session.release(1)
 
     def open(
         self,
         key: ThreadKey,
-        mark: str | None,
+        pointer: str | None,
         messages: Sequence[Message],
         config: RunnableConfig,
         model: str = "",
@@ -218,42 +218,53 @@ class SessionPool:
         Its engine has the budget and the prices of an unknown model: the sender sets those of the
         model in use. Images count as with `model`, if the thread is not open yet.
         """
-        archive, keeps = self.archive, keeps_state(config)
-        turn = read_mark(mark, key, archive.identity)
-        if mark is None:
-            turn = copied_turn(archive, key, messages) if keeps else _newest_turn(archive, key)
+        archive, is_state_kept = self.archive, keeps_state(config)
+        turn = read_pointer_turn(pointer, key, archive.identity)
+        if pointer is None:
+            turn = (
+                copied_turn(archive, key, messages) if is_state_kept else _newest_turn(archive, key)
+            )
         with self._lock:
-            found = None if turn is None else self._open.pop((key, turn), None)
-        if turn is not None and found is None and not archive.turns(key, turn, turn):
+            pooled = None if turn is None else self._open.pop((key, turn), None)
+        if turn is not None and pooled is None and not archive.turns(key, turn, turn):
             turn = None
-        if turn is None and mark:
-            self._adopt(archive, key, mark, len(messages))
-        passes_hands = (turn is None and keeps) or is_addressed(config)
-        by_hand = None if passes_hands else left_by_hand(archive, key, turn)
-        is_here = found is not None and found.session.archive is archive
-        if found is not None and is_here and by_hand is None and found.session.knows(messages):
-            return found
-        make, cuts = partial(self._engine, model), self.state != "run"
-        return OpenThread(open_session(archive, key, turn, messages, make, by_hand, cuts=cuts))
+        if turn is None and pointer:
+            self._adopt(archive, key, pointer, len(messages))
+        ignores_manual = (turn is None and is_state_kept) or has_checkpoint_id(config)
+        manual = None if ignores_manual else manual_operations_since(archive, key, turn)
+        is_same_archive = pooled is not None and pooled.session.archive is archive
+        if (
+            pooled is not None
+            and is_same_archive
+            and manual is None
+            and pooled.session.knows(messages)
+        ):
+            return pooled
+        make_engine, starts_at_state = partial(self._engine, model), self.state != "run"
+        return OpenThread(
+            open_session(
+                archive, key, turn, messages, make_engine, manual, starts_at_state=starts_at_state
+            )
+        )
 
     def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
             budget=self.policy.budget(DEFAULT_WINDOW),
-            policy=self.policy.policy(UNKNOWN),
+            policy=self.policy.policy(UNKNOWN_TARIFF),
             count=self.count,
             name_span=name_span,
             model=model,
             recall=self.policy.tool_names.recall,
-            bond_in=bond_in,
+            bond_in=stored_binding,
         )
 
-    def _adopt(self, archive: Archive, key: ThreadKey, mark: str, messages: int) -> None:
+    def _adopt(self, archive: Archive, key: ThreadKey, pointer: str, messages: int) -> None:
         """Take a state as the whole thread, if it is: this archive does not know its mark.
 
         Raises:
             LostThreadError: A part of the thread is in another archive alone.
         """
-        parsed = parse_mark(mark)
+        parsed = parse_pointer(pointer)
         if parsed is None or parsed.released != 0:
             released = None if parsed is None else parsed.released
             raise LostThreadError(key.thread, messages, -1 if released is None else released)
@@ -268,7 +279,7 @@ class SessionPool:
         session: ThreadSession,
         messages: Sequence[Message],
         config: RunnableConfig,
-        mark: str | None,
+        pointer: str | None,
     ) -> None:
         """Bring a thread's log up to date with the messages of a state; see `ThreadSession.sync`.
 
@@ -282,15 +293,17 @@ class SessionPool:
             DeletedThreadError: The thread was deleted since the last turn of this run.
         """
 
-        def joins() -> bool:
-            is_here = read_mark(mark, session.key, session.archive.identity) is not None
-            if not is_here or not keeps_state(config):
+        def others_belong() -> bool:
+            is_same_archive = (
+                read_pointer_turn(pointer, session.key, session.archive.identity) is not None
+            )
+            if not is_same_archive or not keeps_state(config):
                 return False
-            rewound = is_rewound(config, mark)
-            return session.is_running if rewound is None else not rewound
+            is_state_rewound = is_rewound(config, pointer)
+            return session.is_running if is_state_rewound is None else not is_state_rewound
 
         try:
-            session.sync(messages, joins=joins)
+            session.sync(messages, others_belong=others_belong)
         except ConflictError:
             if session.is_running and keeps_state(config):
                 session.check_exists()
@@ -304,11 +317,11 @@ class SessionPool:
         Raises:
             DeletedThreadError: It was deleted.
         """
-        mark = state.get("thalweg_turn")
-        if mark is None or not keeps_state(config):
+        pointer = state.get("thalweg_turn")
+        if pointer is None or not keeps_state(config):
             return
         key = self.key(config, state)
-        turn = read_mark(mark, key, self.archive.identity)
+        turn = read_pointer_turn(pointer, key, self.archive.identity)
         with self._lock:
             opened = None if turn is None else self._open.get((key, turn))
         if opened is not None:
@@ -322,17 +335,17 @@ class SessionPool:
         with self._lock:
             self._open[session.key, session.number] = opened
             while len(self._open) > OPEN_THREADS:
-                (key, _), closed = self._open.popitem(last=False)
-                is_last = is_nobodys(key) and all(other != key for other, _ in self._open)
-                if is_last and closed.session.archive is self._archives.get(MEMORY):
-                    closed.session.archive.delete(key)  # its caller has all of it
+                (key, _), evicted = self._open.popitem(last=False)
+                is_last = is_anonymous(key) and all(other != key for other, _ in self._open)
+                if is_last and evicted.session.archive is self._archives.get(MEMORY):
+                    evicted.session.archive.delete(key)  # its caller has all of it
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""
         self.jobs.close()
         with self._lock:
             self._open.clear()
-            self._readings.clear()
+            self._parsed_states.clear()
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():
                     archive.close()

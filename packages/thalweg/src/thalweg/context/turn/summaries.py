@@ -15,19 +15,19 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from thalweg.archive.threads.spending import spent_on
+from thalweg.archive.threads.spending import answer_usage
 from thalweg.archive.threads.summaries import source_digest
 from thalweg.context.request.model_limits import limits_for, model_name
 from thalweg.context.request.overflow import overflow_of
-from thalweg.context.turn.effects import UNSEEN, Either, Flow, Send
+from thalweg.context.turn.effects import UNSEEN_TAGS, Flow, Send, SyncOrAsync
 from thalweg.engine import summaries
 from thalweg.engine.compaction.model_summary import (
-    MARGIN,
     PROMPT_TOKENS,
-    caught_up,
-    first_unread,
-    least_tokens,
+    WINDOW_SHARE,
+    first_unsummarized,
+    min_summary_tokens,
     pays_in_place,
+    unsummarized_messages,
 )
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
@@ -36,24 +36,24 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.snapshot import Record, summarized
+from thalweg.engine.snapshot import Record, with_summary
 from thalweg.engine.summaries.summary import Summary, SummaryDefect
 from thalweg.engine.tokens import Counter, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
 
-FAILURES = 2
-"""After so many times in a row that no answer came, no more is asked in this turn: each may have
-been a timeout."""
+MAX_FAILURES = 2
+"""After this many failures in a row, no more requests are sent in this turn: each may have been a
+timeout."""
 MOST_CHUNKS = 16
 """Requests for one summary. They are sent at once, so that a user waits as for one of them."""
 LEAST_WORDS, MOST_WORDS = 100, 1_000
 """Length of the summary of one chunk at least, and of all chunks together."""
-SHRINKINGS = 4
-"""How often chunks are halved because the summarizer found one too large."""
+MAX_SHRINKINGS = 4
+"""Most times that chunks are halved because one was too large for the summarizer."""
 
 
-Unread = Callable[[int, int], Sequence[tuple[int, Message]]]
+ReadFolded = Callable[[int, int], Sequence[tuple[int, Message]]]
 """Reads messages that are already folded, from one position to another, with their positions."""
 
 
@@ -100,7 +100,7 @@ class Summarizer:
     is_cold: bool
     """Whether the provider's cache has lost the prefix of the live request."""
     count: Counter
-    unread: Unread
+    unread: ReadFolded
     cacheable: Callable[[ModelRequest[Any]], ModelRequest[Any]]
     """Marks a request, so that it is read from the provider's cache if possible."""
     spent: Usage = NO_USAGE
@@ -137,13 +137,17 @@ class Summarizer:
         """
         window, record = engine.window, engine.window.record
         if fold.summary is not None:  # of earlier folds
-            ended = fold.last if fold.summary_last is None else fold.summary_last
-            record = summarized(record, fold.summary_first or 0, ended, fold.summary)
-        folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
+            summary_end = fold.last if fold.summary_last is None else fold.summary_last
+            record = with_summary(record, fold.summary_first or 0, summary_end, fold.summary)
+        folded = [
+            e
+            for position, e in window.entries.items()
+            if position <= fold.last and position not in fold.kept
+        ]
         tokens = sum(entry.tokens for entry in folded)
         older = self._older(record, tokens)
-        least = least_tokens(is_cold=self.is_cold and self.named is None)
-        if tokens + self._tokens(older) < least:
+        min_tokens = min_summary_tokens(is_cold=self.is_cold and self.named is None)
+        if tokens + self._tokens(older) < min_tokens:
             return None
         quoted = [Message("user", (Text(quote.text),)) for quote in record.requests]
         live_messages = (entry.message for entry in window.entries.values())
@@ -166,25 +170,31 @@ class Summarizer:
         """
         source = summaries.SummarySource.of(task.source)
         shown = [*task.older, *task.newer]
-        answers = (yield from self._apart(self.named, shown)) if self.named else []
+        answers = (yield from self._ask_separately(self.named, shown)) if self.named else []
         model = self.request.model
         if not answers and task.live:
-            found = self._read((yield from self._in_place(task.live, task.last)), source)
-            if found:
-                before = (yield from self._apart(model, task.older)) if task.older else []
-                return summaries.merged([*self._read(before, source), *found])
+            in_place_summaries = self._read_summaries(
+                (yield from self._ask_in_place(task.live, task.last)), source
+            )
+            if in_place_summaries:
+                older_answers = (
+                    (yield from self._ask_separately(model, task.older)) if task.older else []
+                )
+                return summaries.merged(
+                    [*self._read_summaries(older_answers, source), *in_place_summaries]
+                )
         if not answers:
-            answers = yield from self._apart(model, shown)
-        found = self._read(answers, source)
-        return summaries.merged(found) if found else None
+            answers = yield from self._ask_separately(model, shown)
+        in_place_summaries = self._read_summaries(answers, source)
+        return summaries.merged(in_place_summaries) if in_place_summaries else None
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
-        since = first_unread(record)
-        if since > record.last:
+        first_position = first_unsummarized(record)
+        if first_position > record.last:
             return []
-        unread = reversed(self.unread(since, record.last))
+        unread = reversed(self.unread(first_position, record.last))
         count = self._counter(self.request.model)
-        return caught_up(unread, tokens, lambda one: measure(one[1], count).tokens)
+        return unsummarized_messages(unread, tokens, lambda one: measure(one[1], count).tokens)
 
     def _tokens(self, messages: Sequence[tuple[int, Message]]) -> int:
         count = self._counter(self.request.model)
@@ -203,28 +213,28 @@ class Summarizer:
             return False
         return pays_in_place(
             self.tariff,
-            live=engine.window.tokens,
-            folded=folded,
+            live_tokens=engine.window.tokens,
+            folded_tokens=folded,
             limit=engine.budget.calibrated(engine.calibration).limit,
             is_cold=self.is_cold,
-            most=self.policy.trim_tokens_to_summarize,
+            max_request_tokens=self.policy.trim_tokens_to_summarize,
         )
 
-    def _in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[list[AIMessage]]:
-        asking = HumanMessage(summaries.ask_in_place(last))
-        request = self.request.override(messages=[*live, asking])
+    def _ask_in_place(self, live: Sequence[AnyMessage], last: int) -> Flow[list[AIMessage]]:
+        question = HumanMessage(summaries.ask_in_place(last))
+        request = self.request.override(messages=[*live, question])
         try:
-            response: ModelResponse[Any] = yield Send(self.cacheable(request), tags=UNSEEN)
+            response: ModelResponse[Any] = yield Send(self.cacheable(request), tags=UNSEEN_TAGS)
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
         except Exception as error:  # noqa: BLE001 (as below)
             self.failures += overflow_of(error) is None
-            self._fault(error)
+            self._record_error(error)
             return []
         self.failures = 0
-        return self._answer(response.result, self.request.model)
+        return self._take_answer(response.result, self.request.model)
 
-    def _apart(
+    def _ask_separately(
         self, model: BaseChatModel, shown: Sequence[tuple[int, Message]]
     ) -> Flow[list[AIMessage]]:
         """Show originals to a model, in chunks that fit its window.
@@ -234,7 +244,7 @@ class Summarizer:
         """
         count = self._counter(model)
         asking = count(summaries.ask_for("", custom=self.policy.summary_prompt))
-        room = int((self._limit(model) - asking) * MARGIN)
+        room = int((self._limit(model) - asking) * WINDOW_SHARE)
         if room < summaries.LEAST_BUDGET:
             detail = (
                 f"a request of {self._limit(model)} tokens holds nothing besides {asking} of words"
@@ -244,12 +254,12 @@ class Summarizer:
         budget = max(
             summaries.LEAST_BUDGET, min(room, self.policy.trim_tokens_to_summarize or room)
         )
-        for left in reversed(range(SHRINKINGS)):
+        for shrinkings_left in reversed(range(MAX_SHRINKINGS)):
             transcripts = self._transcripts(shown, budget, room, count)
-            answers, smaller = yield from self._round(model, transcripts)
-            if not smaller or not left:
+            answers, smaller_tokens = yield from self._ask_chunks(model, transcripts)
+            if not smaller_tokens or not shrinkings_left:
                 return answers
-            room = budget = max(summaries.LEAST_BUDGET, min(smaller, room // 2))
+            room = budget = max(summaries.LEAST_BUDGET, min(smaller_tokens, room // 2))
         return []
 
     def _limit(self, model: BaseChatModel) -> int:
@@ -263,16 +273,16 @@ class Summarizer:
     ) -> list[str]:
         transcripts = summaries.chunks(shown, budget, count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
-            each = sum(map(count, transcripts)) // MOST_CHUNKS
-            budget = min(room, max(each, budget) * 9 // 8)
+            mean_tokens = sum(map(count, transcripts)) // MOST_CHUNKS
+            budget = min(room, max(mean_tokens, budget) * 9 // 8)
             transcripts = summaries.chunks(shown, budget, count)
-        over = len(transcripts) - MOST_CHUNKS
-        if over > 0:
-            detail = f"the oldest {over} of {len(transcripts)} chunks were not read"
+        excess = len(transcripts) - MOST_CHUNKS
+        if excess > 0:
+            detail = f"the oldest {excess} of {len(transcripts)} chunks were not read"
             self.faults.append(SummaryDefect("chunks left out", detail))
         return transcripts[-MOST_CHUNKS:]
 
-    def _round(
+    def _ask_chunks(
         self, model: BaseChatModel, transcripts: Sequence[str]
     ) -> Flow[tuple[list[AIMessage], int]]:
         """Ask for the summary of each transcript, all at once.
@@ -280,47 +290,49 @@ class Summarizer:
         Returns:
             The answers; and, where one was too large for the model, the tokens of a smaller one.
         """
-        if self.failures >= FAILURES:
+        if self.failures >= MAX_FAILURES:
             return [], 0
         words = min(summaries.WORDS, max(LEAST_WORDS, MOST_WORDS // max(1, len(transcripts))))
         custom = self.policy.summary_prompt
         texts = (summaries.ask_for(text, words=words, custom=custom) for text in transcripts)
         requests = [[HumanMessage(encodable(text))] for text in texts]
-        came: list[BaseMessage | Exception] = yield _at_once(model, requests)
-        answers, smaller = [], 0
-        for text, answer in zip(transcripts, came, strict=True):
+        results: list[BaseMessage | Exception] = yield _at_once(model, requests)
+        answers, smaller_tokens = [], 0
+        for text, answer in zip(transcripts, results, strict=True):
             if isinstance(answer, GraphBubbleUp):  # as above
                 raise answer
             if not isinstance(answer, Exception):
-                answers += self._answer([answer], model)
+                answers += self._take_answer([answer], model)
             elif overflow := overflow_of(answer):
-                most = int(((overflow.limit or 0) - PROMPT_TOKENS) * MARGIN)
+                max_tokens = int(((overflow.limit or 0) - PROMPT_TOKENS) * WINDOW_SHARE)
                 half = self._counter(model)(text) // 2
-                smaller = max(smaller, 1, min(half, most) if most > 0 else half)
-                self._fault(answer)
+                smaller_tokens = max(
+                    smaller_tokens, 1, min(half, max_tokens) if max_tokens > 0 else half
+                )
+                self._record_error(answer)
             else:
-                self._fault(answer)
-        self.failures = 0 if answers or smaller else self.failures + 1
-        return answers, smaller
+                self._record_error(answer)
+        self.failures = 0 if answers or smaller_tokens else self.failures + 1
+        return answers, smaller_tokens
 
-    def _fault(self, error: Exception) -> None:
+    def _record_error(self, error: Exception) -> None:
         """Record an error of a model; raise one that reports a wrong setup."""
         if isinstance(error, ConfigError):
             raise error
         detail = f"{type(error).__name__}: {str(error)[:200]}"
         self.faults.append(SummaryDefect(f"failed ({type(error).__name__})", detail))
 
-    def _answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
+    def _take_answer(self, result: Sequence[BaseMessage], model: BaseChatModel) -> list[AIMessage]:
         answer = next((m for m in result if isinstance(m, AIMessage)), None)
         if answer is None:
             return []
-        self.spent += spent_on(answer, str(answer.text), model_name(model), self.count)
+        self.spent += answer_usage(answer, str(answer.text), model_name(model), self.count)
         return [answer]
 
-    def _read(
+    def _read_summaries(
         self, answers: Sequence[AIMessage], source: "summaries.SummarySource"
     ) -> list[Summary]:
-        found: list[Summary] = []
+        valid: list[Summary] = []
         for answer in answers:
             meta = answer.response_metadata
             finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
@@ -332,15 +344,15 @@ class Summarizer:
                 self.faults.append(SummaryDefect("refused", str(error)))
             else:
                 self.faults += dropped
-                found.append(summary)
-        return found
+                valid.append(summary)
+        return valid
 
 
-def _at_once(model: BaseChatModel, prompts: Sequence[Sequence[BaseMessage]]) -> Either:
+def _at_once(model: BaseChatModel, prompts: Sequence[Sequence[BaseMessage]]) -> SyncOrAsync:
     """Ask a model several things at once, unseen; the result has each answer or `Exception`."""
     inputs: list[LanguageModelInput] = [list(prompt) for prompt in prompts]
-    config: RunnableConfig = {"tags": list(UNSEEN), "max_concurrency": max(1, len(inputs))}
-    return Either(
+    config: RunnableConfig = {"tags": list(UNSEEN_TAGS), "max_concurrency": max(1, len(inputs))}
+    return SyncOrAsync(
         partial(model.batch, inputs, config, return_exceptions=True),
         partial(model.abatch, inputs, config, return_exceptions=True),
     )

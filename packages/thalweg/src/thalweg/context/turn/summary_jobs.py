@@ -56,10 +56,10 @@ class SummaryJob:
     def keep(self, stored: StoredSummary) -> None:
         """Store the written summary, unless the thread was deleted or restarted meanwhile."""
         task = self.task
-        there = self.archive.messages(self.key, task.first, task.last)
+        messages = self.archive.messages(self.key, task.first, task.last)
         positions = {position for position, _ in task.covered}
-        found = [(p, m) for p, m in enumerate(there, task.first) if p in positions]
-        if source_digest(found) == task.digest:
+        covered = [(p, m) for p, m in enumerate(messages, task.first) if p in positions]
+        if source_digest(covered) == task.digest:
             keep_summary(self.archive, self.key, task.digest, stored)
 
 
@@ -74,14 +74,14 @@ class SummaryJobs:
 
     def start(self, job: SummaryJob) -> None:
         """Begin to write a summary, unless it is being written; callbacks are the caller's."""
-        name = job.key, job.task.digest
+        job_key = job.key, job.task.digest
         worker = Thread(
             target=copy_context().run, args=(self._work, job), name="thalweg-summary", daemon=True
         )
         with self._lock:
-            if self._is_closed or name in self._running:
+            if self._is_closed or job_key in self._running:
                 return
-            self._running[name] = worker
+            self._running[job_key] = worker
             worker.start()
 
     def is_running(self, key: ThreadKey, source: str) -> bool:

@@ -1,4 +1,4 @@
-"""Delete a thread where its state is kept and where its log is, with its bytes."""
+"""Delete a thread from its checkpointer and its archive, and erase its bytes."""
 
 import asyncio
 import sys
@@ -15,16 +15,23 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_existing
 from thalweg.archive.threads.finding import own_threads
-from thalweg.context.turn.effects import Either, Flow, arun, in_thread, off_loop, run
+from thalweg.context.turn.effects import (
+    Flow,
+    SyncOrAsync,
+    arun,
+    blocking_effect,
+    run,
+    run_in_worker,
+)
 from thalweg.database.erasure import erase_file
 from thalweg.database.sqlite_files import MEMORY
 
 _DATABASES = "PRAGMA database_list"
-_OF_CHECKPOINTER = (
+_CHECKPOINTER_REMAINS = (
     "{kind}: what its database keeps of deleted rows (of PostgreSQL: dead rows until VACUUM, the "
     "write-ahead log, replicas)"
 )
-_COPIES = "backups, exports, and logs of model providers"
+_COPIES_ELSEWHERE = "backups, exports, and logs of model providers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +55,8 @@ def delete_thread(
 ) -> ThreadDeletion:
     """Delete a thread in its checkpointer and in the archive, with those of its subagents.
 
-    Both are deleted although one of them, or both, no longer have the thread: after an interruption
-    or an error, call it again. SQLite files are rewritten, so that no byte of the thread
+    The call succeeds even if one or both no longer have the thread: after an interruption or an
+    error, call it again. SQLite files are rewritten, so that no byte of the thread
     remains in them; other writers wait for that, about a second for 64 MiB.
 
     A run in progress cannot store anything of the thread in the archive any more: it ends with a
@@ -99,66 +106,74 @@ def _deletion(
     # The checkpoints first: a run that begins after an interruption is sent nothing older. Once
     # more behind the archive: only then can no run in progress pass its check and store another.
     if saver is not None:
-        yield _of_checkpointer(saver, thread_id)
-    found: ThreadDeletion = yield off_loop(partial(_of_archive, archive, owner, thread_id))
+        yield _delete_checkpoints(saver, thread_id)
+    deletion: ThreadDeletion = yield blocking_effect(
+        partial(_delete_from_archive, archive, owner, thread_id)
+    )
     if saver is None:
-        return found
-    yield _of_checkpointer(saver, thread_id)
-    file: str | None = yield Either(partial(_file_of, saver), partial(_afile_of, saver))
-    left = () if isinstance(saver, InMemorySaver) else _left_by(type(saver).__name__)
+        return deletion
+    yield _delete_checkpoints(saver, thread_id)
+    file: str | None = yield SyncOrAsync(partial(_file_of, saver), partial(_afile_of, saver))
+    remains = (
+        () if isinstance(saver, InMemorySaver) else _checkpointer_remains(type(saver).__name__)
+    )
     if file is not None:
-        erased: str = yield off_loop(partial(_erased, file))
-        left = (erased,) if erased else ()
-    return ThreadDeletion(found.threads, found.freed_bytes, (*left, *found.left))
+        erased: str = yield blocking_effect(partial(_erase_file, file))
+        remains = (erased,) if erased else ()
+    return ThreadDeletion(deletion.threads, deletion.freed_bytes, (*remains, *deletion.left))
 
 
-def _left_by(kind: str) -> tuple[str, ...]:
-    return (_OF_CHECKPOINTER.format(kind=kind),)
+def _checkpointer_remains(kind: str) -> tuple[str, ...]:
+    return (_CHECKPOINTER_REMAINS.format(kind=kind),)
 
 
-def _of_checkpointer(saver: BaseCheckpointSaver[Any], thread_id: str) -> Either:
-    async def deleted() -> None:
+def _delete_checkpoints(saver: BaseCheckpointSaver[Any], thread_id: str) -> SyncOrAsync:
+    async def delete_async() -> None:
         try:
             await saver.adelete_thread(thread_id)
         except NotImplementedError:  # a saver without async methods
-            await in_thread(saver.delete_thread, thread_id)
+            await run_in_worker(saver.delete_thread, thread_id)
 
-    return Either(partial(saver.delete_thread, thread_id), deleted)
+    return SyncOrAsync(partial(saver.delete_thread, thread_id), delete_async)
 
 
-def _of_archive(
-    given: Archive | str | PathLike[str] | None, owner: str, thread_id: str
+def _delete_from_archive(
+    archive_or_address: Archive | str | PathLike[str] | None, owner: str, thread_id: str
 ) -> ThreadDeletion:
-    with _opened(given) as archive:
+    with _open_archive(archive_or_address) as archive:
         if archive is None:
-            return ThreadDeletion((), 0, (_COPIES,))
+            return ThreadDeletion((), 0, (_COPIES_ELSEWHERE,))
         threads = own_threads(archive, owner, thread_id)
         for thread in threads:
             archive.delete(ThreadKey(owner, thread))
-        freed, left = archive.prune(), archive.erase()
-        return ThreadDeletion(tuple(threads), freed, (*([left] if left else ()), _COPIES))
+        freed, remains = archive.prune(), archive.erase()
+        return ThreadDeletion(
+            tuple(threads), freed, (*([remains] if remains else ()), _COPIES_ELSEWHERE)
+        )
 
 
 @contextmanager
-def _opened(given: Archive | str | PathLike[str] | None) -> Iterator[Archive | None]:
+def _open_archive(
+    archive_or_address: Archive | str | PathLike[str] | None,
+) -> Iterator[Archive | None]:
     """Open the archive at an address; one that is already open is not closed."""
-    if given is None:
-        given = default_place()
-        if not given.is_file():
+    if archive_or_address is None:
+        archive_or_address = default_place()
+        if not archive_or_address.is_file():
             yield None
             return
-    if isinstance(given, (str, PathLike)):
-        with open_existing(given) as archive:
+    if isinstance(archive_or_address, (str, PathLike)):
+        with open_existing(archive_or_address) as archive:
             yield archive
     else:
-        yield given
+        yield archive_or_address
 
 
-def _erased(file: str) -> str:
+def _erase_file(file: str) -> str:
     return "" if file == MEMORY else erase_file(Path(file), sys.maxsize)
 
 
-def _is_a(saver: object, module: str, name: str) -> Any:  # noqa: ANN401 (a class of an extra)
+def _as_saver_class(saver: object, module: str, name: str) -> Any:  # noqa: ANN401 (a class of an extra)
     """Return a saver if it is of a class of an extra, which is not imported for that."""
     kind = getattr(sys.modules.get(module), name, None)
     return saver if kind is not None and isinstance(saver, kind) else None
@@ -166,22 +181,32 @@ def _is_a(saver: object, module: str, name: str) -> Any:  # noqa: ANN401 (a clas
 
 def _file_of(saver: object) -> str | None:
     """Return the file of a SQLite saver, `MEMORY` if it has none; `None` for another saver."""
-    if (own := _is_a(saver, "langgraph.checkpoint.sqlite", "SqliteSaver")) is not None:
-        with own.lock, closing(own.conn.cursor()) as cursor:
+    if (
+        sqlite_saver := _as_saver_class(saver, "langgraph.checkpoint.sqlite", "SqliteSaver")
+    ) is not None:
+        with sqlite_saver.lock, closing(sqlite_saver.conn.cursor()) as cursor:
             cursor.row_factory = None
-            return _main(cursor.execute(_DATABASES).fetchall())
-    if (own := _is_a(saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver")) is not None:
-        return asyncio.run_coroutine_threadsafe(_afile_of(own), own.loop).result()
+            return _main_file(cursor.execute(_DATABASES).fetchall())
+    if (
+        sqlite_saver := _as_saver_class(
+            saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"
+        )
+    ) is not None:
+        return asyncio.run_coroutine_threadsafe(_afile_of(sqlite_saver), sqlite_saver.loop).result()
     return None
 
 
 async def _afile_of(saver: object) -> str | None:
-    if (own := _is_a(saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver")) is not None:
-        async with own.conn.execute(_DATABASES) as cursor:
-            return _main([*await cursor.fetchall()])
-    return await in_thread(_file_of, saver)
+    if (
+        sqlite_saver := _as_saver_class(
+            saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"
+        )
+    ) is not None:
+        async with sqlite_saver.conn.execute(_DATABASES) as cursor:
+            return _main_file([*await cursor.fetchall()])
+    return await run_in_worker(_file_of, saver)
 
 
-def _main(databases: list[Any]) -> str:
+def _main_file(databases: list[Any]) -> str:
     """Return the file of a connection's main database, which SQLite lists first."""
     return str(tuple(databases[0])[2] or MEMORY)

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive import ThreadKey
-from thalweg.archive.base import INSIDE, escaped
+from thalweg.archive.base import SUBAGENT_SEPARATOR, escape_thread_id
 from thalweg.context.request.message_writer import read_state
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.identity import stored_form
@@ -27,22 +27,25 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
         `None` if there is no message.
     """
     thread = config.get("configurable", {}).get("thread_id")
-    inside = _inside(config)
-    named = "" if thread is None else escaped(str(thread))
+    parent_step = _parent_step(config)
+    escaped_id = "" if thread is None else escape_thread_id(str(thread))
     if thread is not None and not is_node(config):
-        return f"{named}{INSIDE}{inside}" if inside else named
+        return f"{escaped_id}{SUBAGENT_SEPARATOR}{parent_step}" if parent_step else escaped_id
     if not state["messages"]:
         return None
     (first,) = read_state(state["messages"][:1])
     if thread is None:
-        return f"{INSIDE}without-id:{_digest(first)}"
-    steps = [s if s.startswith(f"{_TOOLS}:") else s.partition(":")[0] for s in inside.split("|")]
-    return f"{named}{INSIDE}{'|'.join(steps)}:{_digest(first)}"
+        return f"{SUBAGENT_SEPARATOR}without-id:{_digest(first)}"
+    steps = [
+        step if step.startswith(f"{_TOOLS}:") else step.partition(":")[0]
+        for step in parent_step.split("|")
+    ]
+    return f"{escaped_id}{SUBAGENT_SEPARATOR}{'|'.join(steps)}:{_digest(first)}"
 
 
-def is_nobodys(key: ThreadKey) -> bool:
+def is_anonymous(key: ThreadKey) -> bool:
     """Return whether a thread has no id: the caller passes its messages to every run."""
-    return key.thread.startswith(INSIDE)
+    return key.thread.startswith(SUBAGENT_SEPARATOR)
 
 
 def child_name(config: RunnableConfig) -> str | None:
@@ -51,11 +54,11 @@ def child_name(config: RunnableConfig) -> str | None:
     Returns:
         `None` if the call's own thread has no name: the child's first message names it.
     """
-    given = config.get("configurable", {})
-    thread, inside = given.get("thread_id"), given.get("checkpoint_ns")
-    if thread is None or not inside:
+    configurable = config.get("configurable", {})
+    thread, parent_step = configurable.get("thread_id"), configurable.get("checkpoint_ns")
+    if thread is None or not parent_step:
         return None
-    return f"{escaped(str(thread))}{INSIDE}{inside}"
+    return f"{escape_thread_id(str(thread))}{SUBAGENT_SEPARATOR}{parent_step}"
 
 
 def is_node(config: RunnableConfig) -> bool:
@@ -65,16 +68,16 @@ def is_node(config: RunnableConfig) -> bool:
     subagent that a tool calls is no node, nor is one with its own checkpoints
     (`checkpointer=True`), which has no id of a step.
     """
-    steps = [step.partition(":")[0] for step in _inside(config).split("|") if ":" in step]
+    steps = [step.partition(":")[0] for step in _parent_step(config).split("|") if ":" in step]
     return bool(steps) and steps[-1] != _TOOLS
 
 
 def is_subagent(config: RunnableConfig) -> bool:
     """Return whether an agent was called by another agent's tool, and not by the user."""
-    return bool(_inside(config)) and not is_node(config)
+    return bool(_parent_step(config)) and not is_node(config)
 
 
-def _inside(config: RunnableConfig) -> str:
+def _parent_step(config: RunnableConfig) -> str:
     """Return the step of a parent's graph in which an agent runs; empty for none."""
     return str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")[0]
 
@@ -82,5 +85,5 @@ def _inside(config: RunnableConfig) -> str:
 def _digest(message: Message) -> str:
     """Return a digest of a message's id and content, the same after a checkpointer stored it."""
     message = stored_form(message)
-    known_by = Message(message.role, message.parts, answers=message.answers, uid=message.uid)
-    return hashlib.sha256(message_to_json(known_by).encode()).hexdigest()[:32]
+    identity = Message(message.role, message.parts, answers=message.answers, uid=message.uid)
+    return hashlib.sha256(message_to_json(identity).encode()).hexdigest()[:32]

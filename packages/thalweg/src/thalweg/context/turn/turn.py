@@ -17,9 +17,9 @@ from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.retry import Retry
 from thalweg.context.request.checked_model import with_kept_settings, with_transforms
-from thalweg.context.request.merging import as_left
+from thalweg.context.request.merging import merge_changes
 from thalweg.context.request.message_adaptation import (
-    listener_of,
+    target_model_of,
     with_late_system,
     without_thinking,
 )
@@ -36,9 +36,9 @@ from thalweg.context.turn.provider_editing import ProviderEditing, cleared_uses
 from thalweg.context.turn.sending import Sending
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.context.turn.summaries import Summarizer
-from thalweg.engine.additions import with_rest
+from thalweg.engine.additions import with_instructions
 from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.compaction.provider_edits import COMPACTED
+from thalweg.engine.compaction.provider_edits import COMPACTED_BY_PROVIDER
 from thalweg.engine.edits import Edit, Fold, Repair
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
@@ -48,7 +48,7 @@ from thalweg.engine.tokens import Counter
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
-from thalweg.engine.window.references import refer
+from thalweg.engine.window.references import text_for_tool
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 NOTE_CHARS = 2_000
 """Most characters of the journal's note on the defects of a summary."""
-_WITHOUT_SUMMARY = (REFUSED, COMPACTED)
+_WITHOUT_SUMMARY = (REFUSED, COMPACTED_BY_PROVIDER)
 """Compactions whose summary would be refused, or is the provider's."""
 
 
@@ -112,7 +112,7 @@ class _Turn:
         self.own = OwnTools.of(self.request, self.registered, policy, is_refused=is_refused)
         self.inserts = inserts_of(self.request)
 
-    def _equip(self) -> None:
+    def _set_tools(self) -> None:
         """Set the tools of the request, with ours if it has references, and count them."""
         self.request = self.request.override(
             tools=self.own.sent(refers=self.open.refers(self.sessions.policy))
@@ -158,25 +158,25 @@ class _Turn:
         Raises:
             ConflictError: Other runs were first at each attempt.
         """
-        tries = Retry()
+        retry = Retry()
         while True:
             try:
-                self._take()
+                self._acquire_thread()
                 requested = bool(self.request.state.get("thalweg_compact"))
-                yield from self._plan(requested=requested, repairs=self._left_out())
+                yield from self._plan(requested=requested, repairs=self._plan_rejected_removal())
             except ConflictError as conflict:
-                tries.spend(conflict)
+                retry.spend(conflict)
             else:
                 return
 
-    def _take(self) -> None:
-        mark = self.request.state.get("thalweg_turn")
-        mark = mark if isinstance(mark, str) else None
+    def _acquire_thread(self) -> None:
+        pointer = self.request.state.get("thalweg_turn")
+        pointer = pointer if isinstance(pointer, str) else None
         self.open = self.sessions.open(
-            self.key, mark, self.messages, self.config, self.limits.model
+            self.key, pointer, self.messages, self.config, self.limits.model
         )
         session, engine = self.open.session, self.open.session.engine
-        self.sessions.sync(session, self.messages, self.config, mark)
+        self.sessions.sync(session, self.messages, self.config, pointer)
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
         engine.binds = (
@@ -187,9 +187,9 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
-        target = listener_of(self.request)
-        self.open.wording.speak_to(target, self.own.reference)
-        self._equip()
+        target = target_model_of(self.request)
+        self.open.writer.speak_to(target, self.own.reference)
+        self._set_tools()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
         self.editing = ProviderEditing(self.sessions.policy, self.request, target, self.open)
         self.editing.take()
@@ -200,16 +200,16 @@ class _Turn:
         is_cold = self._is_cold()
         self.editing.plan(self.tariff, is_cold=is_cold)
         sent, before = list(engine.window.items), engine.window.tokens
-        self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._folded)
-        repairs = [*repairs, *self.editing.received()]
+        self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
+        repairs = [*repairs, *self.editing.plan_received_fold()]
         if is_cold and self.sessions.policy.summarize and self.sessions.policy.background:
-            repairs = [*repairs, *self.pending.shown_early()]
-        steps = engine.steps(cold=is_cold, requested=requested, repairs=repairs)
+            repairs = [*repairs, *self.pending.plan_early()]
+        steps = engine.steps(cold=is_cold, is_requested=requested, repairs=repairs)
         summarizer = self._summarizer(is_cold=is_cold)
-        edits = yield from self._edited(steps, summarizer)
-        edits += yield from self._equipped(summarizer, is_cold=is_cold)
-        last = sum(self.open.session.page.tokens.values())
-        same = min(last, self._same(sent))
+        edits = yield from self._commit_edits(steps, summarizer)
+        edits += yield from self._view_with_tools(summarizer, is_cold=is_cold)
+        last_tokens = sum(self.open.session.page.tokens.values())
+        same = min(last_tokens, self._shared_tokens(sent))
         self._enter(edits, summarizer, same, is_cold=is_cold)
         self.pending.start(summarizer)
         report = TurnReport(
@@ -218,13 +218,13 @@ class _Turn:
             tariff=self.tariff,
             before=before,
             after=engine.window.tokens,
-            last=last,
+            last=last_tokens,
             messages=len(engine.window.items),
             faults=tuple(summarizer.faults),
         )
         emit_turn(report, self.request.runtime)
 
-    def _edited(
+    def _commit_edits(
         self, steps: Generator[Sequence[Edit], Sequence[Edit] | None], summarizer: Summarizer
     ) -> Flow[list[Edit]]:
         edits: list[Edit] = []
@@ -233,39 +233,43 @@ class _Turn:
             while batch is not None:
                 batch = yield from self._with_summaries(batch, summarizer)
                 edits += batch
-                batch = _go_on(steps, batch)
+                batch = _next_batch(steps, batch)
         except WindowExceededError as error:
             self.open.session.write()
             raise self.sending.exceeded(self.open, error) from error
         return edits
 
-    def _equipped(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
+    def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
-        self.viewed, known = self._view(), self.overhead
+        self.viewed, old_overhead = self._view(), self.overhead
         self.open.last_check.foresee(self.viewed)
-        self._equip()
-        if self.overhead == known:
+        self._set_tools()
+        if self.overhead == old_overhead:
             return []
-        edits = yield from self._edited(self.open.session.engine.steps(cold=is_cold), summarizer)
+        edits = yield from self._commit_edits(
+            self.open.session.engine.steps(cold=is_cold), summarizer
+        )
         self.viewed = self._view()
         self.open.last_check.foresee(self.viewed)
         return edits
 
-    def _left_out(self) -> Sequence[Edit]:
+    def _plan_rejected_removal(self) -> Sequence[Edit]:
         """Plan to remove the content that a provider refused last, and its repair (I43)."""
         session = self.open.session
-        begins = bool(self.messages) and self.messages[-1].role == "user"
-        if not self.sending.tried and not (begins and session.last_rejection()):
+        begins_run = bool(self.messages) and self.messages[-1].role == "user"
+        if not self.sending.tried and not (begins_run and session.last_rejection()):
             return ()
-        return plan_plain(session.engine.scene())
+        return plan_plain(session.engine.planning_context())
 
-    def _same(self, sent: Sequence[WindowItem]) -> int:
+    def _shared_tokens(self, sent: Sequence[WindowItem]) -> int:
         """Count the tokens at the beginning of the request that the last one had, too."""
         if self.open.overhead_changed(self.overhead):
             return 0
         window = self.open.session.engine.window
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False))
-        return sum(window.overhead.values()) + sum(item.tokens for item, _ in same)
+        shared_items = takewhile(
+            lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False)
+        )
+        return sum(window.overhead.values()) + sum(item.tokens for item, _ in shared_items)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         engine = self.open.session.engine
@@ -277,11 +281,11 @@ class _Turn:
             tariff=self.tariff,
             is_cold=is_cold,
             count=self.sessions.count,
-            unread=self._folded,
-            cacheable=partial(self._cacheable, goes_on=False),
+            unread=self._read_folded,
+            cacheable=partial(self._cacheable, is_continued=False),
         )
 
-    def _folded(self, first: int, last: int) -> list[tuple[int, Message]]:
+    def _read_folded(self, first: int, last: int) -> list[tuple[int, Message]]:
         """Read the thread's messages from one position to another, but for the live ones."""
         session = self.open.session
         session.write()
@@ -294,17 +298,17 @@ class _Turn:
     ) -> Flow[Sequence[Edit]]:
         if not self.sessions.policy.summarize:
             return batch
-        better: list[Edit] = []
+        improved: list[Edit] = []
         for edit in batch:
             if isinstance(edit, Fold) and edit.reason not in _WITHOUT_SUMMARY:
-                better.append((yield from self._with_summary(edit, summarizer)))
+                improved.append((yield from self._with_summary(edit, summarizer)))
             else:
-                better.append(edit)
-        return better
+                improved.append(edit)
+        return improved
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine = self.open.session.engine
-        live = self.open.wording.write(engine.window.items, engine.window.rewrites)
+        live = self.open.writer.write(engine.window.items, engine.window.rewrites)
         if self.sessions.policy.background:
             return self.pending.plan(fold, summarizer, live)
         return (yield from summarizer.summarize(engine, fold, live))
@@ -312,16 +316,18 @@ class _Turn:
     def _is_cold(self) -> bool:
         """Return whether a miss of the provider's cache is expected for the prefix."""
         page, lifetime = self.open.session.page, self.tariff.lifetime_s
-        waited = lifetime is not None and time.time() - page.at > lifetime
+        is_expired = lifetime is not None and time.time() - page.at > lifetime
         return (
-            waited or page.model != self.limits.model or self.open.overhead_changed(self.overhead)
+            is_expired
+            or page.model != self.limits.model
+            or self.open.overhead_changed(self.overhead)
         )
 
     def _enter(
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
         session = self.open.session
-        listed = listed_additions(self.request, session.engine.window.insert_places, self.count)
+        listed = listed_additions(self.request, session.engine.window.insert_positions, self.count)
         system, tools, tariff = self.open.attach(self.overhead, self.tariff)
         page = TurnRecord(
             kind="call",
@@ -340,7 +346,7 @@ class _Turn:
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             cleared=cleared_uses(self.request.state["messages"]),
             repairs=self._repairs(),
-            additions=tuple(with_rest(listed, self.overhead.system_tokens)),
+            additions=tuple(with_instructions(listed, self.overhead.system_tokens)),
         )
         session.enter(page, edits)
         emit_repairs(self.key, session.page, self.request.runtime)
@@ -368,19 +374,19 @@ class _Turn:
                     return response
                 yield from self._plan_again()
         except BaseException:  # a cancelled run, too
-            self._end()
+            self._enter_run_end()
             raise
 
     def _plan_again(self) -> Flow[None]:
         """Plan with the effects of a refusal; if another run came in between, from its result."""
         self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
-        self.open.wording.speak_to(listener_of(self.request), self.own.reference)
+        self.open.writer.speak_to(target_model_of(self.request), self.own.reference)
         try:
             yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:
             yield from self.prepare()
 
-    def _end(self) -> None:
+    def _enter_run_end(self) -> None:
         """Write to the journal that the run has ended, so that it does not count as active."""
         page = replace(self.open.session.page, kind="end", at=time.time(), spent=None, note="")
         repairs = self.open.last_check.take(0)
@@ -390,16 +396,22 @@ class _Turn:
 
     def _view(self) -> ModelRequest[Any]:
         """Return the request with the view of the thread in the place of the state's messages."""
-        engine, wording = self.open.session.engine, self.open.wording
-        view = wording.write(engine.window.items, engine.window.rewrites)
-        point, tool = engine.scene().pointer, self.own.reference
-        self.open.last_check.expect(wording.places(), lambda p: refer(point(p), tool), tool)
+        engine, writer = self.open.session.engine, self.open.writer
+        view = writer.write(engine.window.items, engine.window.rewrites)
+        render_pointer, reference_name = engine.planning_context().pointer, self.own.reference
+        self.open.last_check.expect(
+            writer.places(),
+            lambda p: text_for_tool(render_pointer(p), reference_name),
+            reference_name,
+        )
         original = self.inserts.without(self.request.messages)
-        messages = as_left(self.request.state["messages"], original, view)
+        messages = merge_changes(self.request.state["messages"], original, view)
         request = self.request.override(messages=messages)
-        return without_thinking(request) if wording.lacks_thinking else request
+        return without_thinking(request) if writer.lacks_thinking else request
 
-    def _cacheable(self, request: ModelRequest[Any], *, goes_on: bool = True) -> ModelRequest[Any]:
+    def _cacheable(
+        self, request: ModelRequest[Any], *, is_continued: bool = True
+    ) -> ModelRequest[Any]:
         if request.tools and not self.own.others and request.response_format is None:
             request = request.override(model=with_kept_settings(request.model))
         recall = self.own.recall if self.open.refers(self.sessions.policy) else None
@@ -408,11 +420,17 @@ class _Turn:
         policy, fold = self.sessions.policy, self.open.session.engine.window.fold
         marks = None
         if policy.prompt_caching:
-            marks = self.open.marking.transform(
-                request.model, self.key, self.tariff, has_record=fold is not None, goes_on=goes_on
+            marks = self.open.cache_marker.transform(
+                request.model,
+                self.key,
+                self.tariff,
+                has_record=fold is not None,
+                is_continued=is_continued,
             )
         deferral = self.layout.transform if self.layout is not None else None
-        return with_transforms(request, deferral, self.editing.transform(goes_on=goes_on), marks)
+        return with_transforms(
+            request, deferral, self.editing.transform(is_continued=is_continued), marks
+        )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Return the thread to the pool for the next turn, and return the changes of the state.
@@ -424,13 +442,13 @@ class _Turn:
         if keeps_state(self.config):
             session.check_exists()
         session.is_running = True
-        self.inserts.sent({*session.engine.window.insert_places}, self.sessions)
+        self.inserts.sent({*session.engine.window.insert_positions}, self.sessions)
         self.sessions.put_back(self.open)
         update: dict[str, Any] = {}
         if mark := self.open.mark:
             update["thalweg_turn"] = mark
-        if given := session.answers.newest:
-            update["thalweg_model"] = given.model
+        if newest_answer := session.answers.newest:
+            update["thalweg_model"] = newest_answer.model
         if self.request.state.get("thalweg_compact"):
             update["thalweg_compact"] = False
         if self.layout is not None:
@@ -438,10 +456,10 @@ class _Turn:
         return ExtendedModelResponse(response, Command(update=update))
 
 
-def _go_on(
-    steps: Generator[Sequence[Edit], Sequence[Edit] | None], better: Sequence[Edit] | None
+def _next_batch(
+    steps: Generator[Sequence[Edit], Sequence[Edit] | None], performed: Sequence[Edit] | None
 ) -> Sequence[Edit] | None:
     try:
-        return steps.send(better)
+        return steps.send(performed)
     except StopIteration:
         return None

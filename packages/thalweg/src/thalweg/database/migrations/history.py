@@ -25,10 +25,10 @@ VERSIONS: tuple[ModuleType, ...] = (
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 
 
-def after(found: str) -> Iterator[ModuleType]:
+def versions_after(current_version: str) -> Iterator[ModuleType]:
     """List the versions that a database lacks.
 
     Args:
-        found: Its version; empty if it has none.
+        current_version: Its version; empty if it has none.
     """
-    return (version for version in VERSIONS if found < version.NUMBER)
+    return (version for version in VERSIONS if current_version < version.NUMBER)

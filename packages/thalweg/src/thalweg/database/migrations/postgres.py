@@ -2,27 +2,27 @@
 
 import psycopg
 
-from thalweg.database.migrations.history import after
+from thalweg.database.migrations.history import versions_after
 from thalweg.database.migrations.schema import (
     HEAD,
     POSTGRES,
-    TABLE,
+    VERSION_TABLE,
     Component,
     Schema,
+    in_dialect,
     refuse_newer,
-    spelled,
 )
 from thalweg.errors import ConfigError, StorageError
 
-_LOCK = int.from_bytes(b"thalweg")
+_MIGRATION_LOCK = int.from_bytes(b"thalweg")
 """The advisory lock of a process that makes or changes tables."""
 
 
 def version_of(connection: psycopg.Connection) -> str:
     """Return the version of a database; empty if it never had any."""
-    if not _has(connection, TABLE):
+    if not _has_table(connection, VERSION_TABLE):
         return ""
-    row = connection.execute(f"SELECT version_num FROM {TABLE}".encode()).fetchone()  # noqa: S608 (ours)
+    row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}".encode()).fetchone()  # noqa: S608 (ours)
     return "" if row is None else str(row[0])
 
 
@@ -40,28 +40,34 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
         StorageError: The server rejects a statement of a migration; nothing was changed.
         psycopg.Error: The server failed.
     """
-    found = version_of(connection)
-    if found == HEAD:
+    current_version = version_of(connection)
+    if current_version == HEAD:
         return
-    refuse_newer(_PostgresSchema(connection), place, found)
-    who, owner = _roles(connection)
+    refuse_newer(_PostgresSchema(connection), place, current_version)
+    role, owner_role = _role_and_owner(connection)
     try:
         with connection.transaction():
             _upgrade(connection)
     except psycopg.errors.InsufficientPrivilege:
-        state = f"its tables are at version {found}, not {HEAD}" if found else "it has no tables"
-        problem = f"{state}, and the role {who} may not create or change tables"
-        fix = f"run `thalweg db upgrade` as {owner}, then `thalweg db grants {who}`"
+        state = (
+            f"its tables are at version {current_version}, not {HEAD}"
+            if current_version
+            else "it has no tables"
+        )
+        problem = f"{state}, and the role {role} may not create or change tables"
+        fix = f"run `thalweg db upgrade` as {owner_role}, then `thalweg db grants {role}`"
         raise ConfigError(place, problem, fix) from None
-    except _REJECTED as error:
-        step = f"from version {found} to {HEAD}" if found else f"to version {HEAD}"
+    except _STATEMENT_ERRORS as error:
+        step = (
+            f"from version {current_version} to {HEAD}" if current_version else f"to version {HEAD}"
+        )
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         problem = f"{server_name(connection)} cannot migrate its tables {step} ({reason})"
         fix = "nothing was changed; undo manual changes to the tables, or report this error"
         raise StorageError(place, problem, fix) from error
 
 
-_REJECTED = (
+_STATEMENT_ERRORS = (
     psycopg.ProgrammingError,
     psycopg.IntegrityError,
     psycopg.DataError,
@@ -78,13 +84,13 @@ def server_name(connection: psycopg.Connection) -> str:
 
 def _upgrade(connection: psycopg.Connection) -> None:
     """Apply what versions the database lacks, once no other process does, in a transaction."""
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-    connection.execute(_MAKE_TABLE)
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+    connection.execute(_CREATE_VERSION_TABLE)
     schema = _PostgresSchema(connection)
-    for version in after(version_of(connection)):
+    for version in versions_after(version_of(connection)):
         version.upgrade(schema)
-    connection.execute(f"DELETE FROM {TABLE}".encode())  # noqa: S608 (ours)
-    connection.execute(f"INSERT INTO {TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
+    connection.execute(f"DELETE FROM {VERSION_TABLE}".encode())  # noqa: S608 (ours)
+    connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
 
 
 class _PostgresSchema(Schema):
@@ -98,7 +104,7 @@ class _PostgresSchema(Schema):
     def make(self, component: Component, statements: str) -> None:
         """See `Schema.make`."""
         del component
-        self._connection.execute(spelled(statements, POSTGRES).encode())
+        self._connection.execute(in_dialect(statements, POSTGRES).encode())
 
     def add_column(self, component: Component, table: str, column: str) -> None:
         """See `Schema.add_column`."""
@@ -111,7 +117,7 @@ class _PostgresSchema(Schema):
 
     def has(self, table: str) -> bool:
         """See `Schema.has`."""
-        return _has(self._connection, table)
+        return _has_table(self._connection, table)
 
     def value(self, query: str) -> bytes | int | None:
         """See `Schema.value`."""
@@ -120,21 +126,21 @@ class _PostgresSchema(Schema):
 
 
 # As Alembic made it, which ran the versions up to 0006.
-_MAKE_TABLE = f"""
-CREATE TABLE IF NOT EXISTS {TABLE} (
-    version_num varchar(32) NOT NULL CONSTRAINT {TABLE}_pkc PRIMARY KEY
+_CREATE_VERSION_TABLE = f"""
+CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (
+    version_num varchar(32) NOT NULL CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY
 )
 """.encode()
 
 
-def _has(connection: psycopg.Connection, table: str) -> bool:
+def _has_table(connection: psycopg.Connection, table: str) -> bool:
     # Asked of the catalog's rows: `to_regclass` may remember how it was before another
     # process set the tables up.
-    there = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
-    return connection.execute(there, (table,)).fetchone() is not None
+    query = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
+    return connection.execute(query, (table,)).fetchone() is not None
 
 
-def _roles(connection: psycopg.Connection) -> tuple[str, str]:
+def _role_and_owner(connection: psycopg.Connection) -> tuple[str, str]:
     """Name the role that is connected, and the one to make or change tables."""
     row = connection.execute(
         "SELECT current_user, COALESCE("

@@ -9,7 +9,7 @@ from thalweg.errors import ConfigError
 
 HEAD = "0007"
 """The newest version. Versions are numbers, and a higher one is newer."""
-TABLE = "thalweg_version"
+VERSION_TABLE = "thalweg_version"
 """The table that stores the version of a database."""
 Component = Literal["archive", "memory", "app", "runs"]
 """The components with tables.
@@ -20,7 +20,7 @@ A SQLite file has the tables of the components that were opened in it, PostgreSQ
 class Schema(ABC):
     """A database in the transaction that changes its tables.
 
-    SQL for both databases has a few words in braces for what differs in spelling: see
+    SQL for both databases has placeholders in braces for what differs between them: see
     `POSTGRES` and `SQLITE`.
     """
 
@@ -59,20 +59,24 @@ def refuse_newer(schema: Schema, place: str, version: str) -> None:
     if version > HEAD:
         problem = f"its tables are at version {version}, this Thalweg supports up to {HEAD}"
         raise ConfigError(place, problem, "update thalweg")
-    for component, known in schema.formats.items():
+    for component, supported_format in schema.formats.items():
         if schema.has(f"{component}_meta"):
             query = f"SELECT value FROM {component}_meta WHERE name = 'version'"  # noqa: S608 (ours)
-            refuse_newer_format(place, component, int(schema.value(query) or 0), known)
+            refuse_newer_format(place, component, int(schema.value(query) or 0), supported_format)
 
 
-def refuse_newer_format(place: str, component: Component, found: int, known: int) -> None:
+def refuse_newer_format(
+    place: str, component: Component, stored_format: int, supported_format: int
+) -> None:
     """Check the format that a component's tables name.
 
     Raises:
         ConfigError: A newer Thalweg made the tables.
     """
-    if found > known:
-        problem = f"it has {component} format {found}, this version reads {known}"
+    if stored_format > supported_format:
+        problem = (
+            f"it has {component} format {stored_format}, this version reads {supported_format}"
+        )
         raise ConfigError(place, problem, "update thalweg")
 
 
@@ -100,13 +104,13 @@ SQLITE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def spelled(statements: str, words: Mapping[str, str]) -> str:
-    """Spell statements for one database.
+def in_dialect(statements: str, spellings: Mapping[str, str]) -> str:
+    """Replace the placeholders in statements by the spellings of one database.
 
     Example:
-        >>> spelled("CREATE TABLE note (id {identity})", SQLITE)
+        >>> in_dialect("CREATE TABLE note (id {identity})", SQLITE)
         'CREATE TABLE note (id INTEGER PRIMARY KEY AUTOINCREMENT)'
     """
-    for word, meaning in words.items():
-        statements = statements.replace(word, meaning)
+    for placeholder, spelling in spellings.items():
+        statements = statements.replace(placeholder, spelling)
     return statements

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from thalweg.database.migrations.schema import (
     HEAD,
     SQLITE,
-    TABLE,
+    VERSION_TABLE,
     Component,
     Schema,
+    in_dialect,
     refuse_newer,
-    spelled,
 )
 
 
 def version_of(connection: sqlite3.Connection, component: Component) -> str:
     """Return the version of a component's tables in a file; empty if the file has none."""
-    if not has_table(connection, TABLE):
+    if not has_table(connection, VERSION_TABLE):
         return ""
-    found = f"SELECT version FROM {TABLE} WHERE component = ?"  # noqa: S608 (ours)
-    row = connection.execute(found, (component,)).fetchone()
+    query = f"SELECT version FROM {VERSION_TABLE} WHERE component = ?"  # noqa: S608 (ours)
+    row = connection.execute(query, (component,)).fetchone()
     return "" if row is None else str(row[0])
 
 
@@ -30,8 +30,8 @@ def refuse_newer_file(connection: sqlite3.Connection, path: str) -> None:
         ConfigError: A newer Thalweg wrote it.
     """
     schema = _SqliteSchema(connection)
-    newest = f"SELECT MAX(version) FROM {TABLE}"  # noqa: S608 (ours)
-    refuse_newer(schema, path, str(schema.value(newest) or "") if schema.has(TABLE) else "")
+    query = f"SELECT MAX(version) FROM {VERSION_TABLE}"  # noqa: S608 (ours)
+    refuse_newer(schema, path, str(schema.value(query) or "") if schema.has(VERSION_TABLE) else "")
 
 
 def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> None:
@@ -48,18 +48,21 @@ def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> No
     """
     if version_of(connection, component) == HEAD:
         return
-    from thalweg.database.migrations.history import after  # noqa: PLC0415 (seldom needed)
+    from thalweg.database.migrations.history import versions_after  # noqa: PLC0415 (seldom needed)
 
     connection.execute("BEGIN IMMEDIATE")
     try:
         schema = _SqliteSchema(connection, component)
-        for version in after(version_of(connection, component)):
+        for version in versions_after(version_of(connection, component)):
             version.upgrade(schema)
         connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {TABLE}"
+            f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
             " (component TEXT PRIMARY KEY, version TEXT NOT NULL)"
         )
-        connection.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?)", (component, HEAD))  # noqa: S608 (ours)
+        connection.execute(
+            f"INSERT OR REPLACE INTO {VERSION_TABLE} VALUES (?, ?)",  # noqa: S608 (ours)
+            (component, HEAD),
+        )
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -84,16 +87,16 @@ class _SqliteSchema(Schema):
     def make(self, component: Component, statements: str) -> None:
         """See `Schema.make`."""
         if component == self._component:
-            for statement in _statements(spelled(statements, SQLITE)):
+            for statement in _split_statements(in_dialect(statements, SQLITE)):
                 self._connection.execute(statement)
 
     def add_column(self, component: Component, table: str, column: str) -> None:
         """See `Schema.add_column`."""
         name = column.split(maxsplit=1)[0]
-        there = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+        query = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
         if (
             component == self._component
-            and not self._connection.execute(there, (table, name)).fetchone()
+            and not self._connection.execute(query, (table, name)).fetchone()
         ):
             self._connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
 
@@ -111,7 +114,7 @@ class _SqliteSchema(Schema):
         return None if row is None else row[0]
 
 
-def _statements(text: str) -> Iterator[str]:
+def _split_statements(text: str) -> Iterator[str]:
     """Split statements; `executescript` would commit the transaction."""
     statement = ""
     for line in text.splitlines(keepends=True):

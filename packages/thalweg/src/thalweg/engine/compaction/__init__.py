@@ -6,11 +6,13 @@ replaces the messages).
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
 
 __all__ = ["RentOrBuy", "Thresholds"]
 
-__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__, "thalweg.engine.compaction.policy"))
+__getattr__, __dir__ = lazy_exports(
+    __name__, dict.fromkeys(__all__, "thalweg.engine.compaction.policy")
+)

@@ -1,4 +1,4 @@
-"""Hard-limit fallback: reduce a request until it fits, at any cost.
+"""Reduce a request to the hard limits, at any cost.
 
 The steps go from little loss to much and end in a typed error. No step needs a model, and each is
 strictly smaller than the previous one, so the sequence ends (I19).
@@ -6,7 +6,11 @@ strictly smaller than the previous one, so the sequence ends (I19).
 
 from collections.abc import Iterator, Sequence
 
-from thalweg.engine.compaction.media import exceeds, plan_smaller, plan_within_limits
+from thalweg.engine.compaction.media import (
+    exceeds_media_limits,
+    plan_media_removal,
+    plan_within_limits,
+)
 from thalweg.engine.compaction.plan import plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
@@ -14,131 +18,152 @@ from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.entries import Entry
 from thalweg.errors import WindowExceededError
 
-WHY: Reason = "the request would not fit"
+REASON: Reason = "the request would not fit"
 
 
-def excess(scene: PlanningContext) -> bool:
+def exceeds_limit(context: PlanningContext) -> bool:
     """Return whether the next request would exceed a limit: tokens, bytes or media."""
-    window, budget = scene.window, scene.budget
+    window, budget = context.window, context.budget
     window.settle()
     return (
-        scene.tokens_to_fit > budget.limit or scene.body_bytes > budget.max_bytes or exceeds(scene)
+        context.tokens_to_fit > budget.limit
+        or context.body_bytes > budget.max_bytes
+        or exceeds_media_limits(context)
     )
 
 
-def squeeze(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+def reduce_to_limit(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Yield edits until the request fits.
 
     Raises:
         WindowExceededError: All possible reductions were made, and it does not fit.
     """
-    if not excess(scene):
+    if not exceeds_limit(context):
         return
-    for rung in (_within_limits, _folds, _without_inserts, _rewrites, _smaller_records):
-        for edits in rung(scene):
+    for step in (_within_limits, _smaller_tails, _without_inserts, _rewrites, _smaller_records):
+        for edits in step(context):
             yield edits
-            if not excess(scene):
+            if not exceeds_limit(context):
                 return
-    raise _irreducible(scene)
+    raise _window_exceeded(context)
 
 
-def _within_limits(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Replace media that are too many or too large together; those of older messages first."""
-    if edits := plan_within_limits(scene):
+    if edits := plan_within_limits(context):
         yield edits
 
 
-def _folds(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail."""
-    tail, record = scene.budget.tail(scene.fixed), scene.budget.record(scene.fixed)
-    skills = scene.budget.skills(scene.fixed)
-    for divisor in (1, 2, 4, max(1, tail)):
+    tail_tokens, record_tokens = (
+        context.budget.tail(context.fixed),
+        context.budget.record(context.fixed),
+    )
+    skills_tokens = context.budget.skills(context.fixed)
+    for divisor in (1, 2, 4, max(1, tail_tokens)):
         fold = plan_fold(
-            scene, tail=tail // divisor, record=record, reason=WHY, skills=skills // divisor
+            context,
+            tail_tokens=tail_tokens // divisor,
+            record_tokens=record_tokens,
+            reason=REASON,
+            skills_tokens=skills_tokens // divisor,
         )
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(scene, fold.last))
+            yield (fold, *plan_tail(context, fold.last))
 
 
-def _without_inserts(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+def _without_inserts(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Remove the inserts between messages: they are not part of the thread, so nothing is lost."""
-    if scene.window.inserts:
-        scene.window.set_inserts({})
+    if context.window.inserts:
+        context.window.set_inserts({})
         yield ()
 
 
-def _rewrites(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
+def _rewrites(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Shorten the remaining messages one by one: results, arguments, texts, requests, media."""
-    for step in (_results, _arguments, _words, _requests):
-        for tokens in (scene.budget.preview, scene.budget.preview // 3):
-            yield from _batches(scene, step(scene, tokens))
-    for edit in plan_smaller(scene, WHY):
+    for step in (_shorten_results, _elide_arguments, _shorten_texts, _shorten_requests):
+        for tokens in (context.budget.preview, context.budget.preview // 3):
+            yield from _sufficient_batches(context, step(context, tokens))
+    for edit in plan_media_removal(context, REASON):
         yield (edit,)
 
 
-def _batches(scene: PlanningContext, edits: Iterator[Edit]) -> Iterator[Sequence[Edit]]:
+def _sufficient_batches(
+    context: PlanningContext, edits: Iterator[Edit]
+) -> Iterator[Sequence[Edit]]:
     """Yield batches of edits that free the excess tokens: each batch is laid out once."""
     batch: list[Edit] = []
-    over = scene.tokens_to_fit - scene.budget.limit
+    excess_tokens = context.tokens_to_fit - context.budget.limit
     for edit in edits:
         batch.append(edit)
-        over -= edit.freed
-        if over <= 0:
+        excess_tokens -= edit.freed
+        if excess_tokens <= 0:
             yield batch
             batch = []
     if batch:
         yield batch
 
 
-def _smaller_records(scene: PlanningContext) -> Iterator[Sequence[Edit]]:
-    record = scene.budget.record(scene.fixed)
+def _smaller_records(context: PlanningContext) -> Iterator[Sequence[Edit]]:
+    record_tokens = context.budget.record(context.fixed)
     for divisor in (2, 4, 8):
-        fold = plan_fold(scene, tail=1, record=record // divisor, reason=WHY, skills=0)
+        fold = plan_fold(
+            context,
+            tail_tokens=1,
+            record_tokens=record_tokens // divisor,
+            reason=REASON,
+            skills_tokens=0,
+        )
         if fold is not None and fold.freed > 0:
             yield (fold,)
 
 
-def _largest(scene: PlanningContext, *roles: str) -> list[Entry]:
-    shown = {i.position: i.tokens for i in scene.window.items}
-    entries = [e for e in scene.window.entries.values() if e.message.role in roles]
+def _largest_first(context: PlanningContext, *roles: str) -> list[Entry]:
+    shown = {i.position: i.tokens for i in context.window.items}
+    entries = [e for e in context.window.entries.values() if e.message.role in roles]
     return sorted(entries, key=lambda e: (-shown.get(e.position, 0), e.position))
 
 
-def _shrunk(scene: PlanningContext, entries: Sequence[Entry], tokens: int) -> Iterator[Edit]:
+def _evictions(
+    context: PlanningContext, entries: Sequence[Entry], max_tokens: int
+) -> Iterator[Edit]:
     for entry in entries:
-        shown = scene.shown_tokens(entry) - scene.shown_media_tokens(entry)
-        if shown > tokens * 3 // 2:
-            edit = evict(scene, entry, tokens, WHY, keeps_media=True)
+        text_tokens = context.shown_tokens(entry) - context.shown_media_tokens(entry)
+        if text_tokens > max_tokens * 3 // 2:
+            edit = evict(context, entry, max_tokens, REASON, keeps_media=True)
             if edit.freed > 0:
                 yield edit
 
 
-def _results(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
-    return _shrunk(scene, _largest(scene, "tool"), tokens)
+def _shorten_results(context: PlanningContext, max_tokens: int) -> Iterator[Edit]:
+    return _evictions(context, _largest_first(context, "tool"), max_tokens)
 
 
-def _arguments(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
-    for entry in _largest(scene, "assistant"):
-        if has_long_arguments(scene.shown(entry)) and scene.shown_tokens(entry) > tokens:
-            edit = elide(scene, entry, WHY)
+def _elide_arguments(context: PlanningContext, max_tokens: int) -> Iterator[Edit]:
+    for entry in _largest_first(context, "assistant"):
+        if has_long_arguments(context.shown(entry)) and context.shown_tokens(entry) > max_tokens:
+            edit = elide(context, entry, REASON)
             if edit.freed > 0:
                 yield edit
 
 
-def _words(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
-    entries = [e for e in _largest(scene, "assistant", "user", "system") if not e.is_request]
-    yield from _shrunk(scene, entries, tokens)
+def _shorten_texts(context: PlanningContext, max_tokens: int) -> Iterator[Edit]:
+    entries = [
+        e for e in _largest_first(context, "assistant", "user", "system") if not e.is_request
+    ]
+    yield from _evictions(context, entries, max_tokens)
 
 
-def _requests(scene: PlanningContext, tokens: int) -> Iterator[Edit]:
-    entries = [e for e in _largest(scene, "user") if e.is_request]
-    yield from _shrunk(scene, entries, tokens)
+def _shorten_requests(context: PlanningContext, max_tokens: int) -> Iterator[Edit]:
+    entries = [e for e in _largest_first(context, "user") if e.is_request]
+    yield from _evictions(context, entries, max_tokens)
 
 
-def _irreducible(scene: PlanningContext) -> WindowExceededError:
-    sections = {k: v for k, v in scene.window.ledger.tokens.items() if v}
+def _window_exceeded(context: PlanningContext) -> WindowExceededError:
+    sections = {k: v for k, v in context.window.ledger.tokens.items() if v}
     largest = sorted(sections.items(), key=lambda pair: -pair[1])
-    window, budget = scene.window, scene.budget
+    window, budget = context.window, context.budget
     needed, limit, unit = window.tokens, budget.limit, "tokens"
     if needed <= limit:
         needed, limit, unit = window.ledger.bytes, budget.max_bytes, "bytes"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import showing
+from thalweg.engine.compaction.rewrites import edit_fields
 from thalweg.engine.edits import Elide, Reason
 from thalweg.engine.entries import Entry, Media, Text
 from thalweg.engine.media.facts import MediaKind, facts_of, kind_of, pixels_of
@@ -19,7 +19,7 @@ from thalweg.engine.prompts import prompt
 
 FORBIDDEN: Reason = "a limit of the provider forbids it"
 """Reason of these edits."""
-_KEPT = 3 / 4
+_REDUCED_SHARE = 3 / 4
 """Share of a limit to which older media are reduced once it is reached.
 
 So the next messages do not remove one more each, and the cached prefix after it."""
@@ -50,43 +50,45 @@ class LiveMedia:
         return len(self.media.data) * 3 // 4
 
 
-def live_media(scene: PlanningContext) -> list[LiveMedia]:
+def live_media(context: PlanningContext) -> list[LiveMedia]:
     """List the media of live messages, in the order in which they are removed."""
-    if not scene.window.ledger.media:
+    if not context.window.ledger.media:
         return []
-    latest = scene.latest_request
-    with_media = [e for e in scene.window.entries.values() if e.media]
+    latest = context.latest_request
+    with_media = [e for e in context.window.entries.values() if e.media]
     entries = sorted(with_media, key=lambda e: (e is latest, e.position))
     return [
         LiveMedia(entry, k, part, kind_of(part))
         for entry in entries
-        for k, part in reversed([*enumerate(scene.shown(entry).parts)])
+        for k, part in reversed([*enumerate(context.shown(entry).parts)])
         if isinstance(part, Media)
     ]
 
 
-def plan_forbidden(scene: PlanningContext) -> list[Elide]:
+def plan_forbidden(context: PlanningContext) -> list[Elide]:
     """Plan notices for files that are larger than the provider accepts one."""
-    limits = scene.budget.limits
-    forbidden = {
-        one.place: notice
-        for one in live_media(scene)
-        if (notice := _forbids(scene, limits, one)) is not None
+    limits = context.budget.limits
+    notices = {
+        item.place: notice
+        for item in live_media(context)
+        if (notice := _forbidden_notice(context, limits, item)) is not None
     }
-    return [*_noticed(scene, forbidden, FORBIDDEN)]
+    return [*_notice_edits(context, notices, FORBIDDEN)]
 
 
-def _forbids(scene: PlanningContext, limits: MediaLimits, one: LiveMedia) -> Text | None:
+def _forbidden_notice(
+    context: PlanningContext, limits: MediaLimits, item: LiveMedia
+) -> Text | None:
     """Return the notice for a file that is larger than the provider accepts one."""
-    if (found := forbidding_limit(limits, one.media)) is None:
+    if (forbidding := forbidding_limit(limits, item.media)) is None:
         return None
-    figure, part = found
+    limit_text, sendable_part = forbidding
     return Text(
         prompt("file_over_limit").render(
-            what=described(one.media),
-            limit=_published(limits, figure),
-            part=part,
-            pointer=scene.pointer(one.entry.position),
+            what=describe_media(item.media),
+            limit=_published_limit(limits, limit_text),
+            part=sendable_part,
+            pointer=context.pointer(item.entry.position),
         )
     )
 
@@ -97,42 +99,45 @@ def forbidding_limit(limits: MediaLimits, media: Media) -> tuple[str, str] | Non
     Returns:
         `None` if it accepts the file.
     """
-    figure, part, kind = "", "", kind_of(media)
+    limit_text, sendable_part, kind = "", "", kind_of(media)
     file_bytes = len(media.data) * 3 // 4
     match kind:
         case "image":
             size = pixels_of(media)
             patches = ceil(size[0] / 32) * ceil(size[1] / 32) if size else 0
             if limits.image_bytes and len(media.data) > limits.image_bytes:
-                figure = f"an image of at most {limits.image_bytes:,} bytes in base64"
+                limit_text = f"an image of at most {limits.image_bytes:,} bytes in base64"
             elif limits.image_edge and size and max(size) > limits.image_edge:
-                figure = f"an image of at most {limits.image_edge:,} pixels an edge"
+                limit_text = f"an image of at most {limits.image_edge:,} pixels an edge"
             elif limits.image_patches and patches > limits.image_patches:
-                figure = f"an image of at most {limits.image_patches:,} squares of 32 pixels"
-            part = "a smaller copy, or a detail"
+                limit_text = f"an image of at most {limits.image_patches:,} squares of 32 pixels"
+            sendable_part = "a smaller copy, or a detail"
         case "pdf":
             pages = facts_of(media).pages or 0
-            most = min(filter(None, (limits.pages, limits.document_pages)), default=0)
-            if most and pages > most:
-                figure = f"at most {most:,} pages of a document"
+            maximum = min(filter(None, (limits.pages, limits.document_pages)), default=0)
+            if maximum and pages > maximum:
+                limit_text = f"at most {maximum:,} pages of a document"
             elif limits.document_bytes and file_bytes > limits.document_bytes:
-                figure = f"a document of at most {limits.document_bytes:,} bytes"
-            part = "a range of its pages, or its text"
-    most = limits.file_bytes or 0
-    if not figure and kind != "image" and 0 < most < file_bytes:
-        figure, part = f"files of at most {most:,} bytes", part or "an extract, or its text"
-    return (figure, part) if figure else None
+                limit_text = f"a document of at most {limits.document_bytes:,} bytes"
+            sendable_part = "a range of its pages, or its text"
+    maximum = limits.file_bytes or 0
+    if not limit_text and kind != "image" and 0 < maximum < file_bytes:
+        limit_text, sendable_part = (
+            f"files of at most {maximum:,} bytes",
+            sendable_part or "an extract, or its text",
+        )
+    return (limit_text, sendable_part) if limit_text else None
 
 
-def _published(limits: MediaLimits, figure: str) -> str:
-    return f"{limits.provider} accepts {figure} ({limits.source})"
+def _published_limit(limits: MediaLimits, limit_text: str) -> str:
+    return f"{limits.provider} accepts {limit_text} ({limits.source})"
 
 
-def described(media: Media) -> str:
+def describe_media(media: Media) -> str:
     """Return the type of a part, and its pages, pixels or bytes.
 
     Example:
-        >>> described(Media("audio/wav", data="UklGRg=="))
+        >>> describe_media(Media("audio/wav", data="UklGRg=="))
         'audio/wav, 6 bytes'
     """
     facts, size = facts_of(media), pixels_of(media)
@@ -149,7 +154,7 @@ def described(media: Media) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _RequestLimit:
     """A limit of the whole request."""
 
     weight: Callable[[LiveMedia], int]
@@ -160,102 +165,108 @@ class _Rule:
     """What counts besides media."""
 
 
-def exceeds(scene: PlanningContext) -> bool:
+def exceeds_media_limits(context: PlanningContext) -> bool:
     """Return whether the media of the request are more than is accepted."""
-    live = live_media(scene)
-    return any(_total(rule, live) > rule.most for rule in _rules(scene, live))
+    live = live_media(context)
+    return any(_total_weight(rule, live) > rule.most for rule in _request_limits(context, live))
 
 
-def plan_within_limits(scene: PlanningContext) -> list[Elide]:
+def plan_within_limits(context: PlanningContext) -> list[Elide]:
     """Plan notices for the media that are too many, or too large, together."""
-    live, gone = live_media(scene), dict[Place, Text]()
-    fresh = {e.position for e in scene.window.open_entries}
-    latest = scene.latest_request
-    for rule in _rules(scene, live):
-        left = _total(rule, [one for one in live if one.place not in gone])
-        is_over = left > rule.most
-        for one in live if is_over else ():
-            is_new = one.entry.position in fresh or one.entry is latest
-            if left <= (rule.most if is_new else rule.most * _KEPT):
+    live_items, notices = live_media(context), dict[Place, Text]()
+    new_positions = {e.position for e in context.window.open_entries}
+    latest = context.latest_request
+    for rule in _request_limits(context, live_items):
+        remaining = _total_weight(rule, [item for item in live_items if item.place not in notices])
+        is_over = remaining > rule.most
+        for item in live_items if is_over else ():
+            is_new = item.entry.position in new_positions or item.entry is latest
+            if remaining <= (rule.most if is_new else rule.most * _REDUCED_SHARE):
                 break
-            if one.place in gone or not (weight := rule.weight(one)):
+            if item.place in notices or not (weight := rule.weight(item)):
                 continue
-            left -= weight
-            gone[one.place] = _over(scene, rule, one)
-    return [*_noticed(scene, gone, FORBIDDEN)]
+            remaining -= weight
+            notices[item.place] = _over_limit_notice(context, rule, item)
+    return [*_notice_edits(context, notices, FORBIDDEN)]
 
 
-def _total(rule: _Rule, live: list[LiveMedia]) -> int:
+def _total_weight(rule: _RequestLimit, live: list[LiveMedia]) -> int:
     return rule.fixed + sum(map(rule.weight, live))
 
 
-def _rules(scene: PlanningContext, live: list[LiveMedia]) -> Iterator[_Rule]:
-    if not live:
+def _request_limits(
+    context: PlanningContext, live_items: list[LiveMedia]
+) -> Iterator[_RequestLimit]:
+    if not live_items:
         return
-    limits, budget = scene.budget.limits, scene.budget
-    bytes_of_media = sum(one.media.size_bytes for one in live)
-    rest = scene.body_bytes - bytes_of_media
-    images = sum(one.kind == "image" for one in live)
+    limits, budget = context.budget.limits, context.budget
+    bytes_of_media = sum(item.media.size_bytes for item in live_items)
+    other_bytes = context.body_bytes - bytes_of_media
+    images = sum(item.kind == "image" for item in live_items)
     if limits.many_images and limits.many_edge and images > limits.many_images:
         edge = limits.many_edge
-        figure = f"images of at most {edge:,} pixels an edge if there are over {limits.many_images}"
-        yield _Rule(lambda one: _is_wider(one, edge), 0, figure)
+        limit_text = (
+            f"images of at most {edge:,} pixels an edge if there are over {limits.many_images}"
+        )
+        yield _RequestLimit(lambda item: _counts_as_wide(item, edge), 0, limit_text)
     if limits.images:
-        figure = f"at most {limits.images:,} images in a request"
-        yield _Rule(lambda one: one.kind == "image", limits.images, figure)
+        limit_text = f"at most {limits.images:,} images in a request"
+        yield _RequestLimit(lambda item: item.kind == "image", limits.images, limit_text)
     if limits.pages:
-        figure = f"at most {limits.pages:,} pages of documents in a request"
-        yield _Rule(_pages, limits.pages, figure)
+        limit_text = f"at most {limits.pages:,} pages of documents in a request"
+        yield _RequestLimit(_page_count, limits.pages, limit_text)
     if limits.file_bytes:
-        figure = f"files of at most {limits.file_bytes:,} bytes together"
-        yield _Rule(_file_bytes, limits.file_bytes, figure)
+        limit_text = f"files of at most {limits.file_bytes:,} bytes together"
+        yield _RequestLimit(_file_bytes, limits.file_bytes, limit_text)
     is_published = budget.max_bytes == limits.request_bytes
-    figure = f"a request of at most {budget.max_bytes:,} bytes"
-    yield _Rule(_body_bytes, budget.max_bytes, figure, is_published, rest)
-    figure = f"at most {budget.max_media:,} media in a request"
-    yield _Rule(lambda _: 1, budget.max_media, figure, is_published=False)
+    limit_text = f"a request of at most {budget.max_bytes:,} bytes"
+    yield _RequestLimit(_body_bytes, budget.max_bytes, limit_text, is_published, other_bytes)
+    limit_text = f"at most {budget.max_media:,} media in a request"
+    yield _RequestLimit(lambda _: 1, budget.max_media, limit_text, is_published=False)
 
 
-def _is_wider(one: LiveMedia, edge: int) -> int:
-    size = pixels_of(one.media) if one.kind == "image" else None
+def _counts_as_wide(item: LiveMedia, edge: int) -> int:
+    size = pixels_of(item.media) if item.kind == "image" else None
     return int(size is not None and max(size) > edge)
 
 
-def _pages(one: LiveMedia) -> int:
-    return (facts_of(one.media).pages or 0) if one.kind == "pdf" else 0
+def _page_count(item: LiveMedia) -> int:
+    return (facts_of(item.media).pages or 0) if item.kind == "pdf" else 0
 
 
-def _file_bytes(one: LiveMedia) -> int:
-    return 0 if one.kind == "image" else one.file_bytes
+def _file_bytes(item: LiveMedia) -> int:
+    return 0 if item.kind == "image" else item.file_bytes
 
 
-def _body_bytes(one: LiveMedia) -> int:
-    return one.media.size_bytes
+def _body_bytes(item: LiveMedia) -> int:
+    return item.media.size_bytes
 
 
-def _over(scene: PlanningContext, rule: _Rule, one: LiveMedia) -> Text:
-    limits = scene.budget.limits
+def _over_limit_notice(context: PlanningContext, rule: _RequestLimit, item: LiveMedia) -> Text:
+    limits = context.budget.limits
     accepted = f"the model accepts {rule.figure}"
-    limit = _published(limits, rule.figure) if rule.is_published else accepted
-    pointer = scene.pointer(one.entry.position)
-    what = described(one.media)
+    limit = _published_limit(limits, rule.figure) if rule.is_published else accepted
+    pointer = context.pointer(item.entry.position)
+    what = describe_media(item.media)
     return Text(prompt("media_over_limit").render(what=what, limit=limit, pointer=pointer))
 
 
-def plan_smaller(scene: PlanningContext, reason: Reason) -> Iterator[Elide]:
+def plan_media_removal(context: PlanningContext, reason: Reason) -> Iterator[Elide]:
     """Yield notices for media that do not fit the window, one by one."""
-    limit = f"the window has room for {scene.budget.limit:,} tokens"
-    for one in live_media(scene):
-        pointer = scene.pointer(one.entry.position)
-        what = described(one.media)
+    limit = f"the window has room for {context.budget.limit:,} tokens"
+    for item in live_media(context):
+        pointer = context.pointer(item.entry.position)
+        what = describe_media(item.media)
         notice = prompt("media_over_limit").render(what=what, limit=limit, pointer=pointer)
-        yield from _noticed(scene, {one.place: Text(notice)}, reason)
+        yield from _notice_edits(context, {item.place: Text(notice)}, reason)
 
 
-def _noticed(scene: PlanningContext, notices: dict[Place, Text], reason: Reason) -> Iterator[Elide]:
+def _notice_edits(
+    context: PlanningContext, notices: dict[Place, Text], reason: Reason
+) -> Iterator[Elide]:
     """Yield an edit for each message of which some media are replaced."""
     for position in sorted({position for position, _ in notices}):
-        entry = scene.window.entries[position]
-        shown = enumerate(scene.shown(entry).parts)
+        entry = context.window.entries[position]
+        shown = enumerate(context.shown(entry).parts)
         parts = tuple(notices.get((position, k), part) for k, part in shown)
-        yield Elide(**showing(scene, entry, parts, reason))
+        yield Elide(**edit_fields(context, entry, parts, reason))

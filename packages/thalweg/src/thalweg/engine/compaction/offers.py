@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thalweg.engine.compaction.model_summary import least_tokens
-from thalweg.engine.compaction.plan import kept_skills, plan_clear, plan_fold, plan_tail
+from thalweg.engine.compaction.model_summary import min_summary_tokens
+from thalweg.engine.compaction.plan import kept_skill_positions, plan_clear, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
 from thalweg.engine.edits import Edit, Reason
@@ -13,18 +13,18 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.items import WindowItem
 
-WHY: Reason = "re-reading it has cost as much as dropping it"
-SUMMARY = 600
+REASON: Reason = "re-reading it has cost as much as dropping it"
+SUMMARY_TOKENS = 600
 """Tokens of a summary: the requested length, and its headings."""
-LEAST_RECORD = 600
+MIN_RECORD_TOKENS = 600
 """Least tokens of a first structured summary."""
-QUOTED = 1_600
+MAX_QUOTED_TOKENS = 1_600
 """Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
-COMPRESSION = 12
+COMPRESSION_RATIO = 12
 """Compacted tokens per token of a structured summary."""
 
 
-Plan = Callable[[PlanningContext], Iterator[Sequence[Edit]]]
+EditPlan = Callable[[PlanningContext], Iterator[Sequence[Edit]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Costs:
     """Whether a cache miss is expected for the others, too."""
 
     @classmethod
-    def of(cls, scene: PlanningContext, tariff: Tariff, *, cold: bool) -> "Costs":
+    def of(cls, context: PlanningContext, tariff: Tariff, *, cold: bool) -> "Costs":
         """Return the costs of the next call of a window."""
-        new = sum(scene.shown_tokens(entry) for entry in scene.window.open_entries)
-        return cls(tariff, scene.window.tokens, new, cold)
+        new_tokens = sum(context.shown_tokens(entry) for entry in context.window.open_entries)
+        return cls(tariff, context.window.tokens, new_tokens, cold)
 
     def rent(self, freed: int, *, cold: bool) -> float:
         """Return the additional cost of the call, compared to one with fewer tokens.
@@ -51,54 +51,54 @@ class Costs:
         It reads the content sent before from the cache and writes new content; all of it is new
         if a cache miss is expected. A larger request may be in a more expensive tier.
         """
-        smaller = self.tokens - max(0, freed)
-        new = self.tokens if cold else min(self.new, smaller)
-        least = min(new, smaller)
-        whole = self.tariff.charge(self.tokens - new, new)
-        return whole - self.tariff.charge(smaller - least, least)
+        smaller_tokens = self.tokens - max(0, freed)
+        uncached = self.tokens if cold else min(self.new, smaller_tokens)
+        smaller_uncached = min(uncached, smaller_tokens)
+        full_cost = self.tariff.charge(self.tokens - uncached, uncached)
+        return full_cost - self.tariff.charge(smaller_tokens - smaller_uncached, smaller_uncached)
 
-    def rewriting(self, freed: int, behind: int) -> float:
+    def rewriting(self, freed: int, tokens_behind: int) -> float:
         """Return the cost of rewriting everything after the first change instead of reading it.
 
         Args:
             freed: Tokens that the request is smaller by then.
-            behind: Tokens from the first change on.
+            tokens_behind: Tokens from the first change on.
         """
         prices = self.tariff.prices(self.tokens - max(0, freed))
-        again = 0 if self.cold else max(0, behind - self.new)
-        return (prices.write - prices.read) * again
+        rewritten_tokens = 0 if self.cold else max(0, tokens_behind - self.new)
+        return (prices.write - prices.read) * rewritten_tokens
 
-    def asking(self, dropped: int) -> float:
+    def asking(self, dropped_tokens: int) -> float:
         """Return the cost of a summary of some tokens, requested in the cheaper way.
 
         With a cold cache it waits for a later compaction, and costs nothing now.
         """
-        if dropped < least_tokens(is_cold=self.cold):
+        if dropped_tokens < min_summary_tokens(is_cold=self.cold):
             return 0.0
         prices = self.tariff.prices(self.tokens)
-        behind = (prices.write if self.cold else prices.read) * self.tokens
-        return min(behind, prices.input * dropped) + prices.output * SUMMARY
+        in_place_cost = (prices.write if self.cold else prices.read) * self.tokens
+        return min(in_place_cost, prices.input * dropped_tokens) + prices.output * SUMMARY_TOKENS
 
-    def rethinking(self, scene: PlanningContext, first: int) -> float:
+    def lost_reasoning_cost(self, context: PlanningContext, first: int) -> float:
         """Return the cost of reasoning that a change of `items[first]` discards.
 
         Only a model that binds its reasoning loses the reasoning after a change, and has to produce
         it again. Reasoning in finished exchanges has led to an answer and counts nothing, so the
         cost is lowest right after a person's message.
         """
-        if not scene.binds:
+        if not context.binds:
             return 0.0
-        latest, discarded = scene.latest_request, 0
-        start = latest.position if latest else -1
-        for item in scene.window.items[first:]:
-            if item.position > start and is_signed(item.message):
-                discarded += scene.window.entries[item.position].thinking
-        return self.tariff.prices(self.tokens).output * discarded
+        latest, discarded_tokens = context.latest_request, 0
+        request_position = latest.position if latest else -1
+        for item in context.window.items[first:]:
+            if item.position > request_position and is_signed(item.message):
+                discarded_tokens += context.window.entries[item.position].thinking
+        return self.tariff.prices(self.tokens).output * discarded_tokens
 
-    def offer(self, freed: int, price: float, edits: Plan) -> "CandidateAction":
+    def offer(self, freed: int, price: float, plan: EditPlan) -> "CandidateAction":
         """Return the offer of edits that free some tokens, at a price."""
         rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
-        return CandidateAction(freed, rent, saving, price, edits)
+        return CandidateAction(freed, rent, saving, price, plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,87 +113,100 @@ class CandidateAction:
     """Saved cost of every later call, with a warm cache."""
     price: float
     """Its cost, once, without steps to removed content."""
-    edits: Plan
+    edits: EditPlan
     """Plans it; each batch is applied before the next is requested."""
 
 
-def fold(scene: PlanningContext, costs: Costs, tail: int, *, summarizes: bool) -> CandidateAction:
-    """Offer to replace all but the newest messages, at most `tail` tokens, by a summary."""
-    window = scene.window
-    cut = window.cut_for_tail(tail)
-    stay = kept_skills(scene, {item.position for item in window.items[cut:]})
-    kept = window.tokens_from(cut)
-    kept += sum(scene.shown_tokens(window.entries[position]) for position in stay)
-    dropped = window.tokens - scene.fixed - kept
-    summary = SUMMARY if summarizes else 0
-    record = _record_tokens(scene, cut, dropped, summary) + summary
-    freed = dropped - record
-    price = costs.rewriting(freed, record + kept)
-    price += costs.asking(dropped) if summarizes else 0.0
-    price += costs.rethinking(scene, window.head)
-    return costs.offer(freed, price, partial(_fold, tail=tail))
+def offer_fold(
+    context: PlanningContext, costs: Costs, tail_tokens: int, *, summarizes: bool
+) -> CandidateAction:
+    """Offer to replace all but the newest messages, at most `tail_tokens` tokens, by a summary."""
+    window = context.window
+    cut = window.cut_for_tail(tail_tokens)
+    kept_positions = kept_skill_positions(context, {item.position for item in window.items[cut:]})
+    kept_tokens = window.tokens_from(cut)
+    kept_tokens += sum(
+        context.shown_tokens(window.entries[position]) for position in kept_positions
+    )
+    dropped_tokens = window.tokens - context.fixed - kept_tokens
+    summary_tokens = SUMMARY_TOKENS if summarizes else 0
+    record_tokens = _record_tokens(context, cut, dropped_tokens, summary_tokens) + summary_tokens
+    freed = dropped_tokens - record_tokens
+    price = costs.rewriting(freed, record_tokens + kept_tokens)
+    price += costs.asking(dropped_tokens) if summarizes else 0.0
+    price += costs.lost_reasoning_cost(context, window.head)
+    return costs.offer(freed, price, partial(_fold_batches, tail_tokens=tail_tokens))
 
 
-def _record_tokens(scene: PlanningContext, cut: int, dropped: int, summary: int) -> int:
+def _record_tokens(
+    context: PlanningContext, cut: int, dropped_tokens: int, summary_tokens: int
+) -> int:
     """Estimate the tokens of the structured summary of a compaction at `items[cut]`.
 
     It grows with the dropped tokens up to its budget, and beyond that with the user's requests,
     which are quoted: of a conversation that is mostly the user's words, a compaction frees little.
 
     Args:
-        scene: The planning context.
+        context: The planning context.
         cut: Index of the first item to keep.
-        dropped: Tokens before it that a compaction replaces.
-        summary: Tokens of the narrative in the structured summary that is replaced.
+        dropped_tokens: Tokens before it that a compaction replaces.
+        summary_tokens: Tokens of the narrative in the structured summary that is replaced.
     """
-    window, budget = scene.window, scene.budget
-    held = window.ledger.tokens["summary"]
-    grown = max(held, LEAST_RECORD) + max(0, dropped - held) // COMPRESSION
+    window, budget = context.window, context.budget
+    old_tokens = window.ledger.tokens["summary"]
+    grown_tokens = (
+        max(old_tokens, MIN_RECORD_TOKENS)
+        + max(0, dropped_tokens - old_tokens) // COMPRESSION_RATIO
+    )
     entries = (window.entries.get(item.position) for item in window.items[window.head : cut])
     request_tokens = sum(
-        min(entry.tokens, QUOTED) for entry in entries if entry and entry.is_request
+        min(entry.tokens, MAX_QUOTED_TOKENS) for entry in entries if entry and entry.is_request
     )
-    quoted = min(budget.widest_record(scene.fixed), held - summary + request_tokens)
-    return max(quoted, min(budget.record(scene.fixed), grown))
+    quoted_tokens = min(
+        budget.widest_record(context.fixed), old_tokens - summary_tokens + request_tokens
+    )
+    return max(quoted_tokens, min(budget.record(context.fixed), grown_tokens))
 
 
-def _fold(scene: PlanningContext, tail: int) -> Iterator[Sequence[Edit]]:
-    room = scene.budget.record(scene.fixed)
-    planned = plan_fold(scene, tail=tail, record=room, reason=WHY)
+def _fold_batches(context: PlanningContext, tail_tokens: int) -> Iterator[Sequence[Edit]]:
+    record_tokens = context.budget.record(context.fixed)
+    planned = plan_fold(
+        context, tail_tokens=tail_tokens, record_tokens=record_tokens, reason=REASON
+    )
     if planned is not None:
-        yield (planned, *plan_tail(scene, planned.last))
+        yield (planned, *plan_tail(context, planned.last))
 
 
-def clear(scene: PlanningContext, costs: Costs, tail: int) -> CandidateAction:
+def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> CandidateAction:
     """Offer to replace the large results and arguments before the tail by previews."""
-    window = scene.window
-    cut, card = window.cut_for_tail(tail), scene.budget.card
-    loaded = kept_skills(scene, ())
-    large = [
+    window = context.window
+    cut, preview_tokens = window.cut_for_tail(tail_tokens), context.budget.cleared_result_tokens
+    skill_positions = kept_skill_positions(context, ())
+    large_indices = [
         k
         for k in range(window.head, cut)
-        if window.items[k].tokens > 2 * card
-        and window.items[k].position not in loaded
-        and _is_clearable(scene, window.items[k])
+        if window.items[k].tokens > 2 * preview_tokens
+        and window.items[k].position not in skill_positions
+        and _is_clearable(context, window.items[k])
     ]
-    freed = sum(window.items[k].tokens - card for k in large)
-    behind = window.tokens_from(large[0]) - freed if large else 0
-    positions = [window.items[k].position for k in large]
-    price = costs.rewriting(freed, behind)
-    price += costs.rethinking(scene, large[0]) if large else 0.0
-    return costs.offer(freed, price, partial(_clear, positions=positions))
+    freed = sum(window.items[k].tokens - preview_tokens for k in large_indices)
+    tokens_behind = window.tokens_from(large_indices[0]) - freed if large_indices else 0
+    positions = [window.items[k].position for k in large_indices]
+    price = costs.rewriting(freed, tokens_behind)
+    price += costs.lost_reasoning_cost(context, large_indices[0]) if large_indices else 0.0
+    return costs.offer(freed, price, partial(_clear_batches, positions=positions))
 
 
-def _is_clearable(scene: PlanningContext, item: WindowItem) -> bool:
-    entry = scene.window.entries.get(item.position)
-    if entry is None or item.position in scene.window.rewrites or entry.is_fetched:
+def _is_clearable(context: PlanningContext, item: WindowItem) -> bool:
+    entry = context.window.entries.get(item.position)
+    if entry is None or item.position in context.window.rewrites or entry.is_fetched:
         return False
     return item.message.role == "tool" or has_long_arguments(item.message)
 
 
-def _clear(scene: PlanningContext, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
-    edits = plan_clear(scene, positions, WHY)
+def _clear_batches(context: PlanningContext, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
+    edits = plan_clear(context, positions, REASON)
     if edits:
         yield edits
         # reasoning is kept: only a structured summary's reference would reach it
-        yield tuple(supersede(scene, positions[0]))
+        yield tuple(supersede(context, positions[0]))

@@ -5,162 +5,196 @@ from dataclasses import replace
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments, supersede, unthink
+from thalweg.engine.compaction.rewrites import (
+    drop_reasoning,
+    elide,
+    evict,
+    has_long_arguments,
+    supersede,
+)
 from thalweg.engine.compaction.skills import whole_skills
 from thalweg.engine.edits import Fold, Reason, Rewrite
 from thalweg.engine.entries import Entry
-from thalweg.engine.snapshot import Record, summarized
+from thalweg.engine.snapshot import Record, with_summary
 from thalweg.engine.summaries.summary import Summary
 
-LISTINGS = frozenset({"run", "search"})
+LISTING_ACTIONS = frozenset({"run", "search"})
 """Actions whose results are logs and listings."""
-ARRIVED: Reason = "arrived too large"
+ARRIVED_TOO_LARGE: Reason = "arrived too large"
 REPORT_CHARS = 40_000
 """Characters above which a subagent's report arrives as an excerpt, in any window."""
 
 
-def plan_arrivals(scene: PlanningContext) -> list[Rewrite]:
+def plan_arrivals(context: PlanningContext) -> list[Rewrite]:
     """Plan to bound new content: results, arguments of the model, long requests.
 
     None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
     reading would be a loop (I27). Media are kept, and do not count: they have limits of their own.
     """
-    return [edit for entry in scene.window.open_entries for edit in _bounded(scene, entry)]
+    return [
+        edit for entry in context.window.open_entries for edit in _bounding_edits(context, entry)
+    ]
 
 
-def _bounded(scene: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
-    budget, message = scene.budget, entry.message
-    is_listing = entry.answers is not None and entry.answers.action in LISTINGS
-    result = budget.listing if is_listing else budget.result
-    most = {"tool": result, "assistant": budget.arguments, "user": budget.request}
+def _bounding_edits(context: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
+    budget, message = context.budget, entry.message
+    is_listing = entry.answers is not None and entry.answers.action in LISTING_ACTIONS
+    max_result_tokens = budget.listing if is_listing else budget.result
+    max_tokens_by_role = {
+        "tool": max_result_tokens,
+        "assistant": budget.arguments,
+        "user": budget.request,
+    }
     is_report = entry.answers is not None and entry.answers.action == "delegate"
     is_long_report = is_report and len(message.text) > REPORT_CHARS
     tokens = entry.tokens - entry.media_tokens
-    if tokens <= most.get(message.role, tokens) and not is_long_report:
+    if tokens <= max_tokens_by_role.get(message.role, tokens) and not is_long_report:
         return
-    if entry.position in scene.window.rewrites or entry.is_fetched:
+    if entry.position in context.window.rewrites or entry.is_fetched:
         return
     if is_report:
-        yield evict(scene, entry, budget.report, ARRIVED, with_ends=True, keeps_media=True)
+        yield evict(
+            context, entry, budget.report, ARRIVED_TOO_LARGE, with_ends=True, keeps_media=True
+        )
     elif message.role != "assistant":
-        yield evict(scene, entry, budget.preview, ARRIVED, keeps_media=True)
+        yield evict(context, entry, budget.preview, ARRIVED_TOO_LARGE, keeps_media=True)
     elif has_long_arguments(message):
-        yield elide(scene, entry, ARRIVED)
+        yield elide(context, entry, ARRIVED_TOO_LARGE)
 
 
 def plan_fold(
-    scene: PlanningContext,
+    context: PlanningContext,
     *,
-    tail: int,
-    record: int,
+    tail_tokens: int,
+    record_tokens: int,
     reason: Reason,
-    widest: int | None = None,
-    skills: int | None = None,
+    widest_tokens: int | None = None,
+    skills_tokens: int | None = None,
 ) -> Fold | None:
-    """Plan to compact all but the newest `tail` tokens into about `record` tokens.
+    """Plan to compact all but the newest `tail_tokens` tokens into about `record_tokens` tokens.
 
     The latest request remains a message at any position, unless its text alone is more than a
     quarter of the limit.
 
     Args:
-        scene: The planning context.
-        tail: Most tokens to keep after the cut, unless one exchange is more.
-        record: Tokens of the structured summary.
+        context: The planning context.
+        tail_tokens: Most tokens to keep after the cut, unless one exchange is more.
+        record_tokens: Tokens of the structured summary.
         reason: Reason of the compaction.
-        widest: Tokens of the structured summary if the user's constraints need them; by default
-            the budget's for a full one, and none beyond a smaller one.
-        skills: Most tokens of loaded skills to keep, too; by default the budget's.
+        widest_tokens: Tokens of the structured summary if the user's constraints need them; by
+            default the budget's for a full one, and none beyond a smaller one.
+        skills_tokens: Most tokens of loaded skills to keep, too; by default the budget's.
 
     Returns:
         `None` if nothing can be compacted.
     """
-    window = scene.window
-    cut = window.cut_for_tail(tail)
+    window = context.window
+    cut = window.cut_for_tail(tail_tokens)
     tail_positions = {item.position for item in window.items[cut:]}
-    latest = scene.latest_request
-    kept = _protected(scene, tail // 2, tail_positions)
-    kept |= kept_skills(scene, tail_positions, skills)
+    latest = context.latest_request
+    kept_positions = _fetched_positions(context, tail_tokens // 2, tail_positions)
+    kept_positions |= kept_skill_positions(context, tail_positions, skills_tokens)
     if latest and latest.position not in tail_positions:
-        words = latest.tokens - latest.media_tokens
-        kept |= {latest.position} if words <= scene.budget.limit // 4 else set()
-    folded = window.folded_by(cut, kept)
-    if not folded and window.fold is None:
+        text_tokens = latest.tokens - latest.media_tokens
+        kept_positions |= {latest.position} if text_tokens <= context.budget.limit // 4 else set()
+    folded_entries = window.entries_folded_by(cut, kept_positions)
+    if not folded_entries and window.fold is None:
         return None
-    last = max(window.record.last, *(e.position for e in folded), -1)
-    gone = {e.position for e in folded}
-    rooms = record, _widest(scene, record) if widest is None else widest
-    text = _written(scene, window.planned.absorb(window.record, folded), gone, rooms)
-    kept |= {p for p in tail_positions if 0 <= p <= last}
-    replaced = [i for i in window.items[:cut] if i.section != "system"]
+    last = max(window.record.last, *(e.position for e in folded_entries), -1)
+    folded_positions = {e.position for e in folded_entries}
+    record_limits = (
+        record_tokens,
+        _widest_tokens(context, record_tokens) if widest_tokens is None else widest_tokens,
+    )
+    text = _render_record(
+        context,
+        window.planned.absorb(window.record, folded_entries),
+        folded_positions,
+        record_limits,
+    )
+    kept_positions |= {p for p in tail_positions if 0 <= p <= last}
+    replaced_items = [i for i in window.items[:cut] if i.section != "system"]
     return Fold(
         reason=reason,
-        turn=scene.turn,
-        tokens_before=sum(i.tokens for i in replaced if i.position in gone or i.position < 0),
+        turn=context.turn,
+        tokens_before=sum(
+            i.tokens for i in replaced_items if i.position in folded_positions or i.position < 0
+        ),
         tokens_after=window.planned.item(text).tokens,
         last=last,
-        kept=tuple(sorted(kept)),
+        kept=tuple(sorted(kept_positions)),
         record=text,
-        rooms=rooms,
+        rooms=record_limits,
         pending=window.fold.pending if window.fold else None,
     )
 
 
-def _protected(scene: PlanningContext, room: int, tail: Container[int]) -> set[int]:
+def _fetched_positions(
+    context: PlanningContext, room: int, tail_positions: Container[int]
+) -> set[int]:
     """Return the messages the model fetched since the last compaction, to keep them longer.
 
     Whole exchanges, newest first, up to `room` tokens. An exchange that is fetched once more is
     kept through the next compaction, too.
     """
-    entries = scene.window.entries.values()
-    kept: set[int] = set()
+    entries = context.window.entries.values()
+    kept_positions: set[int] = set()
     for fetch in reversed([e for e in entries if e.is_fetched]):
-        if fetch.position <= scene.window.record.last or fetch.position in kept:
+        if fetch.position <= context.window.record.last or fetch.position in kept_positions:
             continue
         exchange = _exchange(entries, fetch)
-        room -= sum(scene.shown_tokens(entry) for entry in exchange)
-        if room >= 0 and not any(entry.position in tail for entry in exchange):
-            kept |= {entry.position for entry in exchange}
-    return kept
+        room -= sum(context.shown_tokens(entry) for entry in exchange)
+        if room >= 0 and not any(entry.position in tail_positions for entry in exchange):
+            kept_positions |= {entry.position for entry in exchange}
+    return kept_positions
 
 
-def kept_skills(scene: PlanningContext, tail: Container[int], room: int | None = None) -> set[int]:
+def kept_skill_positions(
+    context: PlanningContext, tail_positions: Container[int], room: int | None = None
+) -> set[int]:
     """Return the loaded skills to keep verbatim through all compactions.
 
     Whole exchanges, the last read skill first, up to `room` tokens. A skill is kept with all its
     pages or not at all.
 
     Args:
-        scene: The planning context.
-        tail: Positions that are kept anyway.
+        context: The planning context.
+        tail_positions: Positions that are kept anyway.
         room: Tokens; by default the budget's.
     """
-    entries = scene.window.entries
-    room = scene.budget.skills(scene.fixed) if room is None else room
-    kept: set[int] = set()
-    pages = whole_skills(entries.values(), scene.window.rewrites)
-    for own in reversed(pages.values()):
-        exchanges = (_exchange(entries.values(), entries[page.position]) for page in own)
-        more = {e.position: scene.shown_tokens(e) for exchange in exchanges for e in exchange}
-        more = {p: tokens for p, tokens in more.items() if p not in tail and p not in kept}
-        if sum(more.values()) <= room:
-            room -= sum(more.values())
-            kept |= set(more)
-    return kept
+    entries = context.window.entries
+    room = context.budget.skills(context.fixed) if room is None else room
+    kept_positions: set[int] = set()
+    pages = whole_skills(entries.values(), context.window.rewrites)
+    for skill_pages in reversed(pages.values()):
+        exchanges = (_exchange(entries.values(), entries[page.position]) for page in skill_pages)
+        added_tokens = {
+            e.position: context.shown_tokens(e) for exchange in exchanges for e in exchange
+        }
+        added_tokens = {
+            p: tokens
+            for p, tokens in added_tokens.items()
+            if p not in tail_positions and p not in kept_positions
+        }
+        if sum(added_tokens.values()) <= room:
+            room -= sum(added_tokens.values())
+            kept_positions |= set(added_tokens)
+    return kept_positions
 
 
 def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
     """Return an assistant message and the results of its calls, found by one of them."""
     call_id = result.answers.id if result.answers else ""
-    calls = next((e for e in entries if call_id in {use.id for use in e.uses}), result)
-    ids = {use.id for use in calls.uses}
-    return [calls, *(e for e in entries if e.answers and e.answers.id in ids)]
+    call_entry = next((e for e in entries if call_id in {use.id for use in e.uses}), result)
+    call_ids = {use.id for use in call_entry.uses}
+    return [call_entry, *(e for e in entries if e.answers and e.answers.id in call_ids)]
 
 
 def join_summary(
-    scene: PlanningContext,
+    context: PlanningContext,
     fold: Fold,
     summary: Summary,
-    spent: tuple[int, int],
+    summary_usage: tuple[int, int],
     *,
     first: int | None = None,
     last: int | None = None,
@@ -173,80 +207,97 @@ def join_summary(
     kept for the next one.
 
     Args:
-        scene: The planning context, the compaction not committed.
+        context: The planning context, the compaction not committed.
         fold: The compaction.
         summary: The model's summary, checked.
-        spent: Tokens the model read and wrote.
+        summary_usage: Tokens the model read and wrote.
         first: Position of its first message, if it includes earlier compactions.
         last: Position of its last message, if it has only earlier compactions.
     """
-    window, pending = scene.window, fold.pending
-    folded = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
-    start = window.record.last + 1 if first is None else first
-    ended = fold.last if last is None else last
-    record = summarized(window.planned.absorb(window.record, folded), start, ended, summary)
-    read, wrote = spent
+    window, pending = context.window, fold.pending
+    folded_entries = [e for p, e in window.entries.items() if p <= fold.last and p not in fold.kept]
+    first_position = window.record.last + 1 if first is None else first
+    last_position = fold.last if last is None else last
+    record = with_summary(
+        window.planned.absorb(window.record, folded_entries), first_position, last_position, summary
+    )
+    input_tokens, output_tokens = summary_usage
     fold = replace(
         fold,
         summary=summary,
         summary_first=first,
         summary_last=last,
-        summary_input=read,
-        summary_output=wrote,
-        pending=None if pending and start <= pending.first else pending,
+        summary_input=input_tokens,
+        summary_output=output_tokens,
+        pending=None if pending and first_position <= pending.first else pending,
     )
-    room = scene.budget.record(scene.fixed)
-    rooms = fold.rooms or (room, _widest(scene, room))
-    text = _written(scene, record, {e.position for e in folded}, rooms)
+    record_tokens = context.budget.record(context.fixed)
+    record_limits = fold.rooms or (record_tokens, _widest_tokens(context, record_tokens))
+    text = _render_record(context, record, {e.position for e in folded_entries}, record_limits)
     tokens = window.planned.item(text).tokens
-    if scene.tokens_to_fit - fold.tokens_before + tokens > scene.budget.limit:
+    if context.tokens_to_fit - fold.tokens_before + tokens > context.budget.limit:
         return fold
     return replace(fold, record=text, tokens_after=tokens)
 
 
-def _widest(scene: PlanningContext, room: int) -> int:
+def _widest_tokens(context: PlanningContext, record_tokens: int) -> int:
     """Limit a structured summary that the user's constraints need: only a full one may be wider."""
-    budget = scene.budget
-    full = room >= budget.record(scene.fixed)
-    return budget.widest_record(scene.fixed) if full else room
+    budget = context.budget
+    is_full = record_tokens >= budget.record(context.fixed)
+    return budget.widest_record(context.fixed) if is_full else record_tokens
 
 
-def _written(
-    scene: PlanningContext, record: Record, gone: Container[int], rooms: tuple[int, int]
+def _render_record(
+    context: PlanningContext,
+    record: Record,
+    removed_positions: Container[int],
+    record_limits: tuple[int, int],
 ) -> str:
-    window, (room, widest) = scene.window, rooms
+    window, (record_tokens, widest_tokens) = context.window, record_limits
     return texts.render(
         record,
-        handle=scene.name_span(0, scene.newest),
-        budget=room,
-        widest=widest,
+        handle=context.name_span(0, context.newest),
+        budget=record_tokens,
+        widest_tokens=widest_tokens,
         count=window.count,
-        loaded=_still_loaded(scene, record, gone),
-        pins=[p for p in window.pins if p.position in gone or p.position not in window.entries],
+        loaded_paths=_still_loaded(context, record, removed_positions),
+        pins=[
+            p
+            for p in window.pins
+            if p.position in removed_positions or p.position not in window.entries
+        ],
     )
 
 
-def _still_loaded(scene: PlanningContext, record: Record, gone: Container[int]) -> set[str]:
+def _still_loaded(
+    context: PlanningContext, record: Record, removed_positions: Container[int]
+) -> set[str]:
     """Return the paths of the skills that are shown whole without some messages."""
-    window = scene.window
-    live = [entry for position, entry in window.entries.items() if position not in gone]
-    folded = {skill.path: skill.position for skill in record.skills}
-    whole = whole_skills(live, window.rewrites)
-    return {path for path, own in whole.items() if own[-1].position > folded.get(path, -1)}
+    window = context.window
+    live = [
+        entry for position, entry in window.entries.items() if position not in removed_positions
+    ]
+    folded_positions = {skill.path: skill.position for skill in record.skills}
+    shown_skills = whole_skills(live, window.rewrites)
+    return {
+        path
+        for path, pages in shown_skills.items()
+        if pages[-1].position > folded_positions.get(path, -1)
+    }
 
 
-def plan_clear(scene: PlanningContext, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
+def plan_clear(context: PlanningContext, positions: Iterable[int], reason: Reason) -> list[Rewrite]:
     """Plan previews of results, and references for arguments."""
     edits: list[Rewrite] = []
-    for entry in (scene.window.entries[position] for position in positions):
+    for entry in (context.window.entries[position] for position in positions):
         if entry.message.role == "tool":
-            edits.append(evict(scene, entry, scene.budget.card, reason))
+            edits.append(evict(context, entry, context.budget.cleared_result_tokens, reason))
         elif has_long_arguments(entry.message):
-            edits.append(elide(scene, entry, reason))
+            edits.append(elide(context, entry, reason))
     return [edit for edit in edits if edit.freed > 0]
 
 
-def plan_tail(scene: PlanningContext, after: int) -> Iterator[Rewrite]:
+def plan_tail(context: PlanningContext, after_position: int) -> Iterator[Rewrite]:
     """Plan to tidy the messages after a changed one: they are rewritten anyway."""
-    yield from supersede(scene, after)
-    yield from unthink(scene, after)
+    yield from supersede(context, after_position)
+    yield from drop_reasoning(context, after_position)

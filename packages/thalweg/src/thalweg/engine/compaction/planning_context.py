@@ -44,7 +44,7 @@ class PlanningContext:
         return sum(overhead.values()) + ledger["system"] - overhead.get("system", 0)
 
     @property
-    def spoken(self) -> int:
+    def thread_tokens(self) -> int:
         """Tokens of the request that are not fixed, the structured summary included."""
         return self.window.tokens - self.fixed
 
@@ -71,8 +71,8 @@ class PlanningContext:
     @property
     def latest_request(self) -> Entry | None:
         """The last message of a person, if it is live and not empty."""
-        spoken = (e for e in reversed(self.window.entries.values()) if e.is_request)
-        return next((e for e in spoken if not is_blank(e.message)), None)
+        requests = (e for e in reversed(self.window.entries.values()) if e.is_request)
+        return next((e for e in requests if not is_blank(e.message)), None)
 
     def pointer(self, position: int) -> str:
         """Return the instruction for the model to read one message in full."""

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from thalweg.engine.compaction.hard_limit import squeeze
+from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.media import plan_forbidden
-from thalweg.engine.compaction.offers import CandidateAction, Costs, clear, fold
+from thalweg.engine.compaction.offers import CandidateAction, Costs, offer_clear, offer_fold
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.provider_edits import compact_there
+from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
@@ -31,13 +31,13 @@ class Policy(Protocol):
         """
         return {}
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield edits before a model call, in batches.
 
         Each batch is applied before the next is requested.
 
         Args:
-            scene: The planning context.
+            context: The planning context.
             cold: Whether a cache miss is expected anyway.
         """
         ...
@@ -121,44 +121,54 @@ class RentOrBuy:
     MOST_CAUTION = 2.0
     """Largest factor on the tail, if the model keeps fetching removed content."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then the due action, then reductions to the hard limits."""
-        yield plan_arrivals(scene)
-        yield plan_forbidden(scene)
-        self._see_what_was_missed(scene)
-        tail = int(scene.budget.tail(scene.fixed) * self.caution)
-        costs = Costs.of(scene, self.tariff, cold=cold)
-        rungs = self._offers(scene, costs, tail)
-        due = [name for name, offer in rungs.items() if self._is_due(name, offer, scene)]
-        if scene.binds and due == ["clear"] and self._is_near("fold", rungs["fold"], scene):
-            due = ["fold"]  # both discard the same reasoning: do it once
-        self.requests_compaction = self._leaves_it(due, scene)
+        yield plan_arrivals(context)
+        yield plan_forbidden(context)
+        self._count_refetches(context)
+        tail_tokens = int(context.budget.tail(context.fixed) * self.tail_factor)
+        costs = Costs.of(context, self.tariff, cold=cold)
+        offers = self._candidate_actions(context, costs, tail_tokens)
+        due_names = [name for name, offer in offers.items() if self._is_due(name, offer, context)]
+        if (
+            context.binds
+            and due_names == ["clear"]
+            and self._is_near("fold", offers["fold"], context)
+        ):
+            due_names = ["fold"]  # both discard the same reasoning: do it once
+        self.requests_compaction = self._leaves_to_provider(due_names, context)
         if self.requests_compaction:
             self.memory["fold"] = 0.0
-        elif due and self.provider_compacts is None and scene.tokens_to_fit <= scene.budget.limit:
-            yield from self._taken(due[0], self._with_forecast(due[0], rungs[due[0]], scene))
-        for batch in squeeze(scene):
-            yield from self._taken("fold", [batch])
+        elif (
+            due_names
+            and self.provider_compacts is None
+            and context.tokens_to_fit <= context.budget.limit
+        ):
+            yield from self._taken_batches(
+                due_names[0], self._with_forecast(due_names[0], offers[due_names[0]], context)
+            )
+        for batch in reduce_to_limit(context):
+            yield from self._taken_batches("fold", [batch])
 
-    def _offers(
-        self, scene: PlanningContext, costs: Costs, tail: int
+    def _candidate_actions(
+        self, context: PlanningContext, costs: Costs, tail_tokens: int
     ) -> dict[str, CandidateAction]:
         """Return the actions that prices decide about, by name."""
         if self.provider_clears:
             return {}
         if self.provider_compacts is not None:
-            return {"fold": compact_there(scene, costs)}
+            return {"fold": offer_provider_compaction(context, costs)}
         return {
-            "fold": fold(scene, costs, tail, summarizes=self.summarizes),
-            "clear": clear(scene, costs, tail),
+            "fold": offer_fold(context, costs, tail_tokens, summarizes=self.summarizes),
+            "clear": offer_clear(context, costs, tail_tokens),
         }
 
-    def _leaves_it(self, due: Sequence[str], scene: PlanningContext) -> bool:
+    def _leaves_to_provider(self, due_names: Sequence[str], context: PlanningContext) -> bool:
         """Return whether the provider is to compact this request."""
-        tokens, limit = scene.window.tokens, scene.budget.limit
+        tokens, limit = context.window.tokens, context.budget.limit
         if self.provider_compacts is None or not self.provider_compacts <= tokens <= limit:
             return False
-        return tokens >= self.FULL * limit if self.provider_clears else bool(due)
+        return tokens >= self.FULL * limit if self.provider_clears else bool(due_names)
 
     @property
     def missed(self) -> float:
@@ -167,34 +177,34 @@ class RentOrBuy:
         return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
 
     @property
-    def caution(self) -> float:
+    def tail_factor(self) -> float:
         """Factor on the tail: more is kept verbatim if steps cost more than the prior."""
         return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
 
-    def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
+    def _is_due(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
         meter = AccumulatedCost(self.memory.get(name, 0.0))
-        due = meter.is_due(offer.rent, self._price(offer))
+        is_due = meter.is_due(offer.rent, self._price(offer))
         self.memory[name] = meter.paid
-        return due and self._recovers(offer, scene) and offer.freed > scene.budget.progress
+        return is_due and self._recovers(offer, context) and offer.freed > context.budget.progress
 
-    def _recovers(self, offer: CandidateAction, scene: PlanningContext) -> bool:
+    def _recovers(self, offer: CandidateAction, context: PlanningContext) -> bool:
         """Return whether an action recovers its price within the expected calls.
 
         The saving on the call itself, with a cold cache or in a dearer tier, counts at once.
         """
-        owed = self._price(offer) - max(0.0, offer.rent - offer.saving)
-        return owed <= self.PAYBACK * scene.turn * offer.saving
+        net_price = self._price(offer) - max(0.0, offer.rent - offer.saving)
+        return net_price <= self.PAYBACK * context.turn * offer.saving
 
-    def _is_near(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
+    def _is_near(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
         """Return whether the rent of an action has reached most of its price."""
-        near = self.memory[name] >= self.NEAR * self._price(offer)
-        return near and offer.freed > scene.budget.progress
+        is_near = self.memory[name] >= self.NEAR * self._price(offer)
+        return is_near and offer.freed > context.budget.progress
 
     def _price(self, offer: CandidateAction) -> float:
         return offer.price + self.missed * max(0, offer.freed)
 
     def _with_forecast(
-        self, name: str, offer: CandidateAction, scene: PlanningContext
+        self, name: str, offer: CandidateAction, context: PlanningContext
     ) -> Iterator[Sequence[Edit]]:
         """Yield the edits of an offer; the first one has the forecast for all of them.
 
@@ -202,20 +212,22 @@ class RentOrBuy:
         short of its estimate by so much that this one would be dropped, too: where requests fill
         the structured summary, planning it costs more time than the rest of the call.
         """
-        forecast = Forecast(self._price(offer), offer.saving, scene.turn)
-        least = scene.budget.progress
-        if name == "fold" and offer.freed - self.memory.get("over", 0.0) < least:
+        forecast = Forecast(self._price(offer), offer.saving, context.turn)
+        min_freed = context.budget.progress
+        if name == "fold" and offer.freed - self.memory.get("over", 0.0) < min_freed:
             return
-        batches = offer.edits(scene)
-        for first, *others in batches:
+        batches = offer.edits(context)
+        for first, *other_edits in batches:
             if name == "fold":
                 self.memory["over"] = float(max(0, offer.freed - first.freed))
-                if first.freed < least:
+                if first.freed < min_freed:
                     return
-            yield (replace(first, forecast=forecast), *others)
+            yield (replace(first, forecast=forecast), *other_edits)
             yield from batches
 
-    def _taken(self, name: str, batches: Iterable[Sequence[Edit]]) -> Iterator[Sequence[Edit]]:
+    def _taken_batches(
+        self, name: str, batches: Iterable[Sequence[Edit]]
+    ) -> Iterator[Sequence[Edit]]:
         for batch in batches:
             yield batch
             freed = sum(max(0, edit.freed) for edit in batch)
@@ -224,7 +236,7 @@ class RentOrBuy:
             self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
         self.memory["clear"] = self.memory[name] = 0.0
 
-    def _see_what_was_missed(self, scene: PlanningContext) -> None:
+    def _count_refetches(self, scene: PlanningContext) -> None:
         """Add the price of the steps since the last call."""
         tokens, seen = scene.window.tokens, self.memory.get("seen", -1.0)
         sent = ChargedRequest(
@@ -268,62 +280,74 @@ class Thresholds:
     with them, which requests do not name. With 480, the evals of artifacts and of orders, at a
     trigger of a tenth of the window, fail."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
-        yield plan_arrivals(scene)
-        yield plan_forbidden(scene)
-        acted = self._is_due(scene)
-        fold = self._plan(scene) if acted else None
-        if fold is not None:
-            yield (fold, *plan_tail(scene, fold.last))
-        for batch in squeeze(scene):
-            acted = True
+        yield plan_arrivals(context)
+        yield plan_forbidden(context)
+        has_acted = self._is_due(context)
+        compaction = self._plan_compaction(context) if has_acted else None
+        if compaction is not None:
+            yield (compaction, *plan_tail(context, compaction.last))
+        for batch in reduce_to_limit(context):
+            has_acted = True
             yield batch
-        if acted:
-            left = scene.spoken
-            waits = left + max(self.LEAST, left // self.GROWTH) if self._any(scene) else 0
-            self.memory["waits"] = waits
+        if has_acted:
+            remaining_tokens = context.thread_tokens
+            next_tokens = (
+                remaining_tokens + max(self.LEAST, remaining_tokens // self.GROWTH)
+                if self._is_any_reached(context)
+                else 0
+            )
+            self.memory["waits"] = next_tokens
 
-    def _any(self, scene: PlanningContext) -> bool:
-        return any(trigger.is_reached(scene) for trigger in self.triggers)
+    def _is_any_reached(self, context: PlanningContext) -> bool:
+        return any(trigger.is_reached(context) for trigger in self.triggers)
 
-    def _is_due(self, scene: PlanningContext) -> bool:
-        return scene.spoken >= self.memory.get("waits", 0) and self._any(scene)
-
-    def _plan(self, scene: PlanningContext) -> Fold | None:
-        tail = self.keep.tail(scene)
-        record, widest = self._rooms(scene, tail)
-        fold = plan_fold(
-            scene, tail=tail, record=record, widest=widest, reason="a trigger of the policy"
+    def _is_due(self, context: PlanningContext) -> bool:
+        return context.thread_tokens >= self.memory.get("waits", 0) and self._is_any_reached(
+            context
         )
-        if fold is None or fold.freed < self.LEAST:
+
+    def _plan_compaction(self, context: PlanningContext) -> Fold | None:
+        tail_tokens = self.keep.tail(context)
+        record_tokens, widest_tokens = self._record_limits(context, tail_tokens)
+        compaction = plan_fold(
+            context,
+            tail_tokens=tail_tokens,
+            record_tokens=record_tokens,
+            widest_tokens=widest_tokens,
+            reason="a trigger of the policy",
+        )
+        if compaction is None or compaction.freed < self.LEAST:
             return None
         # if this alone would not make the request fit, the hard limit compacts instead
-        return fold if scene.tokens_to_fit - fold.freed <= scene.budget.limit else None
+        return (
+            compaction if context.tokens_to_fit - compaction.freed <= context.budget.limit else None
+        )
 
-    def _rooms(self, scene: PlanningContext, tail: int) -> tuple[int, int]:
+    def _record_limits(self, context: PlanningContext, tail_tokens: int) -> tuple[int, int]:
         """Return the most tokens of a structured summary, without and with all constraints.
 
         Half, or three quarters, of the tokens that a compaction frees now; and a small share of the
         distance from the tail to the nearest trigger in tokens: a larger summary brings the next
         compaction nearer. Triggers in messages are equally far for any size of it.
         """
-        budget, fixed = scene.budget, scene.fixed
-        kept = scene.window.tokens_from(scene.window.cut_for_tail(tail))
-        free = scene.spoken - kept
-        sizes = [size for t in self.triggers if (size := t.tokens(scene)) is not None]
-        way = min(sizes) - kept if sizes else None
-        record, widest = free // 2, free * 3 // 4
-        if way is not None:
-            record = min(record, int(way * self.RECORD_SHARE))
-            widest = min(widest, int(way * self.WIDEST_SHARE))
-        least = self.LEAST_WORK if _has_work(scene) else self.LEAST_TALK
-        record = min(budget.record(fixed), max(least, record))
-        return record, min(budget.widest_record(fixed), max(record, widest))
+        budget, fixed = context.budget, context.fixed
+        kept_tokens = context.window.tokens_from(context.window.cut_for_tail(tail_tokens))
+        freed_tokens = context.thread_tokens - kept_tokens
+        sizes = [size for trigger in self.triggers if (size := trigger.tokens(context)) is not None]
+        distance = min(sizes) - kept_tokens if sizes else None
+        record_tokens, widest_tokens = freed_tokens // 2, freed_tokens * 3 // 4
+        if distance is not None:
+            record_tokens = min(record_tokens, int(distance * self.RECORD_SHARE))
+            widest_tokens = min(widest_tokens, int(distance * self.WIDEST_SHARE))
+        min_tokens = self.LEAST_WORK if _has_tool_calls(context) else self.LEAST_TALK
+        record_tokens = min(budget.record(fixed), max(min_tokens, record_tokens))
+        return record_tokens, min(budget.widest_record(fixed), max(record_tokens, widest_tokens))
 
 
-def _has_work(scene: PlanningContext) -> bool:
+def _has_tool_calls(context: PlanningContext) -> bool:
     """Return whether tools were called, so that a summary has more content than requests."""
-    record, entries = scene.window.record, scene.window.entries.values()
+    record, entries = context.window.record, context.window.entries.values()
     return bool(record.files or record.runs or record.tasks) or any(e.uses for e in entries)

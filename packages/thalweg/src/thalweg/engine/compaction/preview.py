@@ -10,19 +10,19 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
 from thalweg.engine.words import STOP_WORDS, find_tokens, token_words, words
 
-LINES = 10
+DEFAULT_LINES = 10
 """Default number of lines shown from both ends together."""
-WIDTHS = (400, 200, 100, 50, 20)
+LINE_WIDTHS = (400, 200, 100, 50, 20)
 """Characters a line may have, most generous first."""
 _ERROR = re.compile(
     r"(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b",
     re.IGNORECASE,
 )
-_SCANNED = 40_000
+_SCANNED_CHARS = 40_000
 """Characters at each end in which errors are searched for."""
-ERRORS = 3
+MAX_ERROR_LINES = 3
 """Most lines shown because they report an error."""
-REQUESTED = 3
+MAX_REQUESTED_LINES = 3
 """Most lines shown because of their words."""
 _REQUEST_CHARS = 4_000
 """Characters at the end of a request whose words are searched for."""
@@ -30,39 +30,48 @@ _LEAST_SCORE = 0.25
 """A line is shown if it has a word that at most four lines have, or several less rare ones."""
 PARSED_CHARS = 5_000_000
 """A longer text is not parsed as JSON."""
-KEYS = 20
+MAX_KEYS = 20
 """Keys of a JSON object listed in its shape."""
 
 
 def preview(
-    text: str, tokens: int, count: Counter, pointer: str, lines: int = LINES, request: str = ""
+    text: str,
+    tokens: int,
+    count: Counter,
+    pointer: str,
+    max_lines: int = DEFAULT_LINES,
+    request: str = "",
 ) -> str:
     """Render the shape of a text, its head and tail, some lines between, and how to read all of it.
 
-    The lines between are errors, and those with the rarest words of the request: for the one
-    figure of a long log that was asked for, no second call is needed.
+    The lines between are errors, and those with the rarest words of the request: a request for
+    one figure of a long log needs no second call.
 
     Args:
         text: The whole text.
         tokens: Most tokens of the preview, pointer included.
         count: Counter of tokens.
         pointer: How to read the whole, for the model.
-        lines: Most lines of plain text from head and tail together; at most `LINES` if not all
-            of them fit.
+        max_lines: Most lines of plain text from head and tail together; at most `DEFAULT_LINES`
+            if not all of them fit.
         request: The last request of the user.
 
     Returns:
         At most `tokens` tokens, always with the pointer; only the pointer if nothing more fits.
     """
-    head = prompt("moved").render(size=_size(text), pointer=pointer)
+    head = prompt("moved").render(size=_size_text(text), pointer=pointer)
     room = tokens - count(head) - 2
-    fewer = product((LINES,), WIDTHS) if lines > LINES else ()
-    value = _parsed(text)
+    fallback_limits = product((DEFAULT_LINES,), LINE_WIDTHS) if max_lines > DEFAULT_LINES else ()
+    value = _parsed_json(text)
     requested = requested_lines(text, request) if value is None else []
-    errors = _errors(text) if value is None and text.count("\n") >= min(lines, LINES) else []
-    for most, width in (*product((lines,), WIDTHS), *fewer):
+    errors = (
+        _error_lines(text)
+        if value is None and text.count("\n") >= min(max_lines, DEFAULT_LINES)
+        else []
+    )
+    for line_limit, width in (*product((max_lines,), LINE_WIDTHS), *fallback_limits):
         if value is None:
-            body = _plain(text, width, most, (errors, requested))
+            body = _plain_preview(text, width, line_limit, (errors, requested))
         else:
             body = f"JSON: {_shape(value, width, 2)}"
         if body and count(body) <= room:
@@ -70,12 +79,12 @@ def preview(
     return head
 
 
-def _size(text: str) -> str:
+def _size_text(text: str) -> str:
     lines = text.count("\n") + 1
     return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
 
 
-def requested_lines(text: str, request: str, most: int = REQUESTED) -> list[str]:
+def requested_lines(text: str, request: str, max_lines: int = MAX_REQUESTED_LINES) -> list[str]:
     r"""Return the lines of a text with the rarest words of a request, in their order.
 
     Example:
@@ -86,26 +95,33 @@ def requested_lines(text: str, request: str, most: int = REQUESTED) -> list[str]
     terms = set(words(request[-_REQUEST_CHARS:])) - STOP_WORDS
     if not terms:
         return []
-    tokens = {line: find_tokens(line) for line in _ends(text)}
+    tokens = {line: find_tokens(line) for line in _end_lines(text)}
     distinct = set(chain.from_iterable(tokens.values()))
-    meant = {token: terms.intersection(token_words(token)) for token in distinct}
-    matching = {token for token, found in meant.items() if found}
-    shared = [
-        (line, set().union(*(meant[token] for token in matching.intersection(line_tokens))))
+    terms_by_token = {token: terms.intersection(token_words(token)) for token in distinct}
+    matching = {token for token, line_terms in terms_by_token.items() if line_terms}
+    terms_by_line = [
+        (
+            line,
+            set().union(*(terms_by_token[token] for token in matching.intersection(line_tokens))),
+        )
         for line, line_tokens in tokens.items()
     ]
-    lines_of = Tally(term for _, found in shared for term in found)
-    scores = [fsum(1 / lines_of[term] for term in found) for _, found in shared]
-    best = sorted(range(len(shared)), key=lambda k: -scores[k])[:most]
-    return [shared[k][0] for k in sorted(best) if scores[k] >= _LEAST_SCORE]
+    line_counts = Tally(term for _, line_terms in terms_by_line for term in line_terms)
+    scores = [fsum(1 / line_counts[term] for term in line_terms) for _, line_terms in terms_by_line]
+    best_indices = sorted(range(len(terms_by_line)), key=lambda k: -scores[k])[:max_lines]
+    return [terms_by_line[k][0] for k in sorted(best_indices) if scores[k] >= _LEAST_SCORE]
 
 
-def _ends(text: str) -> list[str]:
-    whole = text if len(text) <= 2 * _SCANNED else f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
-    return [line.strip() for line in whole.split("\n")]
+def _end_lines(text: str) -> list[str]:
+    ends_text = (
+        text
+        if len(text) <= 2 * _SCANNED_CHARS
+        else f"{text[:_SCANNED_CHARS]}\n{text[-_SCANNED_CHARS:]}"
+    )
+    return [line.strip() for line in ends_text.split("\n")]
 
 
-def _parsed(text: str) -> dict[str, object] | list[object] | None:
+def _parsed_json(text: str) -> dict[str, object] | list[object] | None:
     """Parse a JSON object or array; `None` for any other text."""
     if text[:50].lstrip()[:1] not in {"{", "["} or len(text) > PARSED_CHARS:
         return None
@@ -116,16 +132,20 @@ def _parsed(text: str) -> dict[str, object] | list[object] | None:
     return value
 
 
-def _plain(text: str, width: int, most: int, between: tuple[list[str], list[str]]) -> str:
-    lines = text.split("\n", most * 20)[: most * 20]
-    if len(lines) <= most and "\n" not in lines[-1]:
+def _plain_preview(
+    text: str, width: int, max_lines: int, extra_lines: tuple[list[str], list[str]]
+) -> str:
+    lines = text.split("\n", max_lines * 20)[: max_lines * 20]
+    if len(lines) <= max_lines and "\n" not in lines[-1]:
         return "\n".join(_clip(line, width) for line in lines)
-    tail = most // 2
-    ends = text[-most * width * 2 :].split("\n")
-    first = [_clip(line, width) for line in lines[: most - tail]]
-    last = [_clip(line, width) for line in ends[len(ends) - tail :]]
-    errors, requested = (dict.fromkeys(_clip(line, width) for line in some) for some in between)
-    shown = dict.fromkeys((*islice(errors, ERRORS), *requested))
+    tail = max_lines // 2
+    tail_lines = text[-max_lines * width * 2 :].split("\n")
+    first = [_clip(line, width) for line in lines[: max_lines - tail]]
+    last = [_clip(line, width) for line in tail_lines[len(tail_lines) - tail :]]
+    errors, requested = (
+        dict.fromkeys(_clip(line, width) for line in group) for group in extra_lines
+    )
+    shown = dict.fromkeys((*islice(errors, MAX_ERROR_LINES), *requested))
     middle = [f"… {line}" for line in shown if line not in first + last]
     return "\n".join([*first, *(middle or ["…"]), *last])
 
@@ -136,16 +156,18 @@ def _clip(line: str, width: int) -> str:
     return f"{line[: width * 2 // 3]} […{len(line) - width:,}…] {line[-width // 3 :]}"
 
 
-def _errors(text: str) -> list[str]:
-    return [line for line in _ends(text) if _ERROR.search(line)]
+def _error_lines(text: str) -> list[str]:
+    return [line for line in _end_lines(text) if _ERROR.search(line)]
 
 
 def _shape(value: object, width: int, depth: int) -> str:
     match value:
         case dict() if depth:
-            shown = [f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:KEYS]]
-            more = [f"… {len(value) - KEYS} more keys"] if len(value) > KEYS else []
-            return "{" + ", ".join(shown + more) + "}"
+            shown = [
+                f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:MAX_KEYS]
+            ]
+            omitted = [f"… {len(value) - MAX_KEYS} more keys"] if len(value) > MAX_KEYS else []
+            return "{" + ", ".join(shown + omitted) + "}"
         case list() if depth and value:
             return f"[{_shape(value[0], width, depth - 1)}, … {len(value)} items]"
         case dict() | list():

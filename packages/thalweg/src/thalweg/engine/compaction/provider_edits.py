@@ -28,23 +28,25 @@ from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.edits import Fold, Reason
 from thalweg.engine.entries import Entry
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.items import compacts
+from thalweg.engine.window.items import has_compaction
 from thalweg.engine.window.window import Window
 
 PLACEHOLDER_TOKENS = 16
 """Tokens, about, of the provider's placeholder for a result."""
-LATEST = 0.7
+LATEST_SHARE = 0.7
 """Share of the limit at which results are cleared even if that has not paid for itself."""
-NEWEST = 3
+KEPT_RESULTS = 3
 """Newest results that are never cleared: the provider's own default."""
-COMPACTED: Reason = "the provider has compacted it"
-LEAST_TRIGGER = 50_000
+COMPACTED_BY_PROVIDER: Reason = "the provider has compacted it"
+MIN_TRIGGER_TOKENS = 50_000
 """Fewest tokens of a request that Anthropic's API compacts."""
-MARGIN = 1.1
-"""Factor of `LEAST_TRIGGER` from which a request is expected to reach it: counts differ."""
+TRIGGER_MARGIN = 1.1
+"""Factor of `MIN_TRIGGER_TOKENS` from which a request is expected to reach it.
+
+Our count and the provider's differ."""
 SUMMARY_TOKENS = 3_500
 """Tokens of the provider's summary, as in the example of Anthropic's documentation."""
-_ANTHROPIC = re.compile(
+_COMPACTING_MODELS = re.compile(
     r"claude-(?:(?:fable|mythos)-(?:5|preview)|opus-(?:4-[678]|5)|sonnet-(?:4-6|5)|haiku-5-5)"
     r"(?!\d)"
 )
@@ -60,18 +62,18 @@ class ProviderClearing:
 
     cleared: frozenset[int] = frozenset()
     """Positions of the results."""
-    _whole: dict[int, Entry] = field(default_factory=dict)
+    _full_entries: dict[int, Entry] = field(default_factory=dict)
     """Their entries as they were counted."""
 
-    def resume(self, window: Window, uses: int) -> None:
+    def resume(self, window: Window, cleared_uses: int) -> None:
         """Apply the provider's report on the last request.
 
         Args:
             window: The window as it was sent, and the items since.
-            uses: Number of the oldest tool uses that it cleared.
+            cleared_uses: Number of the oldest tool uses that it cleared.
         """
-        if uses or self.cleared:
-            self._count(window, _answered(window)[:uses])
+        if cleared_uses or self.cleared:
+            self._recount(window, _result_positions(window)[:cleared_uses])
 
     def plan(self, window: Window, tariff: Tariff, limit: int, *, is_cold: bool) -> None:
         """Choose the results that the next request clears: more, once that has paid for itself.
@@ -80,49 +82,60 @@ class ProviderClearing:
         With results of `g` tokens a call and `S` tokens that are written again, re-reading has cost
         as much as the clear once the clearable tokens reach `sqrt(2 * S * g * (w - r) / r)`.
         """
-        results = _answered(window)
-        old = [p for p in results[:-NEWEST] if p not in self.cleared]
-        clearable = sum(max(0, window.entries[p].tokens - PLACEHOLDER_TOKENS) for p in old)
-        if not clearable:
+        results = _result_positions(window)
+        clearable_positions = [p for p in results[:-KEPT_RESULTS] if p not in self.cleared]
+        clearable_tokens = sum(
+            max(0, window.entries[p].tokens - PLACEHOLDER_TOKENS) for p in clearable_positions
+        )
+        if not clearable_tokens:
             return
         prices = tariff.prices(window.tokens)
-        again = sum(item.tokens for item in window.items if item.position >= old[0]) - clearable
-        a_call = clearable / len(old)
+        rewritten_tokens = (
+            sum(item.tokens for item in window.items if item.position >= clearable_positions[0])
+            - clearable_tokens
+        )
+        tokens_per_call = clearable_tokens / len(clearable_positions)
         ratio = max(0.0, prices.write - prices.read) / max(prices.read, 1e-9)
-        due = clearable >= sqrt(2 * max(again, 0) * a_call * ratio)
-        if due or is_cold or window.tokens >= LATEST * limit:
-            self._count(window, results[:-NEWEST])
+        is_due = clearable_tokens >= sqrt(2 * max(rewritten_tokens, 0) * tokens_per_call * ratio)
+        if is_due or is_cold or window.tokens >= LATEST_SHARE * limit:
+            self._recount(window, results[:-KEPT_RESULTS])
 
     def kept(self, window: Window) -> int | None:
         """Return how many newest tool uses the request keeps; `None` if it clears nothing."""
-        results = _answered(window)
+        results = _result_positions(window)
         cleared = sum(position in self.cleared for position in results)
-        return len(list(_uses(window))) - cleared if cleared else None
+        return len(list(_use_ids(window))) - cleared if cleared else None
 
-    def _count(self, window: Window, positions: Collection[int]) -> None:
+    def _recount(self, window: Window, positions: Collection[int]) -> None:
         """Count these results as placeholders, and all others as they are."""
         self.cleared = frozenset(positions)
         live = window.entries
-        new = {p: live[p] for p in self.cleared if live[p].tokens > PLACEHOLDER_TOKENS}
-        back = {p: e for p, e in self._whole.items() if p in live and p not in self.cleared}
-        self._whole = {p: e for p, e in self._whole.items() if p in self.cleared} | new
-        short = {p: replace(entry, tokens=PLACEHOLDER_TOKENS) for p, entry in new.items()}
-        window.recount(back | short)
+        newly_cleared = {p: live[p] for p in self.cleared if live[p].tokens > PLACEHOLDER_TOKENS}
+        restored = {
+            p: e for p, e in self._full_entries.items() if p in live and p not in self.cleared
+        }
+        self._full_entries = {
+            p: e for p, e in self._full_entries.items() if p in self.cleared
+        } | newly_cleared
+        placeholders = {
+            p: replace(entry, tokens=PLACEHOLDER_TOKENS) for p, entry in newly_cleared.items()
+        }
+        window.recount(restored | placeholders)
 
 
-def _uses(window: Window) -> Iterator[str]:
+def _use_ids(window: Window) -> Iterator[str]:
     """Yield the ids of the live tool uses, as they are sent."""
     for item in window.items:
         yield from (call.id for call in item.message.calls)
 
 
-def _answered(window: Window) -> list[int]:
+def _result_positions(window: Window) -> list[int]:
     """Return the positions of the live results, in the order of their calls."""
-    places = {e.answers.id: p for p, e in window.entries.items() if e.answers is not None}
-    return [places[uid] for uid in _uses(window) if uid in places]
+    position_by_id = {e.answers.id: p for p, e in window.entries.items() if e.answers is not None}
+    return [position_by_id[use_id] for use_id in _use_ids(window) if use_id in position_by_id]
 
 
-def fewest_tokens(model: str, client: str) -> int | None:
+def min_compaction_tokens(model: str, client: str) -> int | None:
     """Return the fewest tokens of a request that a provider compacts; `None` if it never does.
 
     Args:
@@ -130,34 +143,39 @@ def fewest_tokens(model: str, client: str) -> int | None:
         client: `anthropic`, `openai-responses`, or another.
 
     Example:
-        >>> fewest_tokens("anthropic:claude-opus-5-5", "anthropic")
+        >>> min_compaction_tokens("anthropic:claude-opus-5-5", "anthropic")
         55000
-        >>> fewest_tokens("anthropic:claude-opus-4-5", "anthropic")
+        >>> min_compaction_tokens("anthropic:claude-opus-4-5", "anthropic")
     """
     if client == "openai-responses":
         return 2 * SUMMARY_TOKENS
-    if client == "anthropic" and _ANTHROPIC.search(model):
-        return int(LEAST_TRIGGER * MARGIN)
+    if client == "anthropic" and _COMPACTING_MODELS.search(model):
+        return int(MIN_TRIGGER_TOKENS * TRIGGER_MARGIN)
     return None
 
 
-def received_at(window: Window) -> int | None:
+def compaction_index(window: Window) -> int | None:
     """Return the index of the newest item with a provider's compaction; `None` if there is none."""
     indices = range(len(window.items) - 1, -1, -1)
-    return next((k for k in indices if compacts(window.items[k].message)), None)
+    return next((k for k in indices if has_compaction(window.items[k].message)), None)
 
 
-def plan_received(scene: PlanningContext, index: int) -> Fold | None:
+def plan_received(context: PlanningContext, index: int) -> Fold | None:
     """Plan the compaction of everything before `items[index]`, which the provider has compacted.
 
     Returns:
         `None` if nothing remains there to be compacted.
     """
-    window = scene.window
+    window = context.window
     if index <= window.head:
         return None
-    room = scene.budget.record(scene.fixed)
-    return plan_fold(scene, tail=window.tokens_from(index), record=room, reason=COMPACTED)
+    room = context.budget.record(context.fixed)
+    return plan_fold(
+        context,
+        tail_tokens=window.tokens_from(index),
+        record_tokens=room,
+        reason=COMPACTED_BY_PROVIDER,
+    )
 
 
 def unseen_tokens(window: Window, index: int) -> int:
@@ -165,10 +183,10 @@ def unseen_tokens(window: Window, index: int) -> int:
     return sum(item.tokens for item in window.items[:index] if item.section != "system")
 
 
-def compact_there(scene: PlanningContext, costs: Costs) -> CandidateAction:
+def offer_provider_compaction(context: PlanningContext, costs: Costs) -> CandidateAction:
     """Offer to have the provider compact everything: it reads the request, and writes a summary."""
-    window, prices = scene.window, costs.tariff.prices(scene.window.tokens)
-    read = prices.write if costs.cold else prices.read
-    price = read * window.tokens + (prices.output + prices.write) * SUMMARY_TOKENS
-    price += costs.rethinking(scene, window.head)
-    return costs.offer(window.tokens - scene.fixed - SUMMARY_TOKENS, price, lambda _: iter(()))
+    window, prices = context.window, costs.tariff.prices(context.window.tokens)
+    read_price = prices.write if costs.cold else prices.read
+    price = read_price * window.tokens + (prices.output + prices.write) * SUMMARY_TOKENS
+    price += costs.lost_reasoning_cost(context, window.head)
+    return costs.offer(window.tokens - context.fixed - SUMMARY_TOKENS, price, lambda _: iter(()))

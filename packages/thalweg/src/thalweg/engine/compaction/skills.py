@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from thalweg.engine.entries import Entry, ToolUse
 
-FILE = "SKILL.md"
+SKILL_FILE = "SKILL.md"
 
-_PINNED = re.compile(r'<skill name="([^"\n]{1,500})" path="([^"\n]{1,1000})">\n')
+_SKILL_FENCE = re.compile(r'<skill name="([^"\n]{1,500})" path="([^"\n]{1,1000})">\n')
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +39,31 @@ def loaded_skill(entry: Entry) -> LoadedSkill | None:
     """
     message, use = entry.message, entry.answers
     if use is not None:
-        if not use.target.endswith(FILE) or use.action != "read" or message.is_error:
+        if not use.target.endswith(SKILL_FILE) or use.action != "read" or message.is_error:
             return None
         *_, folder, file = ["", "", *re.split(r"[/\\]", use.target)]
-        if file != FILE:
+        if file != SKILL_FILE:
             return None
-        return LoadedSkill(entry.position, folder or file, use.target, use.name, _begins(use))
+        return LoadedSkill(
+            entry.position, folder or file, use.target, use.name, _starts_at_first_line(use)
+        )
     if message.role != "user" or message.kind != "injected":
         return None
-    found = _PINNED.match(message.text)
-    if found is None:
+    match = _SKILL_FENCE.match(message.text)
+    if match is None:
         return None
-    name, path = html.unescape(found[1]), html.unescape(found[2])
+    name, path = html.unescape(match[1]), html.unescape(match[2])
     return LoadedSkill(entry.position, name, path, "read_file", begins=True)
 
 
-def _begins(use: ToolUse) -> bool:
+def _starts_at_first_line(use: ToolUse) -> bool:
     """Return whether a read starts at the first line."""
     try:
         scope = json.loads(use.scope) if use.scope else {}
     except (ValueError, RecursionError):
         return False
-    starts = scope.get("offset") if isinstance(scope, dict) else None
-    return starts in {None, 0, 1}
+    offset = scope.get("offset") if isinstance(scope, dict) else None
+    return offset in {None, 0, 1}
 
 
 def whole_skills(
@@ -75,11 +77,11 @@ def whole_skills(
     """
     pages: dict[str, list[LoadedSkill]] = {}
     for skill in filter(None, map(loaded_skill, entries)):
-        before = [] if skill.begins else pages.get(skill.path, [])
+        earlier_pages = [] if skill.begins else pages.get(skill.path, [])
         pages.pop(skill.path, None)
-        pages[skill.path] = [*before, skill]
+        pages[skill.path] = [*earlier_pages, skill]
     return {
-        path: own
-        for path, own in pages.items()
-        if own[0].begins and not any(page.position in rewrites for page in own)
+        path: skill_pages
+        for path, skill_pages in pages.items()
+        if skill_pages[0].begins and not any(page.position in rewrites for page in skill_pages)
     }

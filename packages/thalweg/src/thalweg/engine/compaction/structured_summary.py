@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.engine.compaction.pins import binding_lines
+from thalweg.engine.compaction.pins import strict_constraint_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.data_files import read_table
@@ -20,20 +20,20 @@ from thalweg.engine.media.labels import media_line
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.transcript import as_text, clip, one_line
 
-_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
-_KIND = re.compile("|".join(f"({pattern})" for _, pattern in _KINDS))
-_WEIGHTS = tuple(weight for weight, _ in _KINDS)
+_IDENTIFIER_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
+_KIND = re.compile("|".join(f"({pattern})" for _, pattern in _IDENTIFIER_KINDS))
+_WEIGHTS = tuple(weight for weight, _ in _IDENTIFIER_KINDS)
 _TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")
 _PROMISING = re.compile(r"[\d_/]|\.\w|[a-z][A-Z]")
 _AMOUNT = re.compile(
     r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)(?!\w)"
 )
 _AMOUNT_WEIGHT = 3
-REQUESTS, FILES, RUNS, NOTES, NAMES, MEDIA = 500, 400, 200, 200, 1_500, 100
+MAX_REQUESTS, MAX_FILES, MAX_RUNS, MAX_NOTES, MAX_NAMES, MAX_MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""
-SKILLS = 50
+MAX_SKILLS = 50
 """Most loaded skills that are kept, the newest."""
-INDEXED = 4_000
+INDEXED_CHARS = 4_000
 """Characters at each end of a tool result in which identifiers are searched for."""
 NAMES_PER_RESULT = 4
 """Identifiers indexed of one tool result."""
@@ -41,7 +41,7 @@ NOTE_CHARS = 240
 """Quoted characters from the beginning of an assistant's text."""
 OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
-SCANNED = 4_000
+SCANNED_CHARS = 4_000
 """Characters at each end of a result in which that line is searched for."""
 _EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
 _FAILURE = re.compile(
@@ -50,12 +50,12 @@ _FAILURE = re.compile(
 )
 
 
-def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
+def identifiers(text: str, scanned_chars: int = 20_000) -> Iterator[tuple[int, str]]:
     """Find identifiers: ids, hashes, URLs, paths, versions, amounts, long names.
 
     Args:
         text: Any text.
-        scanned: Characters at each end that are read.
+        scanned_chars: Characters at each end that are read.
 
     Returns:
         Weight (more is less guessable) and identifier, each once: tokens in order of
@@ -65,13 +65,17 @@ def identifiers(text: str, scanned: int = 20_000) -> Iterator[tuple[int, str]]:
         >>> list(identifiers("fixed in 4f9d2c1 (3.2 s), see src/app.py:40."))
         [(6, '4f9d2c1'), (5, 'src/app.py:40'), (3, '3.2 s')]
     """
-    ends = text if len(text) <= 2 * scanned else f"{text[:scanned]}\n{text[-scanned:]}"
-    for token in dict.fromkeys(_TOKEN.findall(ends)):
+    ends_text = (
+        text
+        if len(text) <= 2 * scanned_chars
+        else f"{text[:scanned_chars]}\n{text[-scanned_chars:]}"
+    )
+    for token in dict.fromkeys(_TOKEN.findall(ends_text)):
         if _PROMISING.search(token):
             bare = token.rstrip(".-/+")
             if (match := _KIND.fullmatch(bare)) and match.lastindex:
                 yield _WEIGHTS[match.lastindex - 1], bare
-    for amount in dict.fromkeys(_AMOUNT.findall(ends)):
+    for amount in dict.fromkeys(_AMOUNT.findall(ends_text)):
         yield _AMOUNT_WEIGHT, amount
 
 
@@ -82,9 +86,9 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     files = dict(record.files)
     names = {quote.text: quote for quote in record.names}
     skills = {skill.path: skill for skill in record.skills}
-    todos, count, last = record.todos, record.messages, record.last
+    todos, message_count, last = record.todos, record.messages, record.last
     for entry in entries:
-        count += 1
+        message_count += 1
         last = max(last, entry.position)
         _absorb_skill(entry, skills)
         if entry.media and not entry.is_fetched:
@@ -96,24 +100,24 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         elif entry.message.role == "tool" and not entry.is_fetched:
             if entry.answers:
                 _absorb_result(entry, entry.answers, files, runs, tasks)
-            _index(entry, names)
+            _index_names(entry, names)
     requests.sort(key=lambda quote: quote.position)
     media.sort(key=lambda quote: quote.position)
     requests, dropped = _newest_requests(requests)
     return replace(
         record,
-        messages=count,
+        messages=message_count,
         last=last,
         requests=tuple(requests),
         requests_dropped=record.requests_dropped + dropped,
-        files=dict(list(files.items())[-FILES:]),
-        runs=tuple(runs[-RUNS:]),
-        tasks=tuple(tasks[-RUNS:]),
-        notes=tuple(notes[-NOTES:]),
+        files=dict(list(files.items())[-MAX_FILES:]),
+        runs=tuple(runs[-MAX_RUNS:]),
+        tasks=tuple(tasks[-MAX_RUNS:]),
+        notes=tuple(notes[-MAX_NOTES:]),
         todos=todos,
-        names=tuple(list(names.values())[-NAMES:]),
-        skills=tuple(skills.values())[-SKILLS:],
-        media=tuple(media[-MEDIA:]),
+        names=tuple(list(names.values())[-MAX_NAMES:]),
+        skills=tuple(skills.values())[-MAX_SKILLS:],
+        media=tuple(media[-MAX_MEDIA:]),
     )
 
 
@@ -129,12 +133,14 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
     Returns:
         The requests in order, and how many were dropped.
     """
-    over = len(requests) - REQUESTS
-    if over <= 0:
+    excess_count = len(requests) - MAX_REQUESTS
+    if excess_count <= 0:
         return requests, 0
-    binds = {k: bool(binding_lines(quote.text)) for k, quote in enumerate(requests) if k}
-    gone = set(sorted(binds, key=lambda k: (binds[k], k))[:over])
-    return [quote for k, quote in enumerate(requests) if k not in gone], over
+    is_strict = {
+        k: bool(strict_constraint_lines(quote.text)) for k, quote in enumerate(requests) if k
+    }
+    dropped_indices = set(sorted(is_strict, key=lambda k: (is_strict[k], k))[:excess_count])
+    return [quote for k, quote in enumerate(requests) if k not in dropped_indices], excess_count
 
 
 def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
@@ -144,7 +150,7 @@ def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -
         notes.append(Quote(entry.position, text))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
-            todos = Quote(entry.position, _plan(call.arguments) or use.brief)
+            todos = Quote(entry.position, _todo_lines(call.arguments) or use.brief)
         elif use.action == "delegate":
             tasks.append(CallOutcome(entry.position, use, ""))
     return todos
@@ -158,33 +164,33 @@ def _absorb_result(
     tasks: list[CallOutcome],
 ) -> None:
     text, failed = outcome(entry)
-    done = CallOutcome(entry.position, use, text, failed)
-    state = files.get(use.target, FileState())
+    call_outcome = CallOutcome(entry.position, use, text, failed)
+    file_state = files.get(use.target, FileState())
     match use.action:
         case "read" | "write" if failed:
-            runs.append(done)
+            runs.append(call_outcome)
         case "read" if use.target:
             files.pop(use.target, None)
-            files[use.target] = replace(state, read_at=entry.position)
+            files[use.target] = replace(file_state, read_at=entry.position)
         case "write" if use.target:
             files.pop(use.target, None)
-            changes = state.changes + 1
-            files[use.target] = replace(state, changed_at=entry.position, changes=changes)
-            runs[:] = [run for run in runs if not _is_resolved(run, by=done)]
+            changes = file_state.changes + 1
+            files[use.target] = replace(file_state, changed_at=entry.position, changes=changes)
+            runs[:] = [run for run in runs if not _is_resolved(run, later_write=call_outcome)]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
-            tasks.append(done)
+            tasks.append(call_outcome)
         case "plan":
             pass
         case _:
-            runs.append(done)
+            runs.append(call_outcome)
 
 
-def _is_resolved(run: CallOutcome, *, by: CallOutcome) -> bool:
-    return run.failed and run.use.action == "write" and run.use.target == by.use.target
+def _is_resolved(run: CallOutcome, *, later_write: CallOutcome) -> bool:
+    return run.failed and run.use.action == "write" and run.use.target == later_write.use.target
 
 
-def _plan(arguments: str) -> str:
+def _todo_lines(arguments: str) -> str:
     """Return a to-do list as one line per item: its state and its task."""
     try:
         parsed = json.loads(arguments)
@@ -206,7 +212,8 @@ def _plan(arguments: str) -> str:
 def outcome(entry: Entry) -> tuple[str, bool]:
     """Return the outcome of a call in one line: its most prominent error, else its last line.
 
-    The line with the rarest words of the call is before it: a long log has its figure somewhere.
+    Before it stands the line with the rarest words of the call, because a long log may have its
+    figure anywhere.
     For a delegated task it is the first line, as in the ledger of tasks: a report begins with its
     result.
 
@@ -214,30 +221,36 @@ def outcome(entry: Entry) -> tuple[str, bool]:
         The line and whether the call failed.
     """
     text = entry.message.text
-    ends = text if len(text) <= 2 * SCANNED else f"{text[:SCANNED]}\n{text[-SCANNED:]}"
-    code = _EXIT.search(ends)
+    ends_text = (
+        text
+        if len(text) <= 2 * SCANNED_CHARS
+        else f"{text[:SCANNED_CHARS]}\n{text[-SCANNED_CHARS:]}"
+    )
+    code = _EXIT.search(ends_text)
     failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
-    if failed and (error := _FAILURE.search(ends)):
+    if failed and (error := _FAILURE.search(ends_text)):
         return _outcome_line(error[0]), True
-    lines = [line for line in ends.splitlines() if line.strip()]
+    lines = [line for line in ends_text.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
         return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
     if not lines:
         return "(empty)", failed
     if entry.answers and entry.answers.action == "delegate":
         return _outcome_line(lines[0]), failed
-    found = requested_lines(ends, entry.answers.brief, most=1) if entry.answers else []
-    shown = dict.fromkeys(_outcome_line(line) for line in (*found, lines[-1]))
-    return " … ".join(shown), failed
+    requested = (
+        requested_lines(ends_text, entry.answers.brief, max_lines=1) if entry.answers else []
+    )
+    shown_lines = dict.fromkeys(_outcome_line(line) for line in (*requested, lines[-1]))
+    return " … ".join(shown_lines), failed
 
 
 def _outcome_line(text: str) -> str:
     return clip(" ".join(text.split()), OUTCOME_CHARS)
 
 
-def _index(entry: Entry, names: dict[str, Quote]) -> None:
-    read = identifiers(entry.message.text, scanned=INDEXED)
-    found = {name: weight for weight, name in read if name not in names}
-    best = sorted(found, key=lambda name: -found[name])[:NAMES_PER_RESULT]
+def _index_names(entry: Entry, names: dict[str, Quote]) -> None:
+    weighted_names = identifiers(entry.message.text, scanned_chars=INDEXED_CHARS)
+    weights = {name: weight for weight, name in weighted_names if name not in names}
+    best = sorted(weights, key=lambda name: -weights[name])[:NAMES_PER_RESULT]
     for name in best:
         names[name] = Quote(entry.position, name)

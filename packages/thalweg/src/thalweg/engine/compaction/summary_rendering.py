@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from thalweg.engine.compaction.pins import binding_lines, constraint_lines, excerpt
+from thalweg.engine.compaction.pins import constraint_lines, excerpt, strict_constraint_lines
 from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.summaries.merging import render_summaries
@@ -18,8 +18,8 @@ def render(
     budget: int,
     count: Counter,
     pins: Sequence[Quote] = (),
-    widest: int = 0,
-    loaded: Container[str] = (),
+    widest_tokens: int = 0,
+    loaded_paths: Container[str] = (),
 ) -> str:
     """Render the structured summary of everything compacted so far.
 
@@ -29,9 +29,9 @@ def render(
         budget: Most tokens of the text, unless the goal and the pins alone need more.
         count: Counter of tokens.
         pins: Quotes that must remain verbatim, each with the position of its request.
-        widest: Most tokens if the constraints of the requests need more than `budget`.
-        loaded: Paths of skills that are still shown: for the others the text states that they are
-            not, and how to read them again.
+        widest_tokens: Most tokens if the constraints of the requests need more than `budget`.
+        loaded_paths: Paths of skills that are still shown: for the others the text states that
+            they are not, and how to read them again.
 
     Returns:
         A fenced text. Requests come first and verbatim as far as the budget permits, then skills,
@@ -40,41 +40,46 @@ def render(
     """
     reading = prompt("record_reading").render(handle=handle)
     opening = prompt("record").render(last=record.last, reading=reading)
-    frame = count(opening) + FRAME_TOKENS
-    room = budget - frame
-    skills = _newest(_skill_lines(record, loaded), int(room * SKILLS_SHARE), count)
-    owed = max(OBLIGATIONS_TOKENS, int(room * OBLIGATIONS_SHARE))
-    open_ones = _obligations(record, owed, count)
-    named = sum(tokens for _, tokens in skills)
-    named += sum(count(line) + 1 for _, lines in open_ones for line in lines)
-    room -= named
-    planned = _sections(record)
-    least = [section.least(room, count) for section in planned]
-    reserved = sum(map(_tokens, least))
-    others = max(reserved, int(room * (1 - REQUESTS_SHARE)))
-    most = max(room, widest - frame - named) - others
-    rooms = min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), most), most
-    quoted = _requests(record, handle, rooms, count, pins)
-    requests = [line for line, _ in quoted]
+    frame_tokens = count(opening) + FRAME_TOKENS
+    room = budget - frame_tokens
+    skills = _newest_fitting(_skill_lines(record, loaded_paths), int(room * SKILLS_SHARE), count)
+    obligation_tokens = max(OBLIGATIONS_TOKENS, int(room * OBLIGATIONS_SHARE))
+    open_sections = _open_work(record, obligation_tokens, count)
+    listed_tokens = sum(tokens for _, tokens in skills)
+    listed_tokens += sum(count(line) + 1 for _, lines in open_sections for line in lines)
+    room -= listed_tokens
+    planned_sections = _sections(record)
+    least_lines = [section.least(room, count) for section in planned_sections]
+    reserved = sum(map(_sum_tokens, least_lines))
+    other_tokens = max(reserved, int(room * (1 - REQUESTS_SHARE)))
+    max_request_tokens = max(room, widest_tokens - frame_tokens - listed_tokens) - other_tokens
+    request_limits = (
+        min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), max_request_tokens),
+        max_request_tokens,
+    )
+    request_lines = _requests(record, handle, request_limits, count, pins)
+    requests = [line for line, _ in request_lines]
     request_text = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in request_text]
-    gone = [line for line, _ in skills]
-    first = (("Requests", requests), ("Pinned", pinned), ("Skills", gone))
-    sections = [(title, lines) for title, lines in first if lines]
-    if written := _summaries(record, budget, count):
-        sections.append(("Summary", [written]))
-    sections += open_ones
-    room -= _tokens(quoted) + sum(count(line) + 1 for line in pinned)
-    room = max(room, others)
-    needed = _needed_after(planned, room, count)
-    for section, own, later in zip(planned, least, needed, strict=True):
-        reserved -= _tokens(own)
-        share = max(int(room * section.share), room - later)
-        fitting = section.fitting(min(share, room - reserved), count)
-        fitting = max(own, fitting, key=len)
-        room -= _tokens(fitting)
-        if fitting:
-            sections.append((section.title, [line for line, _ in fitting]))
+    skill_notes = [line for line, _ in skills]
+    leading_sections = (("Requests", requests), ("Pinned", pinned), ("Skills", skill_notes))
+    sections = [(title, lines) for title, lines in leading_sections if lines]
+    if summary_text := _summary_text(record, budget, count):
+        sections.append(("Summary", [summary_text]))
+    sections += open_sections
+    room -= _sum_tokens(request_lines) + sum(count(line) + 1 for line in pinned)
+    room = max(room, other_tokens)
+    needed_tokens = _needed_after(planned_sections, room, count)
+    for section, min_lines, later_tokens in zip(
+        planned_sections, least_lines, needed_tokens, strict=True
+    ):
+        reserved -= _sum_tokens(min_lines)
+        share = max(int(room * section.share), room - later_tokens)
+        fitting_lines = section.fitting(min(share, room - reserved), count)
+        fitting_lines = max(min_lines, fitting_lines, key=len)
+        room -= _sum_tokens(fitting_lines)
+        if fitting_lines:
+            sections.append((section.title, [line for line, _ in fitting_lines]))
     body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
     return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
 
@@ -84,7 +89,7 @@ def fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
-def _summaries(record: Record, budget: int, count: Counter) -> str:
+def _summary_text(record: Record, budget: int, count: Counter) -> str:
     least = min(LEAST_SUMMARY, budget // 2)
     room = min(SUMMARY_TOKENS, max(least, int(budget * SUMMARY_SHARE)))
     return render_summaries(record.summaries, budget=room, count=count)
@@ -108,12 +113,12 @@ OBLIGATIONS_SHARE = 0.15
 requests, too, so that open work is not lost to long messages of the user."""
 OBLIGATIONS_TOKENS = 64
 """Least tokens of each of the two in a small budget."""
-LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
+QUOTE_LEVELS = ((6_000, 400), (2_400, 300), (1_200, 200), (800, 100), (450, 0), (160, 0))
 """Quoted characters of each end of a long request, most generous first."""
-CONSTRAINTS = (1_600, 800, 400)
+CONSTRAINT_CHARS = (1_600, 800, 400)
 """Characters of constraints that each request keeps if not all fit: one request full of them must
 not displace the others."""
-SHORTEST = (1_600, 400, 0)
+PINNED_CONSTRAINT_CHARS = (1_600, 400, 0)
 """The same for the goal and the pinned requests, if they alone exceed the budget."""
 OPENING_REQUESTS = 2
 """How many of the first requests are quoted two levels more generously: they hold the goal."""
@@ -131,30 +136,34 @@ class _QuotedRequest:
     text: str
     tokens: int
     pinned: tuple[str, ...]
-    ends: tuple[int, int] = LEVELS[0]
-    tried: tuple[tuple[int, int], int | None] = (LEVELS[0], None)
+    ends: tuple[int, int] = QUOTE_LEVELS[0]
+    tried: tuple[tuple[int, int], int | None] = (QUOTE_LEVELS[0], None)
     """Ends and characters of constraints of its last rendering; `None` for all."""
 
 
 def _requests(
-    record: Record, handle: str, rooms: tuple[int, int], count: Counter, pins: Sequence[Quote]
+    record: Record,
+    handle: str,
+    request_limits: tuple[int, int],
+    count: Counter,
+    pins: Sequence[Quote],
 ) -> list[tuple[str, int]]:
     """Return the lines of the requests, each with its tokens, the line break included."""
-    room, widest = rooms
+    room, widest_tokens = request_limits
     pinned: dict[int, tuple[str, ...]] = {}
     for pin in pins:
         pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
     lines = [_QuotedRequest(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
-    _quote(lines, handle, room, count)
-    room = min(widest, max(room, sum(line.tokens for line in lines)))
-    _shorten(lines, handle, room, count, CONSTRAINTS[0])
-    for most in CONSTRAINTS[1:]:
-        _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, most)
+    _quote_all(lines, handle, room, count)
+    room = min(widest_tokens, max(room, sum(line.tokens for line in lines)))
+    _shorten(lines, handle, room, count, CONSTRAINT_CHARS[0])
+    for max_chars in CONSTRAINT_CHARS[1:]:
+        _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, max_chars)
     kept = _without_oldest(lines, room, count)
     for line in kept:
-        line.ends = LEVELS[-1]
-    for most in SHORTEST:
-        _shorten(kept, handle, room, count, most)
+        line.ends = QUOTE_LEVELS[-1]
+    for max_chars in PINNED_CONSTRAINT_CHARS:
+        _shorten(kept, handle, room, count, max_chars)
     shown = [(line.text, line.tokens) for line in kept]
     if dropped := record.requests_dropped + len(lines) - len(kept):
         older = prompt("older_requests").render(count=dropped)
@@ -162,22 +171,22 @@ def _requests(
     return shown
 
 
-def _quote(lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter) -> None:
+def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter) -> None:
     """Quote every request at the most generous level at which all of them fit."""
-    for level, ends in enumerate(LEVELS):
-        last = level == len(LEVELS) - 1
-        if not last and _least_tokens(lines, ends) > room:
+    for level, ends in enumerate(QUOTE_LEVELS):
+        is_last = level == len(QUOTE_LEVELS) - 1
+        if not is_last and _least_tokens(lines, ends) > room:
             continue
-        left = room
+        room_left = room
         for k, line in enumerate(lines):
-            line.ends = LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
-            line.text = _request(line.quote, handle, line.ends, line.pinned)
+            line.ends = QUOTE_LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
+            line.text = _request_text(line.quote, handle, line.ends, line.pinned)
             line.tokens = count(line.text) + 1
             line.tried = line.ends, None
-            left -= line.tokens
-            if left < 0 and not last:
+            room_left -= line.tokens
+            if room_left < 0 and not is_last:
                 break
-        if left >= 0:
+        if room_left >= 0:
             return
 
 
@@ -194,82 +203,86 @@ def _without_oldest(
     Those without constraints are dropped first; of the others, strict constraints are kept as
     long as they fit.
     """
-    over = sum(line.tokens for line in lines) - room
-    gone: set[int] = set()
-    old = [k for k, line in enumerate(lines) if k and not line.pinned] if over > 0 else []
-    binding = {k: binding_lines(lines[k].quote.text) for k in old}
-    for k in (k for k in old if not binding[k]):
-        if over <= 0:
+    excess_tokens = sum(line.tokens for line in lines) - room
+    dropped_indices: set[int] = set()
+    droppable = (
+        [k for k, line in enumerate(lines) if k and not line.pinned] if excess_tokens > 0 else []
+    )
+    strict_lines = {k: strict_constraint_lines(lines[k].quote.text) for k in droppable}
+    for k in (k for k in droppable if not strict_lines[k]):
+        if excess_tokens <= 0:
             break
-        over -= lines[k].tokens
-        gone.add(k)
-    for k in (k for k in old if binding[k]):
-        if over <= 0:
+        excess_tokens -= lines[k].tokens
+        dropped_indices.add(k)
+    for k in (k for k in droppable if strict_lines[k]):
+        if excess_tokens <= 0:
             break
         line = lines[k]
-        text = "\n".join((f"#{line.quote.position} …", *binding[k]))
+        text = "\n".join((f"#{line.quote.position} …", *strict_lines[k]))
         if (tokens := count(text) + 1) < line.tokens:
-            over -= line.tokens - tokens
+            excess_tokens -= line.tokens - tokens
             line.text, line.tokens = text, tokens
-    for k in (k for k in old if binding[k]):
-        if over <= 0:
+    for k in (k for k in droppable if strict_lines[k]):
+        if excess_tokens <= 0:
             break
-        over -= lines[k].tokens
-        gone.add(k)
-    return [line for k, line in enumerate(lines) if k not in gone]
+        excess_tokens -= lines[k].tokens
+        dropped_indices.add(k)
+    return [line for k, line in enumerate(lines) if k not in dropped_indices]
 
 
 def _shorten(
-    lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter, most: int
+    lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter, max_chars: int
 ) -> None:
-    """Drop constraints above `most` characters per request, from the oldest on, until they fit."""
-    over = sum(line.tokens for line in lines) - room
+    """Drop constraints above `max_chars` characters per request, oldest first, until they fit."""
+    excess_tokens = sum(line.tokens for line in lines) - room
     for line in lines:
-        if over <= 0:
+        if excess_tokens <= 0:
             return
-        constraints = sum(end - start for start, end in constraint_lines(line.quote.text))
-        attempt = line.ends, most if most < constraints else None
+        constraint_chars = sum(end - start for start, end in constraint_lines(line.quote.text))
+        attempt = line.ends, max_chars if max_chars < constraint_chars else None
         if attempt == line.tried:
             continue
         line.tried = attempt
-        text = _request(line.quote, handle, line.ends, line.pinned, most)
+        text = _request_text(line.quote, handle, line.ends, line.pinned, max_chars)
         if (tokens := count(text) + 1) < line.tokens:
-            over -= line.tokens - tokens
+            excess_tokens -= line.tokens - tokens
             line.text, line.tokens = text, tokens
 
 
-def _request(
+def _request_text(
     quote: Quote,
     handle: str,
     ends: tuple[int, int],
     pinned: tuple[str, ...],
-    constraints: int | None = None,
+    max_constraint_chars: int | None = None,
 ) -> str:
     pointer = prompt("pointer").render(handle=f"{handle}#{quote.position}")
-    text = excerpt(quote.text, *ends, pinned, pointer, constraints=constraints)
+    text = excerpt(quote.text, *ends, pinned, pointer, max_constraint_chars=max_constraint_chars)
     return f"#{quote.position} {text}"
 
 
-def _obligations(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
+def _open_work(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
     """Return the open work: the plan, and unanswered tasks."""
-    plan = _plan(record.todos, room, count) if record.todos else ""
-    tasks = _newest([_outcome_line(task) for task in record.tasks if not task.text], room, count)
+    plan = _plan_text(record.todos, room, count) if record.todos else ""
+    tasks = _newest_fitting(
+        [_outcome_line(task) for task in record.tasks if not task.text], room, count
+    )
     sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
     return [(title, lines) for title, lines in sections if lines]
 
 
-def _plan(todos: Quote, room: int, count: Counter) -> str:
+def _plan_text(todos: Quote, room: int, count: Counter) -> str:
     """Render a plan; if it is too long, drop finished items first, then the last ones."""
     head, *items = f"#{todos.position} {todos.text}".split("\n")
     if count("\n".join((head, *items))) <= room:
         return "\n".join((head, *items))
-    left = [item for item in items if not item.startswith("- completed:")]
-    more = len(items) - len(left)
-    while left:
-        text = "\n".join((head, *left, *([f"- … {more} more"] if more else [])))
+    shown_items = [item for item in items if not item.startswith("- completed:")]
+    omitted = len(items) - len(shown_items)
+    while shown_items:
+        text = "\n".join((head, *shown_items, *([f"- … {omitted} more"] if omitted else [])))
         if count(text) <= room:
             return text
-        left, more = left[:-1], more + 1
+        shown_items, omitted = shown_items[:-1], omitted + 1
     return ""
 
 
@@ -291,25 +304,27 @@ class _Section:
 
         If not all fit, as many short ones as fit; the newest of them are whole if they fit.
         """
-        whole = _newest(self.lines, room, count)
+        whole = _newest_fitting(self.lines, room, count)
         if not self.short or len(whole) == len(self.lines):
             return whole
-        kept = _newest(self.short, room, count)
-        room -= _tokens(kept)
-        for back, (_, tokens) in enumerate(reversed(kept), start=1):
-            line = self.lines[-back]
+        kept = _newest_fitting(self.short, room, count)
+        room -= _sum_tokens(kept)
+        for from_end, (_, tokens) in enumerate(reversed(kept), start=1):
+            line = self.lines[-from_end]
             room -= count(line) + 1 - tokens
             if room < 0:
                 break
-            kept[-back] = line, count(line) + 1
+            kept[-from_end] = line, count(line) + 1
         return max(whole, kept, key=len)
 
     def least(self, room: int, count: Counter) -> list[tuple[str, int]]:
         """Return the lines that are always included: the newest one, shortened if necessary."""
         if not self.reserved or not self.lines:
             return []
-        own = max(LINE_TOKENS, int(room * self.reserved))
-        return self.fitting(own, count) or [_cut((self.short or self.lines)[-1], own, count)]
+        min_tokens = max(LINE_TOKENS, int(room * self.reserved))
+        return self.fitting(min_tokens, count) or [
+            _cut_line((self.short or self.lines)[-1], min_tokens, count)
+        ]
 
 
 LINE_TOKENS = 24
@@ -318,13 +333,19 @@ LINE_TOKENS = 24
 
 def _sections(record: Record) -> list[_Section]:
     failing = _open_errors(record.runs)
-    done = [task for task in record.tasks if task.text]
+    finished_tasks = [task for task in record.tasks if task.text]
     files = [_file_line(path, state) for path, state in record.files.items()]
     return [
         _Section("Open errors", 0.25, [_outcome_line(run) for run in failing], 0.05),
         _Section("Files", 0.3, files, 0.05),
-        _Section("Media", 0.2, [f"#{one.position} {one.text}" for one in record.media], 0.05),
-        _Section("Tasks", 0.3, [_outcome_line(t) for t in done], 0.1, tuple(map(_named, done))),
+        _Section("Media", 0.2, [f"#{quote.position} {quote.text}" for quote in record.media], 0.05),
+        _Section(
+            "Tasks",
+            0.3,
+            [_outcome_line(t) for t in finished_tasks],
+            0.1,
+            tuple(map(_short_outcome_line, finished_tasks)),
+        ),
         _Section(
             "Commands", 0.4, [_outcome_line(r) for r in record.runs if r not in failing], 0.05
         ),
@@ -334,21 +355,21 @@ def _sections(record: Record) -> list[_Section]:
 
 
 def _skill_lines(record: Record, loaded: Container[str]) -> list[str]:
-    again = prompt("skill_again")
+    template = prompt("skill_again")
     return [
-        again.render(position=s.position, name=s.name, tool=s.tool, path=s.path)
-        for s in record.skills
-        if s.path not in loaded
+        template.render(position=skill.position, name=skill.name, tool=skill.tool, path=skill.path)
+        for skill in record.skills
+        if skill.path not in loaded
     ]
 
 
-def _named(done: CallOutcome) -> str:
-    return f"#{done.position} {done.use.brief}{' → FAILED' if done.failed else ''}"
+def _short_outcome_line(outcome: CallOutcome) -> str:
+    return f"#{outcome.position} {outcome.use.brief}{' → FAILED' if outcome.failed else ''}"
 
 
-def _outcome_line(done: CallOutcome) -> str:
-    came = f" → {'FAILED: ' if done.failed else ''}{done.text}" if done.text else ""
-    return f"#{done.position} {done.use.brief}{came}"
+def _outcome_line(outcome: CallOutcome) -> str:
+    result = f" → {'FAILED: ' if outcome.failed else ''}{outcome.text}" if outcome.text else ""
+    return f"#{outcome.position} {outcome.use.brief}{result}"
 
 
 def _open_errors(runs: Sequence[CallOutcome]) -> list[CallOutcome]:
@@ -382,7 +403,7 @@ def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> li
     return needed[::-1]
 
 
-def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:
+def _newest_fitting(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:
     kept: list[tuple[str, int]] = []
     for line in reversed(lines):
         tokens = count(line) + 1
@@ -393,7 +414,7 @@ def _newest(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, 
     return kept[::-1]
 
 
-def _cut(line: str, room: int, count: Counter) -> tuple[str, int]:
+def _cut_line(line: str, room: int, count: Counter) -> tuple[str, int]:
     """Cut the end off a line until it has at most `room` tokens, the line break included."""
     kept = line[: room * CHARS_PER_TOKEN]
     while kept and count(f"{kept}…") >= room:
@@ -402,5 +423,5 @@ def _cut(line: str, room: int, count: Counter) -> tuple[str, int]:
     return shown, count(shown) + 1
 
 
-def _tokens(lines: Sequence[tuple[str, int]]) -> int:
+def _sum_tokens(lines: Sequence[tuple[str, int]]) -> int:
     return sum(tokens for _, tokens in lines)

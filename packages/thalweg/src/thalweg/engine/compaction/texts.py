@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.compaction.pins import excerpt
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["absorb", "excerpt", "fenced", "preview", "render"]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "absorb": "thalweg.engine.compaction.structured_summary",

@@ -9,14 +9,14 @@ from thalweg.engine.sections import SettingsSection, refuse
 if TYPE_CHECKING:
     from thalweg.engine.compaction.planning_context import PlanningContext
 
-Kind = Literal["fraction", "tokens", "messages"]
+ThresholdUnit = Literal["fraction", "tokens", "messages"]
 """The unit of a threshold."""
 
 
-def _number(given: object) -> int | float:
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        refuse(f"{given!r} is not a number", "write one, such as 0.8 or 50")
-    return given
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        refuse(f"{value!r} is not a number", "write one, such as 0.8 or 50")
+    return value
 
 
 class Threshold(SettingsSection):
@@ -25,25 +25,25 @@ class Threshold(SettingsSection):
     Written as `{type: fraction, value: 0.8}` or as the pair `("fraction", 0.8)`.
     """
 
-    type: Kind
+    type: ThresholdUnit
     """`fraction`: of the window, over the whole request. `tokens` and `messages`: of the thread,
     without the system prompt and other overhead."""
     value: Annotated[int | float, PlainValidator(_number)]
 
     @model_validator(mode="before")
     @classmethod
-    def _pairs_are_read(cls, given: object) -> object:
-        if isinstance(given, int | float | str):
+    def _pair_to_mapping(cls, data: object) -> object:
+        if isinstance(data, int | float | str):
             fix = "it should be keys and values, such as {type: messages, value: 20}"
-            refuse(f"{str(given)!r} cannot be used", fix)
-        match given:
+            refuse(f"{str(data)!r} cannot be used", fix)
+        match data:
             case [str() as kind, value]:
                 return {"type": kind, "value": value}
             case _:
-                return given
+                return data
 
     @model_validator(mode="after")
-    def _is_in_range(self) -> Self:
+    def _check_range(self) -> Self:
         if self.type == "fraction" and not 0 < self.value <= 1:
             fix = "write a share such as 0.8"
             if 1 < self.value <= 100:  # noqa: PLR2004 (percent)
@@ -54,34 +54,34 @@ class Threshold(SettingsSection):
             refuse(f"there are no {self.value:g} {self.type}", fix)
         return self
 
-    def is_reached(self, scene: "PlanningContext") -> bool:
+    def is_reached(self, context: "PlanningContext") -> bool:
         """Return whether a context has reached this size."""
         match self.type:
             case "fraction":
-                return scene.window.tokens >= self.value * scene.budget.window
+                return context.window.tokens >= self.value * context.budget.window
             case "tokens":
-                return scene.spoken > self.value
+                return context.thread_tokens > self.value
             case "messages":
-                return scene.window.messages >= self.value
+                return context.window.messages >= self.value
 
-    def tokens(self, scene: "PlanningContext") -> int | None:
+    def tokens(self, context: "PlanningContext") -> int | None:
         """Return the tokens of the thread at which this is reached; `None` for messages."""
         if self.type == "messages":
             return None
-        return self.tail(scene) - (scene.fixed if self.type == "fraction" else 0)
+        return self.tail(context) - (context.fixed if self.type == "fraction" else 0)
 
-    def tail(self, scene: "PlanningContext") -> int:
+    def tail(self, context: "PlanningContext") -> int:
         """Return the tokens of a tail of this size."""
         match self.type:
             case "fraction":
-                return int(self.value * scene.budget.window)
+                return int(self.value * context.budget.window)
             case "tokens":
                 return int(self.value)
             case "messages":
-                window = scene.window
+                window = context.window
                 return window.tokens_from(window.cut_for_messages(int(self.value)))
 
 
-def is_pair(given: object) -> bool:
+def is_pair(value: object) -> bool:
     """Return whether a value is a threshold in LangChain's form: `("tokens", 4000)`."""
-    return isinstance(given, list | tuple) and len(given) == len("tv") and isinstance(given[0], str)
+    return isinstance(value, list | tuple) and len(value) == len("tv") and isinstance(value[0], str)

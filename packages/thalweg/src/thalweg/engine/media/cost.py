@@ -39,33 +39,33 @@ def cost_of(media: Media, model: str = "") -> MediaCost:
     """
     match kind_of(media):
         case "image":
-            tokens = _of_image(media, model)
+            tokens = _tokens_of_image(media, model)
             return MediaCost(tokens, tokens)
         case "sound":
-            return _of_seconds(media, model, "second_of_sound")
+            return _cost_by_seconds(media, model, "second_of_sound")
         case "film":
-            return _of_seconds(media, model, "second_of_film")
+            return _cost_by_seconds(media, model, "second_of_film")
         case "text" if media.data:
             size = len(media.data) * 3 // 4
             return MediaCost(-(-size // _BYTES_PER_TOKEN), size // _MOST_BYTES_PER_TOKEN)
-    return _of_pages(media, model)
+    return _cost_by_pages(media, model)
 
 
-def _of_image(media: Media, model: str) -> int:
+def _tokens_of_image(media: Media, model: str) -> int:
     if (size := pixels_of(media)) is None:
         return IMAGE_TOKENS
     detail = _DETAIL.search(media.extra)
     return image_tokens(*size, model, detail=detail[1] if detail else "")
 
 
-def _of_seconds(media: Media, model: str, name: str) -> MediaCost:
-    tokens, least = price_of(model, name)
+def _cost_by_seconds(media: Media, model: str, price_name: str) -> MediaCost:
+    tokens, least = price_of(model, price_name)
     if (seconds := facts_of(media).seconds) is None:
         return MediaCost(tokens * UNREAD_SECONDS, 0)
     return MediaCost(math.ceil(tokens * seconds), math.floor(least * seconds))
 
 
-def _of_pages(media: Media, model: str) -> MediaCost:
+def _cost_by_pages(media: Media, model: str) -> MediaCost:
     tokens, least = price_of(model, "page")
     if (pages := facts_of(media).pages) is None:
         return MediaCost(tokens * UNREAD_PAGES, 0)

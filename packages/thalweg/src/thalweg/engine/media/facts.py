@@ -14,7 +14,7 @@ from thalweg.engine.media.images import Dimensions, dimensions
 
 MediaKind = Literal["image", "pdf", "sound", "film", "text", "other"]
 
-_KINDS: Final[dict[str, MediaKind]] = {
+_KIND_BY_MIME: Final[dict[str, MediaKind]] = {
     "image": "image",
     "audio": "sound",
     "video": "film",
@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, MediaKind]] = {
     "application/x-pdf": "pdf",
 }
 """Kinds by media type, or by its first half."""
-_STARTS: Final[dict[str, MediaKind]] = {
+_KIND_BY_PREFIX: Final[dict[str, MediaKind]] = {
     "JVBERi": "pdf",  # %PDF-
     "iVBORw0KGgo": "image",  # PNG
     "/9j/": "image",  # JPEG
@@ -58,11 +58,13 @@ def kind_of(media: Media) -> MediaKind:
         ('pdf', 'pdf')
     """
     mime = media.mime.partition(";")[0].strip().lower()
-    if (known := _KINDS.get(mime) or _KINDS.get(mime.partition("/")[0])) is not None:
+    if (known := _KIND_BY_MIME.get(mime) or _KIND_BY_MIME.get(mime.partition("/")[0])) is not None:
         return known
     if mime and mime != "application/octet-stream":
         return "other"
-    return next((kind for start, kind in _STARTS.items() if media.data.startswith(start)), "other")
+    return next(
+        (kind for start, kind in _KIND_BY_PREFIX.items() if media.data.startswith(start)), "other"
+    )
 
 
 def pixels_of(media: Media) -> Dimensions | None:
@@ -70,9 +72,9 @@ def pixels_of(media: Media) -> Dimensions | None:
     return dimensions(media.data) if media.data and kind_of(media) == "image" else None
 
 
-_READ: dict[tuple[str, int, int], MediaFacts] = {}
+_FACTS_CACHE: dict[tuple[str, int, int], MediaFacts] = {}
 """Facts by kind, length and hash of the content; a text computes its hash once."""
-_MOST_READ = 4_096
+_MAX_CACHED_FACTS = 4_096
 """Files whose facts are remembered."""
 
 
@@ -86,11 +88,11 @@ def facts_of(media: Media) -> MediaFacts:
     if kind not in {"pdf", "sound", "film"} or not media.data:
         return UNREAD
     key = kind, len(media.data), hash(media.data)
-    if (known := _READ.get(key)) is not None:
+    if (known := _FACTS_CACHE.get(key)) is not None:
         return known
-    if len(_READ) >= _MOST_READ:
-        _READ.clear()
-    _READ[key] = facts = _read(kind, _decoded(media.data))
+    if len(_FACTS_CACHE) >= _MAX_CACHED_FACTS:
+        _FACTS_CACHE.clear()
+    _FACTS_CACHE[key] = facts = _read_facts(kind, _decoded(media.data))
     return facts
 
 
@@ -104,13 +106,13 @@ def _decoded(data: str) -> bytes:
         return b""
 
 
-def _read(kind: MediaKind, raw: bytes) -> MediaFacts:
+def _read_facts(kind: MediaKind, raw: bytes) -> MediaFacts:
     if kind == "pdf":
         return MediaFacts(pages=count_pages(raw))
     return MediaFacts(seconds=measure_seconds(raw))
 
 
-_TAIL = 4_096
+_TAIL_BYTES = 4_096
 """Bytes at the end of a PDF in which its last offset is; readers look in 1,024."""
 _BYTES_PER_PAGE = 4
 """No writer needs less for a page, compressed; a PDF that claims more pages is damaged."""
@@ -124,7 +126,7 @@ def count_pages(raw: bytes) -> int | None:
     Returns:
         `None` if it is damaged, or locked with a password.
     """
-    if b"startxref" not in raw[-_TAIL:]:
+    if b"startxref" not in raw[-_TAIL_BYTES:]:
         return None
     from pypdf import PdfReader  # noqa: PLC0415 (only threads with a PDF need it)
     from pypdf.generic import DictionaryObject  # noqa: PLC0415
@@ -141,7 +143,7 @@ def count_pages(raw: bytes) -> int | None:
     return int(pages)
 
 
-_LEAST_RATE = 50
+_MIN_BYTES_PER_SECOND = 50
 """Bytes that no codec in use stores less than for a second; a header that claims longer is wrong.
 """
 
@@ -157,10 +159,10 @@ def measure_seconds(raw: bytes) -> float | None:
     from tinytag import TinyTag  # noqa: PLC0415 (only threads with a sound or a film need it)
 
     try:
-        found = TinyTag.get(file_obj=io.BytesIO(raw), tags=False)
-        seconds, rate = float(found.duration or 0), float(found.bitrate or 0) * 125
+        tag = TinyTag.get(file_obj=io.BytesIO(raw), tags=False)
+        seconds, bytes_per_second = float(tag.duration or 0), float(tag.bitrate or 0) * 125
     except Exception:  # noqa: BLE001 (a parser of strangers' files: any error means unreadable)
         return None
-    if raw[:4] == b"RIFF" and rate:  # a stream's header has no length
-        seconds = len(raw) / rate
-    return seconds if 0 < seconds <= len(raw) / _LEAST_RATE else None
+    if raw[:4] == b"RIFF" and bytes_per_second:  # a stream's header has no length
+        seconds = len(raw) / bytes_per_second
+    return seconds if 0 < seconds <= len(raw) / _MIN_BYTES_PER_SECOND else None

@@ -34,77 +34,88 @@ def dimensions(data: str) -> Dimensions | None:
     """
     if "\n" in data[:100]:
         data = "".join(data.split())
-    head = _peek(data, 0, 30)
+    head = _decoded_slice(data, 0, 30)
     for signature, length, read in _HEADERS:
         if len(head) >= length and signature.match(head):
-            found = read(data)
+            size = read(data)
             break
     else:
         return None
-    if found is None or not all(0 < edge <= LONGEST_EDGE for edge in found):
+    if size is None or not all(0 < edge <= LONGEST_EDGE for edge in size):
         return None
-    return found
+    return size
 
 
-def _peek(data: str, start: int, size: int) -> bytes:
+def _decoded_slice(data: str, start: int, size: int) -> bytes:
     """Decode some bytes of base64; fewer if it ends, none if it is broken."""
-    first = start // 3
-    chars = data[first * 4 : -(-(start + size) // 3) * 4].replace("-", "+").replace("_", "/")
+    first_group = start // 3
+    chars = data[first_group * 4 : -(-(start + size) // 3) * 4].replace("-", "+").replace("_", "/")
     try:
         decoded = binascii.a2b_base64(chars + "=" * (-len(chars) % 4))
     except ValueError:
         return b""
-    return decoded[start - first * 3 :][:size]
+    return decoded[start - first_group * 3 :][:size]
 
 
-def _big(data: str, start: int, size: int) -> int:
-    return int.from_bytes(_peek(data, start, size), "big")
+def _big_endian_int(data: str, start: int, size: int) -> int:
+    return int.from_bytes(_decoded_slice(data, start, size), "big")
 
 
-def _little(data: str, start: int, size: int) -> int:
-    return int.from_bytes(_peek(data, start, size), "little")
+def _little_endian_int(data: str, start: int, size: int) -> int:
+    return int.from_bytes(_decoded_slice(data, start, size), "little")
 
 
 def _webp_lossless(data: str) -> Dimensions:
-    bits = _little(data, 21, 4)
+    bits = _little_endian_int(data, 21, 4)
     return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
 
 
 def _jpeg(data: str) -> Dimensions | None:
     """Walk the segments to the one that starts a frame; only their heads are decoded."""
-    at = 2
+    offset = 2
     for _ in range(_MOST_SEGMENTS):
-        head = _peek(data, at, 9)
-        if len(head) < 9 or head[0] != _MARK:  # noqa: PLR2004 (as far as a frame's size)
+        head = _decoded_slice(data, offset, 9)
+        if len(head) < 9 or head[0] != _MARKER_BYTE:  # noqa: PLR2004 (as far as a frame's size)
             return None
-        if head[1] == _MARK:  # padding before a marker
-            at += 1
-        elif head[1] in _FRAMES:
+        if head[1] == _MARKER_BYTE:  # padding before a marker
+            offset += 1
+        elif head[1] in _FRAME_MARKERS:
             return int.from_bytes(head[7:9], "big"), int.from_bytes(head[5:7], "big")
         else:
-            at += 2 + int.from_bytes(head[2:4], "big")
+            offset += 2 + int.from_bytes(head[2:4], "big")
     return None
 
 
 _MOST_SEGMENTS = 1_000
-_MARK = 0xFF
-_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_MARKER_BYTE = 0xFF
+_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers that start a frame; the three excluded ones are tables."""
 
 _HEADERS: tuple[tuple[re.Pattern[bytes], int, Callable[[str], Dimensions | None]], ...] = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), 24, lambda at: (_big(at, 16, 4), _big(at, 20, 4))),
-    (re.compile(rb"GIF8[79]a"), 10, lambda at: (_little(at, 6, 2), _little(at, 8, 2))),
+    (
+        re.compile(rb"\x89PNG\r\n\x1a\n"),
+        24,
+        lambda image: (_big_endian_int(image, 16, 4), _big_endian_int(image, 20, 4)),
+    ),
+    (
+        re.compile(rb"GIF8[79]a"),
+        10,
+        lambda image: (_little_endian_int(image, 6, 2), _little_endian_int(image, 8, 2)),
+    ),
     (re.compile(rb"\xff\xd8\xff"), 4, _jpeg),
     (
         re.compile(rb"RIFF....WEBPVP8X", re.DOTALL),
         30,
-        lambda at: (_little(at, 24, 3) + 1, _little(at, 27, 3) + 1),
+        lambda image: (_little_endian_int(image, 24, 3) + 1, _little_endian_int(image, 27, 3) + 1),
     ),
     (re.compile(rb"RIFF....WEBPVP8L", re.DOTALL), 25, _webp_lossless),
     (
         re.compile(rb"RIFF....WEBPVP8 ", re.DOTALL),
         30,
-        lambda at: (_little(at, 26, 2) & 0x3FFF, _little(at, 28, 2) & 0x3FFF),
+        lambda image: (
+            _little_endian_int(image, 26, 2) & 0x3FFF,
+            _little_endian_int(image, 28, 2) & 0x3FFF,
+        ),
     ),
 )
 """How each format begins, the bytes that hold its size, and who reads it."""
@@ -124,22 +135,22 @@ def image_tokens(width: int, height: int, model: str = "", *, detail: str = "") 
         >>> image_tokens(1092, 1092, "anthropic:claude-sonnet-4-5")
         1590
     """
-    for words, price in _PRICES:
-        if words.search(model):
+    for pattern, price in _PRICES:
+        if pattern.search(model):
             return price(width, height, detail)
     dearest = max(price(width, height, "") for price in (_CLAUDE, _GPT, _GEMINI))
     return min(dearest, LARGEST_TOKENS)
 
 
-def _area(width: int, height: int, _detail: str, *, edge: int, most: int) -> int:
+def _area_tokens(width: int, height: int, _detail: str, *, edge: int, max_tokens: int) -> int:
     """Anthropic: the area, or squares of 28 pixels, of the image made to fit."""
     scale = min(1.0, edge / max(width, height))
-    wide, high = width * scale, height * scale
-    squares = math.ceil(wide / 28) * math.ceil(high / 28)
-    return min(most, max(squares, math.ceil(wide * high / 750)))
+    scaled_width, scaled_height = width * scale, height * scale
+    squares = math.ceil(scaled_width / 28) * math.ceil(scaled_height / 28)
+    return min(max_tokens, max(squares, math.ceil(scaled_width * scaled_height / 750)))
 
 
-def _tiles(width: int, height: int, detail: str, *, base: int, tile: int) -> int:
+def _tile_tokens(width: int, height: int, detail: str, *, base: int, tile: int) -> int:
     """OpenAI, older models: squares of 512 pixels of the image made to fit."""
     if detail == "low":
         return base
@@ -148,27 +159,33 @@ def _tiles(width: int, height: int, detail: str, *, base: int, tile: int) -> int
     return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
 
 
-def _patches(
-    width: int, height: int, detail: str, *, most: int, factor: float, original: int = 10_000
+def _patch_tokens(
+    width: int,
+    height: int,
+    detail: str,
+    *,
+    max_patches: int,
+    factor: float,
+    original_patches: int = 10_000,
 ) -> int:
     """OpenAI, newer models: squares of 32 pixels, each worth a bit more than a token."""
-    most = {"low": 256, "high": 2_500, "original": original}.get(detail, most)
-    return math.ceil(factor * min(most, math.ceil(width / 32) * math.ceil(height / 32)))
+    max_patches = {"low": 256, "high": 2_500, "original": original_patches}.get(detail, max_patches)
+    return math.ceil(factor * min(max_patches, math.ceil(width / 32) * math.ceil(height / 32)))
 
 
-def _crops(width: int, height: int, _detail: str, *, least: int = 0) -> int:
+def _crop_tokens(width: int, height: int, _detail: str, *, min_tokens: int = 0) -> int:
     """Gemini up to 2.5: crops of a share of the shorter edge, each 258; one if it is small."""
     if max(width, height) <= 384:  # noqa: PLR2004 (Google's bound for one tile)
-        return max(258, least)
+        return max(258, min_tokens)
     edge = min(768.0, max(256.0, min(width, height) / 1.5))
-    return max(258 * math.ceil(width / edge) * math.ceil(height / edge), least)
+    return max(258 * math.ceil(width / edge) * math.ceil(height / edge), min_tokens)
 
 
-def _flat(_width: int, _height: int, _detail: str, *, tokens: int) -> int:
+def _flat_tokens(_width: int, _height: int, _detail: str, *, tokens: int) -> int:
     return tokens
 
 
-def _dearest(width: int, height: int, detail: str) -> int:
+def _dearest_gpt_tokens(width: int, height: int, detail: str) -> int:
     """Return the tokens of an OpenAI model with an unknown or missing name."""
     return max(price(width, height, detail) for price in (_OLD_GPT, _NEW_GPT, _GPT_6))
 
@@ -177,33 +194,39 @@ _UNBOUNDED = 10**6
 """GPT-6 has no published bound: 11,970 squares were measured to cost in full."""
 
 Price = Callable[[int, int, str], int]
-_CLAUDE: Price = partial(_area, edge=2_576, most=LARGEST_TOKENS)
-_OLD_CLAUDE: Price = partial(_area, edge=1_568, most=1_600)
-_OLD_GPT: Price = partial(_tiles, base=85, tile=170)
-_NEW_GPT: Price = partial(_patches, most=2_500, factor=1.2)
-_GPT_55: Price = partial(_patches, most=10_000, factor=1.2)
-_GPT_6: Price = partial(_patches, most=_UNBOUNDED, factor=1.2, original=_UNBOUNDED)
-_GPT: Price = _dearest
-_GEMINI: Price = partial(_crops, least=1_120)
+_CLAUDE: Price = partial(_area_tokens, edge=2_576, max_tokens=LARGEST_TOKENS)
+_OLD_CLAUDE: Price = partial(_area_tokens, edge=1_568, max_tokens=1_600)
+_OLD_GPT: Price = partial(_tile_tokens, base=85, tile=170)
+_NEW_GPT: Price = partial(_patch_tokens, max_patches=2_500, factor=1.2)
+_GPT_55: Price = partial(_patch_tokens, max_patches=10_000, factor=1.2)
+_GPT_6: Price = partial(
+    _patch_tokens, max_patches=_UNBOUNDED, factor=1.2, original_patches=_UNBOUNDED
+)
+_GPT: Price = _dearest_gpt_tokens
+_GEMINI: Price = partial(_crop_tokens, min_tokens=1_120)
 
 
-def _rule(words: str, price: Price) -> tuple[re.Pattern[str], Price]:
-    return re.compile(words, re.IGNORECASE), price
+def _price_rule(pattern: str, price: Price) -> tuple[re.Pattern[str], Price]:
+    return re.compile(pattern, re.IGNORECASE), price
 
 
 _PRICES = (
-    _rule(r"claude-(?:[123]|instant|opus-4(?:-[0-6]|-2\d|$)|(?:sonnet|haiku)-4)", _OLD_CLAUDE),
-    _rule(r"claude|anthropic", _CLAUDE),
-    _rule(r"gpt-4o-mini", partial(_tiles, base=2_833, tile=5_667)),
-    _rule(r"(?:gpt|o\d)[-.\w]*-(?:mini|nano)", partial(_patches, most=2_500, factor=2.46)),
-    _rule(r"gpt-4|gpt-5(?:\.[01])?(?![.\d])|\bo[13]\b", _OLD_GPT),
-    _rule(r"gpt-5\.[2-4](?!\d)", _NEW_GPT),
-    _rule(r"gpt-5\.5(?!\d)", _GPT_55),
-    _rule(r"gpt-(?:5\.|[6-9]|\d\d)", _GPT_6),
-    _rule(r"openai|azure|gpt", _GPT),
-    _rule(r"gemini-[12]\b", _crops),
-    _rule(r"gemini-[3-9]", partial(_flat, tokens=1_120)),
-    _rule(r"gemini|google", _GEMINI),
+    _price_rule(
+        r"claude-(?:[123]|instant|opus-4(?:-[0-6]|-2\d|$)|(?:sonnet|haiku)-4)", _OLD_CLAUDE
+    ),
+    _price_rule(r"claude|anthropic", _CLAUDE),
+    _price_rule(r"gpt-4o-mini", partial(_tile_tokens, base=2_833, tile=5_667)),
+    _price_rule(
+        r"(?:gpt|o\d)[-.\w]*-(?:mini|nano)", partial(_patch_tokens, max_patches=2_500, factor=2.46)
+    ),
+    _price_rule(r"gpt-4|gpt-5(?:\.[01])?(?![.\d])|\bo[13]\b", _OLD_GPT),
+    _price_rule(r"gpt-5\.[2-4](?!\d)", _NEW_GPT),
+    _price_rule(r"gpt-5\.5(?!\d)", _GPT_55),
+    _price_rule(r"gpt-(?:5\.|[6-9]|\d\d)", _GPT_6),
+    _price_rule(r"openai|azure|gpt", _GPT),
+    _price_rule(r"gemini-[12]\b", _crop_tokens),
+    _price_rule(r"gemini-[3-9]", partial(_flat_tokens, tokens=1_120)),
+    _price_rule(r"gemini|google", _GEMINI),
 )
 """Prices by the name of a model, the most specific name first. Claude processes images in more
 pixels from Opus 4.7 on; OpenAI counts patches from GPT-5.2 on, and in every small model since

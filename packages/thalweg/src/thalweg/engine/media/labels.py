@@ -11,7 +11,7 @@ LABEL_CHARS = 200
 _NAME_CHARS = 80
 _NAME = re.compile(r'"(?:filename|title)": ?("(?:[^"\\]|\\.)+")')
 _TYPE = re.compile(r'"type": ?"([\w./-]{1,40})"')
-_STORED = re.compile(r'"(?:file_id|id)": ?"([^"\\]+)"')
+_STORED_ID = re.compile(r'"(?:file_id|id)": ?"([^"\\]+)"')
 """The name of a file, its type and its id in storage, among a part's other fields."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{1000,}={0,2}")
 """Content, and no identifier or digest: as for a block of an unknown type."""
@@ -27,19 +27,19 @@ def media_label(media: Media) -> str:
         'image/png, https://example.org/a.png'
     """
     kind = _TYPE.search(media.extra)
-    words = [media.mime or (kind[1] if kind else "media")]
+    labels = [media.mime or (kind[1] if kind else "media")]
     if name := _NAME.search(media.extra):
-        words.insert(0, " ".join(json.loads(name[1]).split())[:_NAME_CHARS])
+        labels.insert(0, " ".join(json.loads(name[1]).split())[:_NAME_CHARS])
     if media.data:
-        words += [f"{_size_of(media.data):,} bytes", *_measures(media)]
+        labels += [f"{_decoded_size(media.data):,} bytes", *_size_labels(media)]
     elif media.url:
-        words.append(media.url)
-    elif stored := _STORED.search(media.extra):
-        words.append(stored[1])
-    return " ".join(", ".join(words).split())[:LABEL_CHARS]
+        labels.append(media.url)
+    elif stored := _STORED_ID.search(media.extra):
+        labels.append(stored[1])
+    return " ".join(", ".join(labels).split())[:LABEL_CHARS]
 
 
-LISTED = 8
+MAX_LISTED_MEDIA = 8
 """Most media that a line names."""
 
 
@@ -50,12 +50,12 @@ def media_line(message: Message) -> str:
         >>> media_line(Message("user", (Media("image/png", "AAAA"), Media("audio/wav", "AAAA"))))
         'image/png, 3 bytes; audio/wav, 3 bytes'
     """
-    found = [part for part in message.parts if isinstance(part, Media)]
-    more = [f"{len(found) - LISTED} more"] if len(found) > LISTED else []
-    return "; ".join([*map(media_label, found[:LISTED]), *more])
+    media = [part for part in message.parts if isinstance(part, Media)]
+    omitted = [f"{len(media) - MAX_LISTED_MEDIA} more"] if len(media) > MAX_LISTED_MEDIA else []
+    return "; ".join([*map(media_label, media[:MAX_LISTED_MEDIA]), *omitted])
 
 
-def _measures(media: Media) -> list[str]:
+def _size_labels(media: Media) -> list[str]:
     if (pixels := pixels_of(media)) is not None:
         return [f"{pixels[0]:,} x {pixels[1]:,}"]
     facts = facts_of(media)
@@ -64,7 +64,7 @@ def _measures(media: Media) -> list[str]:
     return [] if facts.seconds is None else [f"{facts.seconds:,.1f} seconds"]
 
 
-def _size_of(base64: str) -> int:
+def _decoded_size(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
 
 
@@ -75,4 +75,4 @@ def without_base64(text: str) -> str:
         >>> without_base64('{"data": "' + "A" * 4_000 + '"}')
         '{"data": "[3,000 bytes]"}'
     """
-    return _BASE64.sub(lambda found: f"[{_size_of(found[0]):,} bytes]", text)
+    return _BASE64.sub(lambda match: f"[{_decoded_size(match[0]):,} bytes]", text)

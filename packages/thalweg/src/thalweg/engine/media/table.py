@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from thalweg.engine.data_files import read_table
 
-Price = tuple[int, int]
+TokenRange = tuple[int, int]
 """Tokens as they are counted, and the least that the provider may charge."""
 
 
@@ -55,47 +55,48 @@ class MediaRow:
     limits: MediaLimits
     below: Mapping[str, int]
     """Limits that are lower for a model with a smaller window than `window`."""
-    page: Price | None = None
-    second_of_sound: Price | None = None
-    second_of_film: Price | None = None
+    page: TokenRange | None = None
+    second_of_sound: TokenRange | None = None
+    second_of_film: TokenRange | None = None
     source: str = ""
     dated: str = ""
 
 
-def _row(row: Mapping[str, Any]) -> MediaRow:
+def _media_row(row: Mapping[str, Any]) -> MediaRow:
     page, dated = row["source"], str(row["dated"])
     limits = MediaLimits(row["name"], f"{page}, {dated}", **row["limits"])
-    prices = {name: tuple(row[name]) for name in PRICED if name in row}
+    prices = {name: tuple(row[name]) for name in PRICE_FIELDS if name in row}
     models = re.compile(row["models"], re.IGNORECASE)
     return MediaRow(
         row["name"], models, limits, row.get("below", {}), source=page, dated=dated, **prices
     )
 
 
-PRICED: Final = ("page", "second_of_sound", "second_of_film")
+PRICE_FIELDS: Final = ("page", "second_of_sound", "second_of_film")
 _TABLE: Final = read_table(__package__, "media.toml")
-ROWS: Final[tuple[MediaRow, ...]] = tuple(map(_row, _TABLE["rows"]))
+MEDIA_ROWS: Final[tuple[MediaRow, ...]] = tuple(map(_media_row, _TABLE["rows"]))
 """The rows, the most specific first."""
 UNREAD_PAGES: Final[int] = _TABLE["unread"]["pages"]
 """Pages that a document counts as if they cannot be read."""
 UNREAD_SECONDS: Final[int] = _TABLE["unread"]["seconds"]
 """Seconds that a sound or a film counts as if they cannot be read."""
-DEAREST: Final[Mapping[str, Price]] = {
-    name: (max(price[0] for row in ROWS if (price := getattr(row, name))), 0) for name in PRICED
+DEAREST_PRICES: Final[Mapping[str, TokenRange]] = {
+    name: (max(price[0] for row in MEDIA_ROWS if (price := getattr(row, name))), 0)
+    for name in PRICE_FIELDS
 }
 """The prices of an unknown model."""
 
 
 @lru_cache(maxsize=256)
-def row_of(model: str) -> MediaRow | None:
+def media_row_of(model: str) -> MediaRow | None:
     """Return the row of a model, as `provider:name`; `None` for an unknown one."""
-    return next((row for row in ROWS if row.models.search(model)), None)
+    return next((row for row in MEDIA_ROWS if row.models.search(model)), None)
 
 
-def price_of(model: str, name: str) -> Price:
-    """Return a price of `PRICED` for a model, or the dearest one of the table."""
-    price: Price | None = getattr(row_of(model), name, None)
-    return price or DEAREST[name]
+def price_of(model: str, price_name: str) -> TokenRange:
+    """Return a price of `PRICE_FIELDS` for a model, or the dearest one of the table."""
+    price: TokenRange | None = getattr(media_row_of(model), price_name, None)
+    return price or DEAREST_PRICES[price_name]
 
 
 @lru_cache(maxsize=256)
@@ -110,9 +111,11 @@ def limits_for(model: str, window: int) -> MediaLimits:
         >>> limits_for("anthropic:claude-sonnet-4-5", 200_000).pages
         100
     """
-    row = row_of(model)
+    row = media_row_of(model)
     if row is None:
         return MediaLimits()
-    lower = row.below if window < row.below.get("window", 0) else {}
+    lower_limits = row.below if window < row.below.get("window", 0) else {}
     values = {f.name: getattr(row.limits, f.name) for f in fields(MediaLimits)}
-    return MediaLimits(**{**values, **{k: n for k, n in lower.items() if k != "window"}})
+    return MediaLimits(
+        **{**values, **{k: limit for k, limit in lower_limits.items() if k != "window"}}
+    )

@@ -14,14 +14,14 @@ from typing import Literal
 from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 
-By = Literal["model", "provider", "nobody", "settings"]
+PriceSource = Literal["model", "provider", "nobody", "settings"]
 
-UNKNOWN = TARIFFS["anthropic"]
+UNKNOWN_TARIFF = TARIFFS["anthropic"]
 """Prices for a model of an unsupported provider.
 
-Assume too expensive a rewrite and too much is read again; too cheap a one, and too much is
-rewritten. With the best interval growing with the square root of `Tariff.rewriting`, either error
-by a factor f costs the same, (√f + 1/√f) / 2 of the necessary cost of rewriting and re-reading. So
+If the assumed rewrite is too expensive, too much is read again; if it is too cheap, too much is
+rewritten. The best interval grows with the square root of `Tariff.rewriting`, so either error by a
+factor f costs the same: (√f + 1/√f) / 2 of the necessary cost of rewriting and re-reading. So
 the assumption that loses least over all existing prices, from half-price reads (1) to reads at a
 fortieth (49), lies in the middle: at 11.5 it costs 1.27 times the least at one end and 1.84 at the
 other, where 49 would cost 3.6. Lack of foresight is not all: content that is removed early must be
@@ -34,7 +34,7 @@ class Priced:
     """The prices of a model, and how they were found."""
 
     tariff: Tariff
-    by: By
+    by: PriceSource
     """Their source: the table, by model or by provider alone; a default; or the settings."""
     note: str = ""
     """The assumptions made, as one sentence; empty if none was."""
@@ -62,17 +62,21 @@ def tariff_for(provider: str, model: str) -> Priced:
     rows = MODELS.get(provider, ())
     if not rows:
         label = model.strip(":") or "this model"
-        return Priced(UNKNOWN, "nobody", _NOTE.format(model=label, tariff=UNKNOWN.name))
+        return Priced(
+            UNKNOWN_TARIFF, "nobody", _NOTE.format(model=label, tariff=UNKNOWN_TARIFF.name)
+        )
     by_name = {row.name: row for row in rows}
-    if found := row_of(by_name, model):
-        return Priced(by_name[found], "model")
-    careful = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))
+    if row_name := matching_row_name(by_name, model):
+        return Priced(by_name[row_name], "model")
+    cautious_row = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))
     if len(rows) == 1:
-        return Priced(careful, "provider")
+        return Priced(cautious_row, "provider")
     # Another model's price per request size is unavailable here.
     changes = {"tiers": (), "base": None}
-    note = _NOTE.format(model=model.strip(":") or f"a model of {provider}", tariff=careful.name)
-    return Priced(careful.model_copy(update=changes), "provider", note)
+    note = _NOTE.format(
+        model=model.strip(":") or f"a model of {provider}", tariff=cautious_row.name
+    )
+    return Priced(cautious_row.model_copy(update=changes), "provider", note)
 
 
 def tariff_of_model(model: str) -> Tariff | None:
@@ -83,7 +87,7 @@ def tariff_of_model(model: str) -> Tariff | None:
         >>> found.name if found else ""
         'claude-opus-4-5'
     """
-    name = row_of(_BY_MODEL, model) if model else ""
+    name = matching_row_name(_BY_MODEL, model) if model else ""
     return _BY_MODEL[name] if name else None
 
 
@@ -93,11 +97,11 @@ _NOTE = (
 )
 
 
-def row_of(names: Iterable[str], model: str) -> str:
+def matching_row_name(names: Iterable[str], model: str) -> str:
     """Return the most specific of `names` contained in a model's name, or an empty string."""
-    named = _segments(model)
-    found = [name for name in names if _stands_in(_segments(name), named)]
-    return max(found, key=lambda name: len(_segments(name)), default="")
+    model_segments = _segments(model)
+    matching_names = [name for name in names if _is_contained(_segments(name), model_segments)]
+    return max(matching_names, key=lambda name: len(_segments(name)), default="")
 
 
 def _segments(name: str) -> tuple[str, ...]:
@@ -105,18 +109,20 @@ def _segments(name: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[a-z]+\d*[a-z]*|\d+[a-z]*", name.lower()))
 
 
-def _stands_in(row: tuple[str, ...], named: tuple[str, ...]) -> bool:
+def _is_contained(row_segments: tuple[str, ...], model_segments: tuple[str, ...]) -> bool:
     """Return whether a row's name is contained in a model's, and no later word excludes it."""
-    for at in range(len(named) - len(row) + 1):
-        if named[at : at + len(row)] == row:
-            rest = named[at + len(row) :]
-            another = bool(rest) and rest[0].isdigit() and len(rest[0]) < _LEAST_DATE
-            if not another and not _VARIANTS.intersection(rest):
+    for start in range(len(model_segments) - len(row_segments) + 1):
+        if model_segments[start : start + len(row_segments)] == row_segments:
+            following = model_segments[start + len(row_segments) :]
+            is_other_version = (
+                bool(following) and following[0].isdigit() and len(following[0]) < _MIN_DATE_DIGITS
+            )
+            if not is_other_version and not _VARIANTS.intersection(following):
                 return True
     return False
 
 
-_LEAST_DATE = 3
+_MIN_DATE_DIGITS = 3
 """A shorter number after a name is another version: 5.9 is not 5."""
 _VARIANTS = frozenset(
     (

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
 from thalweg.engine.pricing.matching import Priced, tariff_for
-from thalweg.engine.pricing.table import NAMED, TARIFFS
-from thalweg.engine.pricing.tariff import Tariff, Tier, growing
-from thalweg.engine.sections import SettingsSection, nearest, refuse
+from thalweg.engine.pricing.table import NAMED_TARIFFS, TARIFFS
+from thalweg.engine.pricing.tariff import Tariff, Tier, check_ascending
+from thalweg.engine.sections import SettingsSection, name_remedy, refuse
 
 
 class ModelPricing(SettingsSection):
@@ -51,42 +51,49 @@ class ModelPricing(SettingsSection):
 
     @field_validator("tariff")
     @classmethod
-    def _is_known(cls, name: str | None) -> str | None:
-        if name is not None and name not in NAMED:
-            usual = f"use {', '.join(TARIFFS)}, or a name that `thalweg prices` lists"
-            refuse(f"there is no tariff {name!r}", nearest(name, tuple(NAMED), usual))
+    def _check_tariff_name(cls, name: str | None) -> str | None:
+        if name is not None and name not in NAMED_TARIFFS:
+            fallback = f"use {', '.join(TARIFFS)}, or a name that `thalweg prices` lists"
+            refuse(
+                f"there is no tariff {name!r}", name_remedy(name, tuple(NAMED_TARIFFS), fallback)
+            )
         return name
 
     @field_validator("tiers")
     @classmethod
-    def _tiers_grow(cls, tiers: tuple[Tier, ...] | None) -> tuple[Tier, ...] | None:
-        return tiers and growing(tiers)
+    def _check_tiers(cls, tiers: tuple[Tier, ...] | None) -> tuple[Tier, ...] | None:
+        return tiers and check_ascending(tiers)
 
     @property
     def figures(self) -> Mapping[str, object]:
         """The figures that were set; `null` is one if a tariff permits it."""
-        given = self.model_fields_set & Tariff.model_fields.keys()
-        values = {name: getattr(self, name) for name in given}
+        set_names = self.model_fields_set & Tariff.model_fields.keys()
+        values = {name: getattr(self, name) for name in set_names}
         return {n: v for n, v in values.items() if v is not None or n in _MAY_BE_NONE}
 
     def over(self, tariff: Tariff) -> Tariff:
         """Return a tariff with the set figures; based on the named one, if one is named."""
-        held = NAMED[self.tariff] if self.tariff else tariff
+        base_tariff = NAMED_TARIFFS[self.tariff] if self.tariff else tariff
         if not self.figures:
-            return held
+            return base_tariff
         note = "Figures of the settings: " + ", ".join(sorted(self.figures)) + "."
-        changes = {"tiers": self._scaled(held), **self.figures}
-        return held.model_copy(update={**changes, "note": f"{held.note} {note}".strip()})
+        changes = {"tiers": self._scaled_tiers(base_tariff), **self.figures}
+        return base_tariff.model_copy(
+            update={**changes, "note": f"{base_tariff.note} {note}".strip()}
+        )
 
-    def _scaled(self, tariff: Tariff) -> tuple[Tier, ...]:
+    def _scaled_tiers(self, tariff: Tariff) -> tuple[Tier, ...]:
         """Scale the tiers of a tariff in proportion to the overridden prices."""
-        times = {
-            name: given / before
+        factors = {
+            name: new_price / old_price
             for name in ("read", "write", "output")
-            if (given := getattr(self, name)) is not None and (before := getattr(tariff, name))
+            if (new_price := getattr(self, name)) is not None
+            and (old_price := getattr(tariff, name))
         }
         return tuple(
-            tier.model_copy(update={name: getattr(tier, name) * by for name, by in times.items()})
+            tier.model_copy(
+                update={name: getattr(tier, name) * factor for name, factor in factors.items()}
+            )
             for tier in tariff.tiers
         )
 
@@ -114,19 +121,25 @@ class Pricing(ModelPricing):
             provider: As for `tariff_for`.
             model: As for `tariff_for`; patterns are matched with the provider and without it.
         """
-        found = tariff_for(provider, model)
-        fitting = sorted(self._fitting(model), key=len)
-        overrides = [s for s in (self, *(self.models[p] for p in fitting)) if s.tariff or s.figures]
+        table_prices = tariff_for(provider, model)
+        patterns = sorted(self._matching_patterns(model), key=len)
+        overrides = [
+            s
+            for s in (self, *(self.models[pattern] for pattern in patterns))
+            if s.tariff or s.figures
+        ]
         if not overrides:
-            return found
-        tariff = found.tariff
+            return table_prices
+        tariff = table_prices.tariff
         for override in overrides:
             tariff = override.over(tariff)
         # The note about assumed prices is dropped only if both of these are set.
-        given = {name for override in overrides for name in override.figures}
-        is_complete = {"read", "write"} <= given or any(override.tariff for override in overrides)
-        return Priced(tariff, "settings", "" if is_complete else found.note)
+        set_figures = {name for override in overrides for name in override.figures}
+        is_complete = {"read", "write"} <= set_figures or any(
+            override.tariff for override in overrides
+        )
+        return Priced(tariff, "settings", "" if is_complete else table_prices.note)
 
-    def _fitting(self, model: str) -> list[str]:
+    def _matching_patterns(self, model: str) -> list[str]:
         names = {model.lower(), model.lower().partition(":")[2]}
         return [p for p in self.models if any(fnmatchcase(n, p.lower()) for n in names if n)]

@@ -83,18 +83,18 @@ class ChargedRequest:
     def rates(self, tokens: int) -> tuple[float, float]:
         """Return the price of a token, cached and uncached, in a request of this size."""
         prices = self.tariff.prices(int(tokens * self.factor))
-        share, fresh = 1.0, self.tokens - self.cached
+        written_share, uncached_tokens = 1.0, self.tokens - self.cached
         if not self.held(tokens):
-            share = 0.0
-        elif self.held(self.tokens) and fresh > 0:
-            share = min(1.0, self.written / fresh)
-        full = prices.input + share * (prices.write - prices.input)
-        return prices.read * self.factor, full * self.factor
+            written_share = 0.0
+        elif self.held(self.tokens) and uncached_tokens > 0:
+            written_share = min(1.0, self.written / uncached_tokens)
+        uncached_price = prices.input + written_share * (prices.write - prices.input)
+        return prices.read * self.factor, uncached_price * self.factor
 
     def cost(self, tokens: int, cached: int) -> float:
         """Return the cost of a request like this one with another size."""
-        read, full = self.rates(tokens)
-        return read * cached + full * (tokens - cached)
+        cached_price, uncached_price = self.rates(tokens)
+        return cached_price * cached + uncached_price * (tokens - cached)
 
     def step_price(self, *, context: float, arguments: float, added: float) -> float:
         """Return the cost of a step: one more call that brings removed content back.
@@ -158,11 +158,13 @@ def foresee(sent: ChargedRequest, change: RequestChanges, before: int) -> Foreca
         ... )
         700
     """
-    read, full = sent.rates(sent.tokens)
-    again = sent.held(before) - sent.held(sent.same) - change.freed
-    price = (full - read) * max(0, again) * (not sent.is_cold) + change.summary_cost
-    larger = sent.tokens + change.freed
-    saving = sent.cost(larger, larger) - sent.cost(sent.tokens, sent.tokens)
+    cached_price, uncached_price = sent.rates(sent.tokens)
+    rewritten_tokens = sent.held(before) - sent.held(sent.same) - change.freed
+    price = (uncached_price - cached_price) * max(0, rewritten_tokens) * (
+        not sent.is_cold
+    ) + change.summary_cost
+    larger_tokens = sent.tokens + change.freed
+    saving = sent.cost(larger_tokens, larger_tokens) - sent.cost(sent.tokens, sent.tokens)
     return Forecast(price=price, saving=saving, calls=change.turn)
 
 
@@ -199,7 +201,7 @@ class Saving:
     def to_json(self) -> dict[str, float | str | None]:
         """Return the fields that `--json` prints."""
         forecast = self.forecast
-        never = math.isinf(forecast.break_even)
+        is_infinite = math.isinf(forecast.break_even)
         return {
             "turn": self.turn,
             "reason": self.reason,
@@ -208,7 +210,7 @@ class Saving:
             "predicted_calls": forecast.calls,
             "price": round(forecast.price, 1),
             "saving_per_call": round(forecast.saving, 1),
-            "break_even": None if never else round(forecast.break_even, 1),
+            "break_even": None if is_infinite else round(forecast.break_even, 1),
             "expected": round(self.expected, 1),
             "realised": round(self.realised, 1),
             "calls": self.calls,
@@ -230,9 +232,9 @@ class _SavingsLine:
     first: int
     """Number of the call it was made for, from 0."""
     begun: float
-    """Value of `Savings._carried` when it was made."""
+    """Value of `Savings._cached_token_cost` when it was made."""
     extra: float = 0.0
-    """Savings that `_carried` does not include."""
+    """Savings that `_cached_token_cost` does not include."""
     rewriting: float = 0.0
     fetched: float = 0.0
 
@@ -250,70 +252,86 @@ class Savings:
     beyond: float = 0.0
     """Cost of sending the tokens over the window, which no request could hold."""
     _lines: list[_SavingsLine] = field(default_factory=list)
-    _freed: int = 0
+    _freed_tokens: int = 0
     """Tokens freed by all lines."""
-    _carried: float = 0.0
+    _cached_token_cost: float = 0.0
     """Cost so far of sending one token of a cached prefix with every call."""
-    _tokens: int = 0
+    _previous_tokens: int = 0
     """Tokens of the previous request."""
-    _took: dict[int, _SavingsLine] = field(default_factory=dict)
+    _line_by_position: dict[int, _SavingsLine] = field(default_factory=dict)
     """The line that first removed the text of a message from the context, by its position."""
 
     def call(self, sent: ChargedRequest, change: RequestChanges | None = None) -> None:
         """Add a request, and the change made for it."""
-        new = None if change is None else self._open(sent, change)
-        base, held = sent.same, sent.held(sent.same)
+        new_line = None if change is None else self._open_line(sent, change)
+        base_tokens, cached_tokens = sent.same, sent.held(sent.same)
         is_found = sent.is_found
-        if new is not None:  # breakpoints may store less of a changed prefix
-            base, held, is_found = self._tokens, min(held, sent.cached), not sent.is_cold
-        again = 0 if new is None else sent.held(base) - held - new.freed
-        read, full = sent.rates(sent.tokens)
-        if new is not None and is_found:
-            new.rewriting = (full - read) * max(0, again)
-        is_plain = sent.held(base) == base and sent.rates(sent.tokens + self._freed) == (read, full)
-        if is_found and is_plain:
-            self._carried += read
-            if new is not None:  # freed tokens that were uncached, and would be written now
-                new.extra += (full - read) * max(0, -again)
+        if new_line is not None:  # breakpoints may store less of a changed prefix
+            base_tokens, cached_tokens, is_found = (
+                self._previous_tokens,
+                min(cached_tokens, sent.cached),
+                not sent.is_cold,
+            )
+        rewritten_tokens = (
+            0 if new_line is None else sent.held(base_tokens) - cached_tokens - new_line.freed
+        )
+        cached_price, uncached_price = sent.rates(sent.tokens)
+        if new_line is not None and is_found:
+            new_line.rewriting = (uncached_price - cached_price) * max(0, rewritten_tokens)
+        is_same_rate = sent.held(base_tokens) == base_tokens and sent.rates(
+            sent.tokens + self._freed_tokens
+        ) == (cached_price, uncached_price)
+        if is_found and is_same_rate:
+            self._cached_token_cost += cached_price
+            if new_line is not None:  # freed tokens that were uncached, and would be written now
+                new_line.extra += (uncached_price - cached_price) * max(0, -rewritten_tokens)
         else:
-            self._compare(sent, new, held if is_found else None)
-        over = sent.tokens + self._freed - self.window
-        if self.window and over > 0:
-            self.beyond += (read if is_found else full) * min(over, self._freed)
+            self._compare_lines(sent, new_line, cached_tokens if is_found else None)
+        excess_tokens = sent.tokens + self._freed_tokens - self.window
+        if self.window and excess_tokens > 0:
+            self.beyond += (cached_price if is_found else uncached_price) * min(
+                excess_tokens, self._freed_tokens
+            )
         self.calls += 1
-        self._tokens = sent.tokens
+        self._previous_tokens = sent.tokens
 
-    def _open(self, sent: ChargedRequest, change: RequestChanges) -> _SavingsLine:
-        forecast = change.forecast or foresee(sent, change, self._tokens)
-        line = _SavingsLine(change, forecast, sent.same, change.freed, self.calls, self._carried)
+    def _open_line(self, sent: ChargedRequest, change: RequestChanges) -> _SavingsLine:
+        forecast = change.forecast or foresee(sent, change, self._previous_tokens)
+        line = _SavingsLine(
+            change, forecast, sent.same, change.freed, self.calls, self._cached_token_cost
+        )
         self._lines.append(line)
-        self._freed += line.freed
+        self._freed_tokens += line.freed
         for position in change.took:
-            self._took.setdefault(position, line)
+            self._line_by_position.setdefault(position, line)
         return line
 
-    def _compare(self, sent: ChargedRequest, new: _SavingsLine | None, held: int | None) -> None:
+    def _compare_lines(
+        self, sent: ChargedRequest, new_line: _SavingsLine | None, cached_tokens: int | None
+    ) -> None:
         """Compute the cost of the request without each line and the later ones.
 
         Args:
             sent: The request.
-            new: The line that was made for it.
-            held: Cached tokens of it; `None` if the cache had lost those it could have had.
+            new_line: The line that was made for it.
+            cached_tokens: Cached tokens of it; `None` if the cache had lost them.
         """
-        arrived = sent.tokens - (sent.same if new is None else self._tokens - new.freed)
-        tokens, cached = sent.tokens, sent.cached if held is None else held
-        with_it = sent.cost(tokens, cached)
+        new_tokens = sent.tokens - (
+            sent.same if new_line is None else self._previous_tokens - new_line.freed
+        )
+        tokens, cached = sent.tokens, sent.cached if cached_tokens is None else cached_tokens
+        cost_with = sent.cost(tokens, cached)
         for line in reversed(self._lines):
             tokens += line.freed
-            if held is not None:
-                cached = sent.held(tokens - arrived)
+            if cached_tokens is not None:
+                cached = sent.held(tokens - new_tokens)
             elif line.at < sent.cached:
                 cached += line.freed
-            without = sent.cost(tokens, cached)
-            line.extra += without - with_it
-            with_it = without
-        if new is not None:
-            new.extra += new.rewriting
+            cost_without = sent.cost(tokens, cached)
+            line.extra += cost_without - cost_with
+            cost_with = cost_without
+        if new_line is not None:
+            new_line.extra += new_line.rewriting
 
     def fetch(self, position: int, price: float, tokens: int = 0) -> None:
         """Add the cost of a step to the line that removed the content.
@@ -327,11 +345,11 @@ class Savings:
         """
         if not self._lines:
             return
-        line = self._took.get(position, self._lines[-1])
+        line = self._line_by_position.get(position, self._lines[-1])
         line.fetched += price
-        line.extra, line.begun = line.saved(self._carried), self._carried
+        line.extra, line.begun = line.saved(self._cached_token_cost), self._cached_token_cost
         line.freed -= tokens
-        self._freed -= tokens
+        self._freed_tokens -= tokens
 
     def lines(self) -> list[Saving]:
         """Return the current lines, oldest first."""
@@ -342,7 +360,7 @@ class Savings:
                 forecast=line.forecast,
                 freed=line.change.freed,
                 calls=self.calls - line.first,
-                saved=line.saved(self._carried),
+                saved=line.saved(self._cached_token_cost),
                 rewriting=line.rewriting,
                 summary_cost=line.change.summary_cost,
                 fetched=line.fetched,

@@ -30,7 +30,7 @@ class Tier(SettingsSection):
     """Price of an output token."""
 
 
-def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+def check_ascending(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
     """Return tiers unchanged; for validators.
 
     Raises:
@@ -44,7 +44,7 @@ def growing(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 @lru_cache(maxsize=256)
-def _lowest(read: float, write: float, output: float) -> Tier:
+def _base_tier(read: float, write: float, output: float) -> Tier:
     return Tier(above=1, input=1.0, read=read, write=write, output=output)
 
 
@@ -85,8 +85,8 @@ class Tariff(SettingsSection):
 
     @field_validator("tiers")
     @classmethod
-    def _grow(cls, tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
-        return growing(tiers)
+    def _check_tiers(cls, tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+        return check_ascending(tiers)
 
     @classmethod
     def local(
@@ -157,11 +157,11 @@ class Tariff(SettingsSection):
 
     def prices(self, tokens: int) -> Tier:
         """Return the prices of a request with this many input tokens."""
-        held = _lowest(self.read, self.write, self.output)
+        applicable_tier = _base_tier(self.read, self.write, self.output)
         for tier in self.tiers:
             if tokens > tier.above:
-                held = tier
-        return held
+                applicable_tier = tier
+        return applicable_tier
 
     def charge(self, cached: int, written: int, plain: int = 0) -> float:
         """Return the cost of a request's input.

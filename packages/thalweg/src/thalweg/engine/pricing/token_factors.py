@@ -23,8 +23,8 @@ from typing import Literal
 from thalweg.engine.data_files import read_table
 from thalweg.engine.tokens import Calibration, Counter, exact_counter
 
-Kind = Literal["prose", "code", "data", "cjk"]
-SAMPLE = 20_000
+TextKind = Literal["prose", "code", "data", "cjk"]
+SAMPLE_CHARS = 20_000
 """Characters of a thread that determine its kind of text."""
 CJK_SHARE = 0.2
 """Share of Chinese, Japanese and Korean characters from which a text is of that kind."""
@@ -72,7 +72,7 @@ FACTORS = tuple(
 
 
 @lru_cache(maxsize=256)
-def _row(model: str) -> int | None:
+def _row_index(model: str) -> int | None:
     return next((k for k, row in enumerate(FACTORS) if row.models.search(model)), None)
 
 
@@ -90,21 +90,21 @@ def counter_for(count: Counter, model: str) -> Counter:
         >>> counter_for(ours, "openai:gpt-5.2") is ours
         True
     """
-    if count is not exact_counter() or (at := _row(model)) is None:
+    if count is not exact_counter() or (row_index := _row_index(model)) is None:
         return count
-    return _bounded(count, at)
+    return _bounded_counter(count, row_index)
 
 
 @cache
-def _bounded(count: Counter, at: int) -> Counter:
-    row = FACTORS[at]
+def _bounded_counter(count: Counter, row_index: int) -> Counter:
+    row = FACTORS[row_index]
     if not row.scripts and row.digits == "groups":
         return count
-    begins = [begin for begin, _ in SCRIPTS]
+    range_starts = [range_start for range_start, _ in SCRIPTS]
     weights = [row.scripts.get(script, 0.0) for _, script in SCRIPTS]
     is_single = row.digits == "single"
 
-    def bounded(text: str) -> int:
+    def count_bounded(text: str) -> int:
         tokens = count(text)
         if is_single:
             # o200k has one token for each of these and for a single digit.
@@ -112,14 +112,14 @@ def _bounded(count: Counter, at: int) -> Counter:
             tokens += len("".join(groups)) - len(groups)
         if text.isascii():
             return tokens
-        more = 0.0
-        for sign, times in Counted(text).items():
-            more += weights[bisect_right(begins, ord(sign)) - 1] * times
+        extra_tokens = 0.0
+        for character, occurrences in Counted(text).items():
+            extra_tokens += weights[bisect_right(range_starts, ord(character)) - 1] * occurrences
         # Vocabularies of bytes have at most a token for each.
-        most = max(tokens, len(text.encode("utf-8", "surrogatepass")))
-        return min(most, tokens + math.ceil(more))
+        max_tokens = max(tokens, len(text.encode("utf-8", "surrogatepass")))
+        return min(max_tokens, tokens + math.ceil(extra_tokens))
 
-    return bounded
+    return count_bounded
 
 
 _DIGITS = re.compile("[0-9]{2,3}")
@@ -130,7 +130,8 @@ def first_calibration(model: str, texts: Iterable[str] = ()) -> Calibration:
 
     Args:
         model: Its name, which may include a gateway's prefix.
-        texts: The thread's messages, the newest first; `SAMPLE` characters of them are read.
+        texts: The thread's messages, the newest first; `SAMPLE_CHARS` characters of them are
+            read.
 
     Example:
         >>> first_calibration("anthropic:claude-opus-5", ["河流的最深處"]).factor
@@ -138,30 +139,30 @@ def first_calibration(model: str, texts: Iterable[str] = ()) -> Calibration:
         >>> first_calibration("mine").factor, first_calibration("").is_known
         (1.18, False)
     """
-    if (at := _row(model)) is None:
+    if (row_index := _row_index(model)) is None:
         return Calibration()
-    row = FACTORS[at]
-    factor: float = getattr(row, kind_of(_sample(texts)))
+    row = FACTORS[row_index]
+    factor: float = getattr(row, text_kind(_sample(texts)))
     return Calibration(factor, least=row.least)
 
 
 def _sample(texts: Iterable[str]) -> str:
-    sample, left = [], SAMPLE
+    sample, chars_left = [], SAMPLE_CHARS
     for text in texts:
-        if left <= 0:
+        if chars_left <= 0:
             break
-        sample.append(text[:left])
-        left -= len(text)
+        sample.append(text[:chars_left])
+        chars_left -= len(text)
     return "\n".join(sample)
 
 
-def kind_of(text: str) -> Kind:
+def text_kind(text: str) -> TextKind:
     """Return the kind of a text, which determines its token ratio.
 
     Example:
-        >>> kind_of("Please look at the invoice of May."), kind_of("河流的最深處")
+        >>> text_kind("Please look at the invoice of May."), text_kind("河流的最深處")
         ('prose', 'cjk')
-        >>> kind_of('{"total": 31, "rows": [1, 2]}'), kind_of("2026-05-04, 31.5, 7")
+        >>> text_kind('{"total": 31, "rows": [1, 2]}'), text_kind("2026-05-04, 31.5, 7")
         ('code', 'data')
     """
     if not text:

@@ -10,7 +10,9 @@ from importlib.resources import files
 
 __all__ = ["Prompt", "load", "load_all", "prompt", "prompts"]
 
-_FILE = re.compile(r"---\nvariables: ?(?P<variables>[\w, ]*)\n---\n(?P<text>.*)\n", re.DOTALL)
+_PROMPT_FILE = re.compile(
+    r"---\nvariables: ?(?P<variables>[\w, ]*)\n---\n(?P<text>.*)\n", re.DOTALL
+)
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
@@ -45,7 +47,7 @@ def load(package: str, name: str) -> Prompt:
     Raises:
         ValueError: The file is malformed, or declares other variables than it uses.
     """
-    match = _FILE.fullmatch((files(package) / f"{name}.md").read_text(encoding="utf-8"))
+    match = _PROMPT_FILE.fullmatch((files(package) / f"{name}.md").read_text(encoding="utf-8"))
     if match is None:
         msg = f"prompt {name} does not begin with its variables between two lines of ---"
         raise ValueError(msg)
@@ -59,9 +61,11 @@ def load(package: str, name: str) -> Prompt:
 
 def load_all(package: str) -> list[Prompt]:
     """Load every prompt of a package, sorted by name."""
-    found = (file.name for file in files(package).iterdir())
+    file_names = (file.name for file in files(package).iterdir())
     return [
-        load(package, name.removesuffix(".md")) for name in sorted(found) if name.endswith(".md")
+        load(package, name.removesuffix(".md"))
+        for name in sorted(file_names)
+        if name.endswith(".md")
     ]
 
 

@@ -6,7 +6,7 @@ dropped. Loaded with the first summary.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.summaries.ask import WORDS, ask_for, ask_in_place
@@ -26,7 +26,7 @@ __all__ = [
     "read_summary",
 ]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg.engine.summaries.ask")
     | {

@@ -4,14 +4,14 @@ import re
 from string import Formatter
 
 from thalweg.engine.prompts import prompt
-from thalweg.engine.summaries.transcripts import MARK, unused
+from thalweg.engine.summaries.transcripts import MARK, unused_marker
 
 WORDS = 500
 """Requested length of a summary, in words."""
 
 _TAG = "transcript"
 _SLOT = "{messages}"
-_HEADED = re.compile(rf"{MARK}\d*(?= #)")
+_HEADING_MARK = re.compile(rf"{MARK}\d*(?= #)")
 
 
 def ask_for(chunk: str, *, words: int = WORDS, custom: str | None = None) -> str:
@@ -35,12 +35,12 @@ the conversation.
         hi
         </transcript>
     """
-    tag = unused(_TAG, [chunk])
+    tag = unused_marker(_TAG, [chunk])
     fenced = prompt("summary_transcript").render(tag=tag, text=chunk)
     if custom is None or not custom.strip():
         form = prompt("summary_form").render(words=words)
-        headed = _HEADED.match(chunk)
-        mark = headed[0] if headed else MARK
+        heading = _HEADING_MARK.match(chunk)
+        mark = heading[0] if heading else MARK
         return prompt("summary").render(form=form, mark=mark, transcript=fenced)
     before, slot, after = _unescaped(custom).partition(_SLOT)
     if not slot:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from thalweg.engine.entries import Message
-from thalweg.engine.summaries.names import Names, names_missing
+from thalweg.engine.summaries.names import Names, missing_names
 from thalweg.engine.summaries.summary import SECTIONS, Summary, SummaryDefect
 from thalweg.engine.summaries.user_statements import UserMessages
 from thalweg.engine.transcript import as_text
 from thalweg.errors import SummaryError
 
-_POSES = re.compile(
+_AUTHORITY_CLAIM = re.compile(
     r"^\W*(?:(?:system|developer|admin(?:istrator)?|assistant|operator|root|instructions?|系统|开发者"
     r"|助手|管理员)(?: (?:message|prompt|reminder|note|notice|instruction|override))?\s*[\])>*_]*"
     r"\s*[:\uff1a]|</?\s*(?:system|developer|assistant|user|human)[\w-]*\s*>|<\||\[/?(?:INST|SYS))"
@@ -57,53 +57,57 @@ class SummarySource:
         for section, lines in summary.sections.items():
             kept: list[str] = []
             for line in lines:
-                kind, fault = _fault(section, line, self.names, self.user_messages)
+                kind, fault = _line_fault(section, line, self.names, self.user_messages)
                 if fault:
                     detail = f"{SECTIONS[section]}: {line!r}: {fault}"
                     dropped.append(SummaryDefect(kind, detail, is_line=True))
                 else:
                     kept.append(line)
             sections[section] = tuple(kept)
-        remains = Summary(**sections)
-        if remains.is_empty:
+        remaining = Summary(**sections)
+        if remaining.is_empty:
             problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
             raise SummaryError(problem)
-        return remains, tuple(dropped)
+        return remaining, tuple(dropped)
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:
     for message in source:
         yield as_text(message)
         for call in message.calls:
-            yield from _strings(call.arguments)
+            yield from _unescaped_strings(call.arguments)
 
 
-def _strings(arguments: str) -> list[str]:
+def _unescaped_strings(arguments: str) -> list[str]:
     """Return the strings in the arguments of a call, with JSON escapes decoded."""
     if "\\" not in arguments:
         return []
-    found: list[str] = []
+    strings: list[str] = []
     try:
-        json.loads(arguments, object_pairs_hook=lambda pairs: found.extend(_of(pairs)))
+        json.loads(arguments, object_pairs_hook=lambda pairs: strings.extend(_string_values(pairs)))
     except (ValueError, RecursionError):
         return []
-    return found
+    return strings
 
 
-def _of(pairs: list[tuple[str, object]]) -> Iterator[str]:
+def _string_values(pairs: list[tuple[str, object]]) -> Iterator[str]:
     for _, value in pairs:
         values = value if isinstance(value, list) else [value]
         yield from (item for item in values if isinstance(item, str))
 
 
-_OF_THE_USER = frozenset({"goal", "constraints"})
+_USER_SECTIONS = frozenset({"goal", "constraints"})
 
 
-def _fault(section: str, line: str, names: Names, user_messages: UserMessages) -> tuple[str, str]:
+def _line_fault(
+    section: str, line: str, names: Names, user_messages: UserMessages
+) -> tuple[str, str]:
     """Return the fault of a line, without its words and with them; empty if there is none."""
-    if _POSES.search(line):
-        poses = "it claims an authority that a summary does not have"
-        return poses, poses
-    if missing := next(iter(names_missing(line, names)), ""):
+    if _AUTHORITY_CLAIM.search(line):
+        fault = "it claims an authority that a summary does not have"
+        return fault, fault
+    if missing := next(iter(missing_names(line, names)), ""):
         return "a name is not in the messages", f"{missing!r} does not occur in the messages"
-    return "the user did not say so", user_messages.fault(line, is_users=section in _OF_THE_USER)
+    return "the user did not say so", user_messages.fault(
+        line, is_user_section=section in _USER_SECTIONS
+    )

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from thalweg.engine.prompts import prompt
 from thalweg.engine.summaries.summary import SECTIONS, Summary
-from thalweg.engine.summaries.words import denies, key
+from thalweg.engine.summaries.words import has_negation, normalized_line
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import one_line
 
-ACCUMULATE = ("goal", "constraints", "decisions")
+ACCUMULATING_SECTIONS = ("goal", "constraints", "decisions")
 """Sections that remain valid as a thread continues: oldest first. The others: newest first."""
 
 
@@ -26,47 +26,47 @@ def merged(summaries: Sequence[Summary]) -> Summary:
         >>> merged([Summary(state=("a fails",)), Summary(state=("a passes",))]).state
         ('a passes', 'a fails')
     """
-    return Summary(**{name: tuple(_distinct(_lines(name, summaries))) for name in SECTIONS})
+    return Summary(**{name: tuple(_distinct(_section_lines(name, summaries))) for name in SECTIONS})
 
 
-def _lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
-    for summary in summaries if name in ACCUMULATE else reversed(summaries):
+def _section_lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
+    for summary in summaries if name in ACCUMULATING_SECTIONS else reversed(summaries):
         yield from summary.sections[name]
 
 
 def _distinct(lines: Iterable[str]) -> list[str]:
     """Drop lines that another line contains; the longer takes the position of the shorter."""
     kept: dict[int, tuple[str, str]] = {}
-    holding: defaultdict[str, list[int]] = defaultdict(list)
-    known_by: defaultdict[str, list[int]] = defaultdict(list)
-    for n, line in enumerate(lines):
-        whole = key(line)
-        words = whole.split() or [""]
-        rarest = min(words, key=lambda word: len(holding[word]))
-        if any(_contains(kept[i][1], whole) for i in holding[rarest] if i in kept):
+    indices_by_word: defaultdict[str, list[int]] = defaultdict(list)
+    indices_by_rarest: defaultdict[str, list[int]] = defaultdict(list)
+    for line_index, line in enumerate(lines):
+        normalized = normalized_line(line)
+        words = normalized.split() or [""]
+        rarest = min(words, key=lambda word: len(indices_by_word[word]))
+        if any(_contains(kept[i][1], normalized) for i in indices_by_word[rarest] if i in kept):
             continue
-        shorter = {i for word in words for i in known_by.get(word, ()) if i in kept}
-        contained = sorted(i for i in shorter if _contains(whole, kept[i][1]))
+        shorter = {i for word in words for i in indices_by_rarest.get(word, ()) if i in kept}
+        contained = sorted(i for i in shorter if _contains(normalized, kept[i][1]))
         for i in contained:
             del kept[i]
-        at = contained[0] if contained else n
-        kept[at] = (line, whole)
-        known_by[rarest].append(at)
+        kept_index = contained[0] if contained else line_index
+        kept[kept_index] = (line, normalized)
+        indices_by_rarest[rarest].append(kept_index)
         for word in set(words):
-            holding[word].append(at)
+            indices_by_word[word].append(kept_index)
     return [kept[i][0] for i in sorted(kept)]
 
 
 def _contains(longer: str, shorter: str) -> bool:
     """Return whether one line contains another whole, with the same negation."""
-    return f" {shorter} " in f" {longer} " and denies(longer) == denies(shorter)
+    return f" {shorter} " in f" {longer} " and has_negation(longer) == has_negation(shorter)
 
 
 LINE_CHARS = 800
 """A longer line is clipped when it is rendered."""
 _CHARS_PER_TOKEN = 16
 """Lines with more characters per token of the budget than this are not counted."""
-_TAGS = re.compile(
+_FENCE_TAGS = re.compile(
     r"<(?=\s*/?\s*(?:thread-record|transcript|system|user|human|assistant|developer|tool|\|))"
     r"|\[(?=/?(?:INST|SYS)\b)",
     re.IGNORECASE,
@@ -101,18 +101,18 @@ def render_summaries(
         The text; empty if no line fits. A larger budget shows the same lines and maybe more.
     """
     lines = _ranked([summary for _, _, summary in summaries])
-    chars, most = 0, 0
+    chars, max_lines = 0, 0
     for line in lines:
         chars += len(line.text)
-        most += chars <= _CHARS_PER_TOKEN * budget
-    shown, over = 0, most + 1
-    while over - shown > 1:
-        middle = (shown + over) // 2
-        if count(_written(lines[:middle], summaries)) <= budget:
-            shown = middle
+        max_lines += chars <= _CHARS_PER_TOKEN * budget
+    fitting_lines, overlong_lines = 0, max_lines + 1
+    while overlong_lines - fitting_lines > 1:
+        middle = (fitting_lines + overlong_lines) // 2
+        if count(_render_lines(lines[:middle], summaries)) <= budget:
+            fitting_lines = middle
         else:
-            over = middle
-    return _written(lines[:shown], summaries) if shown else ""
+            overlong_lines = middle
+    return _render_lines(lines[:fitting_lines], summaries) if fitting_lines else ""
 
 
 def _ranked(summaries: Sequence[Summary]) -> list[_SummaryLine]:
@@ -126,12 +126,12 @@ def _ranked(summaries: Sequence[Summary]) -> list[_SummaryLine]:
         newest_first = (line for summary in reversed(summaries) for line in summary.sections[name])
         for k, text in enumerate(_distinct(newest_first)):
             span = spans[text]
-            rank = _RANKS[name][span != newest]
+            rank = _SECTION_RANKS[name][span != newest]
             lines.append(_SummaryLine((rank, newest - span, k), span, name, text))
     return sorted(lines)
 
 
-_RANKS = {
+_SECTION_RANKS = {
     "constraints": (0, 2),
     "goal": (1, 3),
     "decisions": (7, 8),
@@ -142,22 +142,26 @@ _RANKS = {
 """Ranks for scarce space, lowest shown first: in the newest span, and in older ones."""
 
 
-def _written(lines: Sequence[_SummaryLine], summaries: Sequence[tuple[int, int, Summary]]) -> str:
+def _render_lines(
+    lines: Sequence[_SummaryLine], summaries: Sequence[tuple[int, int, Summary]]
+) -> str:
     order = list(SECTIONS)
     blocks = [prompt("summaries").render()]
-    at: tuple[int, str] | None = None
-    for line in sorted(lines, key=lambda x: (x.span, order.index(x.section), x.rank)):
-        if at is None or at[0] != line.span:
+    last_heading: tuple[int, str] | None = None
+    for line in sorted(
+        lines, key=lambda entry: (entry.span, order.index(entry.section), entry.rank)
+    ):
+        if last_heading is None or last_heading[0] != line.span:
             first, last, _ = summaries[line.span]
             blocks.append(f"\n### Messages {first}-{last}")
-        if at != (line.span, line.section):
-            old = line.section == "next_steps" and line.span != len(summaries) - 1
-            blocks.append(f"{SECTIONS[line.section]}{' at that time' if old else ''}:")
-        at = line.span, line.section
+        if last_heading != (line.span, line.section):
+            is_old = line.section == "next_steps" and line.span != len(summaries) - 1
+            blocks.append(f"{SECTIONS[line.section]}{' at that time' if is_old else ''}:")
+        last_heading = line.span, line.section
         blocks.append(f"- {shown_line(line.text)}")
     return "\n".join(blocks)
 
 
 def shown_line(text: str) -> str:
     """Return a line without line breaks, of bounded length, that opens or closes no fence."""
-    return _TAGS.sub(lambda match: f"{match[0]}\\", one_line(text, LINE_CHARS))
+    return _FENCE_TAGS.sub(lambda match: f"{match[0]}\\", one_line(text, LINE_CHARS))

@@ -9,14 +9,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from thalweg.engine.data_files import by_word, read_table
+from thalweg.engine.data_files import keys_by_word, read_table
 from thalweg.engine.summaries.words import STOPWORDS
 
 _NUMBER = re.compile(
     r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
 )
 """Excludes the digits within a name: those are searched for with the name."""
-_UNITS = by_word(read_table(__package__, "units.toml").items())
+_UNITS = keys_by_word(read_table(__package__, "units.toml").items())
 _UNIT = re.compile(
     rf"[\s-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![A-Za-z0-9])",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _LEAST_DIGITS = 2
 
 NEAR_CHARS = 60
 """Characters around a number in which its neighbouring words are searched for."""
-NEAR_WORDS = 2
+MIN_NEAR_WORDS = 2
 """Words of a line that must occur near its number: a long source contains any small number."""
 MAX_PLACES = 2_000
 """A number that occurs more often than this is not checked place by place."""
@@ -39,7 +39,7 @@ _PREFIX_CHARS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _NumberPlace:
     """The place of a number in a source, and its unit there."""
 
     start: int
@@ -55,39 +55,42 @@ class Names:
     folded: str
     atoms: frozenset[str]
     prefixes: frozenset[str]
-    numbers: dict[str, list[_Place]]
+    numbers: dict[str, list[_NumberPlace]]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Names":
         """Index the texts of a source."""
         text = unicodedata.normalize("NFKC", "\n".join(texts))
-        numbers: dict[str, list[_Place]] = {}
+        numbers: dict[str, list[_NumberPlace]] = {}
         for number, place in _numbers(text):
             numbers.setdefault(number, []).append(place)
         folded = text.casefold() if len(text.casefold()) == len(text) else text.lower()
         atoms = frozenset(_ATOM.findall(folded))
-        return cls(text, folded, atoms, frozenset(a[:_PREFIX_CHARS] for a in atoms), numbers)
+        return cls(text, folded, atoms, frozenset(atom[:_PREFIX_CHARS] for atom in atoms), numbers)
 
-    def has_number(self, number: str, unit: str = "", near: frozenset[str] = frozenset()) -> bool:
+    def has_number(
+        self, number: str, unit: str = "", near_words: frozenset[str] = frozenset()
+    ) -> bool:
         """Return whether a number occurs with its unit or none, and near words of its line.
 
         Args:
             number: As `_plain_number` writes it.
             unit: The unit it has in the line; empty for none.
-            near: Beginnings of words that may occur near it.
+            near_words: Beginnings of words that may occur near it.
         """
         places = self.numbers.get(number, [])
-        known = near & self.prefixes
-        needed = min(NEAR_WORDS, (len(known) + 1) // 2)
+        known_words = near_words & self.prefixes
+        needed_words = min(MIN_NEAR_WORDS, (len(known_words) + 1) // 2)
         return len(places) > MAX_PLACES or any(
-            (not unit or place.unit in {unit, ""}) and self._neighbours(place, known) >= needed
+            (not unit or place.unit in {unit, ""})
+            and self._neighbours(place, known_words) >= needed_words
             for place in places
         )
 
-    def _neighbours(self, place: _Place, words: frozenset[str]) -> int:
+    def _neighbours(self, place: _NumberPlace, words: frozenset[str]) -> int:
         start = max(0, place.start - NEAR_CHARS)
-        around = self.folded[start : place.end + NEAR_CHARS]
-        return sum(word in around for word in words)
+        surrounding = self.folded[start : place.end + NEAR_CHARS]
+        return sum(word in surrounding for word in words)
 
     def has(self, name: str) -> bool:
         """Return whether a name occurs, not as a part of a longer one."""
@@ -100,12 +103,12 @@ class Names:
 
 
 def _occurs(name: str, text: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if not (_is_inner(text, at) or _is_inner(text, end)):
+    offset = text.find(name)
+    while offset >= 0:
+        end = offset + len(name)
+        if not (_is_inner(text, offset) or _is_inner(text, end)):
             return True
-        at = text.find(name, at + 1)
+        offset = text.find(name, offset + 1)
     return False
 
 
@@ -130,12 +133,12 @@ _PROSE = re.compile(
 """Matches what looks like a name and is prose."""
 
 
-def names_missing(line: str, source: Names) -> Iterator[str]:
+def missing_names(line: str, source: Names) -> Iterator[str]:
     """Yield the identifiers of a line that the source does not contain.
 
     Example:
         >>> seen = Names.of(["ran 1,204 tests in src/app.py: 3.2 s"])
-        >>> list(names_missing("1204 tests of app.py in 3.3 s", seen))
+        >>> list(missing_names("1204 tests of app.py in 3.3 s", seen))
         ['3.3']
     """
     line = unicodedata.normalize("NFKC", line)
@@ -144,14 +147,14 @@ def names_missing(line: str, source: Names) -> Iterator[str]:
         is_prefix = line[match.end() : match.end() + 1] in {"*", "…"}
         if _is_name(token) and not _has_name(token, source, is_prefix=is_prefix):
             yield token
-    bare = _without_names(line)
-    lines = [match.span() for match in _LINES.finditer(bare)]
-    for number, place in _numbers(bare):
+    prose = _without_names(line)
+    lines = [match.span() for match in _LINES.finditer(prose)]
+    for number, place in _numbers(prose):
         if len(number.replace(".", "")) < _LEAST_DIGITS:
             continue
-        is_line = any(start <= place.start < end for start, end in lines)
-        near = frozenset() if is_line else _near(line, number)
-        if not source.has_number(number, place.unit, near):
+        is_line_number = any(start <= place.start < end for start, end in lines)
+        near_words = frozenset() if is_line_number else _nearby_words(line, number)
+        if not source.has_number(number, place.unit, near_words):
             yield number
 
 
@@ -162,7 +165,7 @@ _LINES = re.compile(
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
 
 
-def _near(line: str, number: str) -> frozenset[str]:
+def _nearby_words(line: str, number: str) -> frozenset[str]:
     """Return the beginnings of the words of a line, and its other numbers."""
     words = set(_WORD.findall(line.casefold())) - STOPWORDS
     return frozenset(word[:_PREFIX_CHARS] for word in words) - {number[:_PREFIX_CHARS]}
@@ -174,8 +177,8 @@ def _trimmed(token: str) -> str:
 
 def _is_name(token: str) -> bool:
     """Return whether a token is searched for whole, not as a word or an amount."""
-    prose = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
-    return _CODE.fullmatch(token) is not None and not prose
+    is_prose = _PROSE.fullmatch(token) or _AMOUNT.fullmatch(token)
+    return _CODE.fullmatch(token) is not None and not is_prose
 
 
 def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
@@ -185,15 +188,17 @@ def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
         return True
     if place := _PLACE.fullmatch(token):
         lines = re.findall(r"\d+", place["lines"])
-        named = all(len(n) < _LEAST_DIGITS or source.has_number(n) for n in lines)
-        return named and _has_name(place["path"], source, is_prefix=False)
+        has_lines = all(
+            len(number) < _LEAST_DIGITS or source.has_number(number) for number in lines
+        )
+        return has_lines and _has_name(place["path"], source, is_prefix=False)
     if token[:1] in {"v", "V"} and source.has(token[1:]):
         return True
     if token.startswith("#"):
         return source.has_number(token[1:])
     parts = token.split("/")
-    in_turn = len(parts) > 1 and all(map(str.isalpha, parts))
-    return in_turn and source.atoms.issuperset(map(str.casefold, parts))
+    is_word_list = len(parts) > 1 and all(map(str.isalpha, parts))
+    return is_word_list and source.atoms.issuperset(map(str.casefold, parts))
 
 
 def _without_names(line: str) -> str:
@@ -205,11 +210,11 @@ def _without_names(line: str) -> str:
     return _TOKEN.sub(blank, line)
 
 
-def _numbers(text: str) -> Iterator[tuple[str, _Place]]:
+def _numbers(text: str) -> Iterator[tuple[str, _NumberPlace]]:
     for match in _NUMBER.finditer(text):
         unit = _UNIT.match(text, match.end())
         name = _UNITS[unit[1].lower()] if unit else ""
-        yield _plain_number(match[0]), _Place(match.start(), match.end(), name)
+        yield _plain_number(match[0]), _NumberPlace(match.start(), match.end(), name)
 
 
 def _plain_number(digits: str) -> str:

@@ -11,16 +11,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from thalweg.engine.data_files import by_word, read_table
+from thalweg.engine.data_files import keys_by_word, read_table
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.transcript import clip
 from thalweg.errors import SummaryError
 
-_PROBLEMS = by_word(read_table(__package__, "finish.toml").items())
+_FINISH_PROBLEMS = keys_by_word(read_table(__package__, "finish.toml").items())
 """What each finish reason of a provider shows about an answer."""
-_THINKS = ("think", "thinking", "reasoning", "analysis")
+_THINKING_TAGS = ("think", "thinking", "reasoning", "analysis")
 _FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*)\n```", re.DOTALL)
-_ACKNOWLEDGES = re.compile(
+_ACKNOWLEDGEMENT = re.compile(
     r"(?:ok(?:ay)?|sure|certainly|of course|absolutely|got it|understood|acknowledged|ack[\w-]*"
     r"|will do|right away|here(?: is|'s)|below is|this is the|let me|i'll|i will"
     r"|i['\u2019]ve (?:summari|read)|i have (?:summari|read)|thanks|thank you|feel free"
@@ -30,7 +30,7 @@ _ACKNOWLEDGES = re.compile(
     re.IGNORECASE,
 )
 _ACK_CHARS = 200
-_REFUSES = re.compile(
+_REFUSAL = re.compile(
     r"(?:i(?:['\u2019]m| am) (?:very |so |really )?(?:sorry|afraid|unable|not able)"
     r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b"
     r"|i (?:can(?:['\u2019]t|not| not)|won['\u2019]t|will not|must decline|decline|refuse)\b"
@@ -41,7 +41,7 @@ _REFUSES = re.compile(
     r"|desculpe|sinto muito|não posso|mi dispiace|извините|к сожалению)",
     re.IGNORECASE,
 )
-_STOPGAPS = (
+_FAILURE_TEXTS = (
     "Error generating summary: ",
     "No previous conversation history.",
     "Previous conversation was too long to summarize.",
@@ -55,7 +55,7 @@ MAX_LINE_CHARS = 1_200
 """Most characters of one line that are read; a longer line is clipped."""
 MAX_CHARS = 400_000
 """Most characters of an answer that are read."""
-_SECTIONS = by_word(read_table(__package__, "titles.toml").items())
+_SECTIONS = keys_by_word(read_table(__package__, "titles.toml").items())
 """Section by title, in several languages."""
 _BEFORE_TITLE = re.compile(
     r"(?P<bullet>[-*•+]\s+)?(?P<level>#{1,6})?\s*"
@@ -65,13 +65,13 @@ _AFTER_BOLD = re.compile(r"\*\*|__|】")
 _COLON = re.compile(r"[:\uff1a]")
 _TITLE_CHARS = 60
 _BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)、])\s+")
-_NOTHING = re.compile(
+_NO_CONTENT = re.compile(
     r"\W*(?:none|nothing|n/?a|not applicable|none (?:yet|so far|known|stated|given)"
     r"|no open questions"
     r"|无|没有|暂无|なし|ninguna?|aucune?|keine?)?\W*",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"[-=*_|:\s]+")
+_HORIZONTAL_RULE = re.compile(r"[-=*_|:\s]+")
 _LEAST_WEIGHT = 16
 """An answer below this weight is no summary; a letter of a script without spaces weighs three."""
 
@@ -82,33 +82,38 @@ def check_finish(finish: str, text: str) -> None:
     Raises:
         SummaryError: The answer was cut off, stopped, or is a tool call.
     """
-    if problem := _PROBLEMS.get(finish.strip().lower()):
+    if problem := _FINISH_PROBLEMS.get(finish.strip().lower()):
         detail = f"{problem} ({finish})"
         raise SummaryError(detail, text)
 
 
 def without_thinking(text: str) -> str:
     """Remove reasoning that a model wrote into its answer, before or between its lines."""
-    for tag in _THINKS:
-        text = _without(text, f"<{tag}>", f"</{tag}>")
+    for tag in _THINKING_TAGS:
+        text = _without_tagged(text, f"<{tag}>", f"</{tag}>")
     return text
 
 
-def _without(text: str, opening: str, closing: str) -> str:
-    kept: list[str] = []
-    opens = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
-    closes = re.compile(closing, re.IGNORECASE)
-    opened = opens.search(text)
+def _without_tagged(text: str, opening: str, closing: str) -> str:
+    pieces: list[str] = []
+    opening_pattern = re.compile(rf"^[^\S\n]*{opening}", re.MULTILINE | re.IGNORECASE)
+    closing_pattern = re.compile(closing, re.IGNORECASE)
+    opening_match = opening_pattern.search(text)
     # Some templates write the opening tag themselves: only the closing one is in the answer.
-    ended = re.search(rf"{closing}[^\S\n]*$", text, re.MULTILINE | re.IGNORECASE)
-    at = ended.end() if ended and (opened is None or ended.start() < opened.start()) else 0
-    while opened := opens.search(text, at):
-        kept.append(text[at : opened.start()])
-        ended = closes.search(text, opened.end())
-        if ended is None:
-            return "".join(kept)
-        at = ended.end()
-    return "".join([*kept, text[at:]])
+    closing_match = re.search(rf"{closing}[^\S\n]*$", text, re.MULTILINE | re.IGNORECASE)
+    offset = (
+        closing_match.end()
+        if closing_match
+        and (opening_match is None or closing_match.start() < opening_match.start())
+        else 0
+    )
+    while opening_match := opening_pattern.search(text, offset):
+        pieces.append(text[offset : opening_match.start()])
+        closing_match = closing_pattern.search(text, opening_match.end())
+        if closing_match is None:
+            return "".join(pieces)
+        offset = closing_match.end()
+    return "".join([*pieces, text[offset:]])
 
 
 def unwrapped(text: str) -> str:
@@ -122,25 +127,25 @@ def unwrapped(text: str) -> str:
     return text
 
 
-def check_stopgap(answer: str) -> None:
+def check_failure_text(answer: str) -> None:
     """Raise if an answer is the text that a summarizer returns when it failed.
 
     Raises:
         SummaryError: It is one of LangChain's.
     """
-    if answer.startswith(_STOPGAPS):
+    if answer.startswith(_FAILURE_TEXTS):
         problem = "it is the error text of a summarizer"
         raise SummaryError(problem, answer)
 
 
 def is_filler(line: str) -> bool:
     """Return whether a line only acknowledges the request or announces an answer."""
-    return len(line) <= _ACK_CHARS and _ACKNOWLEDGES.match(line) is not None
+    return len(line) <= _ACK_CHARS and _ACKNOWLEDGEMENT.match(line) is not None
 
 
 def is_refusal(line: str) -> bool:
     """Return whether a line begins like a refusal, in several languages."""
-    return _REFUSES.match(line) is not None
+    return _REFUSAL.match(line) is not None
 
 
 def read_summary(text: str, *, finish: str = "") -> Summary:
@@ -165,14 +170,14 @@ def read_summary(text: str, *, finish: str = "") -> Summary:
     if not answer:
         problem = "it is empty"
         raise SummaryError(problem, text)
-    check_stopgap(answer)
-    reader = _SummaryParser()
+    check_failure_text(answer)
+    parser = _SummaryParser()
     data = _as_json(answer)
     if data is None:
-        reader.read(answer)
+        parser.read(answer)
     else:
-        reader.read_data(data)
-    return _accepted(reader, answer)
+        parser.read_data(data)
+    return _checked_summary(parser, answer)
 
 
 def _as_json(text: str) -> Mapping[str, object] | None:
@@ -192,8 +197,8 @@ def section_of(title: str) -> str:
         >>> section_of("Next_Steps"), section_of("目标"), section_of("Weather")
         ('next_steps', 'goal', '')
     """
-    words = re.sub(r"[\s_\-*#:\uff1a.]+", " ", title).strip().casefold()
-    return _SECTIONS.get(words, "")
+    normalized_title = re.sub(r"[\s_\-*#:\uff1a.]+", " ", title).strip().casefold()
+    return _SECTIONS.get(normalized_title, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +218,12 @@ def _as_heading(line: str) -> _HeadingLine | None:
     if match is None:
         return None
     text = line[match.end() :]
-    closed = _AFTER_BOLD.search(text) if match["bold"] else None
+    bold_end = _AFTER_BOLD.search(text) if match["bold"] else None
     colon = _COLON.search(text)
-    split = closed or colon
-    title = text[: split.start()] if split else text
-    rest = text[split.end() :] if split else ""
-    if closed:
+    separator = bold_end or colon
+    title = text[: separator.start()] if separator else text
+    rest = text[separator.end() :] if separator else ""
+    if bold_end:
         rest = _COLON.sub("", rest, count=1) if _COLON.match(rest.lstrip()) else rest
     title = title.strip().rstrip("#:\uff1a ")
     if not title or len(title) > _TITLE_CHARS:
@@ -228,7 +233,7 @@ def _as_heading(line: str) -> _HeadingLine | None:
         rest.strip(),
         len(match["level"] or ""),
         in_bullet=bool(match["bullet"]),
-        is_bold=closed is not None,
+        is_bold=bold_end is not None,
         is_numbered=match["number"] is not None,
     )
 
@@ -238,15 +243,15 @@ class _SummaryParser:
     """Parses lines into the sections of a summary."""
 
     sections: dict[str, list[str]] = field(default_factory=dict)
-    loose: list[str] = field(default_factory=list)
+    unsectioned_lines: list[str] = field(default_factory=list)
     """Lines before any heading."""
-    _section: str = ""
+    _current_section: str = ""
     _level: int = 0
     _is_outline: bool = False
     """Whether the headings are the numbered lines of an outline."""
-    _pending: str = ""
+    _pending_heading: str = ""
     """An unrecognized heading, until a line follows it."""
-    _joins: bool = False
+    _may_continue: bool = False
     """Whether the next line may continue the last one."""
     _in_code: bool = False
 
@@ -255,7 +260,7 @@ class _SummaryParser:
         if len(data) == 1 and isinstance(inner := next(iter(data.values())), dict):
             data = inner
         for title, value in data.items():
-            self._section = section_of(title) or "state"
+            self._current_section = section_of(title) or "state"
             for line in _data_lines(value):
                 self.add(line)
 
@@ -264,24 +269,24 @@ class _SummaryParser:
         for line in text.splitlines():
             bare = line.strip()
             if bare.startswith("```"):
-                self._in_code, self._joins = not self._in_code, False
+                self._in_code, self._may_continue = not self._in_code, False
             elif self._in_code:
                 self.add(bare)
-                self._joins = False
-            elif not bare or (_RULE.fullmatch(bare) and not bare.isspace()):
-                self._joins = False
-            elif not self._heading(line.rstrip()):
-                self._line(line, bare)
+                self._may_continue = False
+            elif not bare or (_HORIZONTAL_RULE.fullmatch(bare) and not bare.isspace()):
+                self._may_continue = False
+            elif not self._parse_heading(line.rstrip()):
+                self._parse_line(line, bare)
 
-    def _heading(self, line: str) -> bool:
+    def _parse_heading(self, line: str) -> bool:
         heading = _as_heading(line)
         if heading is None:
             return False
-        within = heading.in_bullet and bool(heading.rest)
+        is_in_bullet = heading.in_bullet and bool(heading.rest)
         if section := section_of(heading.title):
-            if within and not heading.is_bold and self._section:
+            if is_in_bullet and not heading.is_bold and self._current_section:
                 return False
-            self._known(section, heading, within=within)
+            self._start_section(section, heading, is_in_bullet=is_in_bullet)
             return True
         is_heading = heading.level or (heading.is_bold and not heading.in_bullet)
         is_heading = is_heading or (
@@ -289,44 +294,52 @@ class _SummaryParser:
         )
         if not is_heading or heading.rest:
             return False
-        if not heading.level or heading.level <= self._level or not self._section:
-            self._section = "state"
-        self._pending, self._joins = heading.title, False
+        if not heading.level or heading.level <= self._level or not self._current_section:
+            self._current_section = "state"
+        self._pending_heading, self._may_continue = heading.title, False
         return True
 
-    def _known(self, section: str, heading: _HeadingLine, *, within: bool) -> None:
-        before, self._section = self._section, section
-        self._pending, self._joins = "", False
+    def _start_section(self, section: str, heading: _HeadingLine, *, is_in_bullet: bool) -> None:
+        old_section, self._current_section = self._current_section, section
+        self._pending_heading, self._may_continue = "", False
         if heading.rest:
             self.add(heading.rest)
-            self._joins = not within
-        if within:
-            self._section = before
+            self._may_continue = not is_in_bullet
+        if is_in_bullet:
+            self._current_section = old_section
         else:
             self._level = heading.level
             self._is_outline = heading.is_numbered and not heading.rest
 
-    def _line(self, line: str, bare: str) -> None:
+    def _parse_line(self, line: str, bare: str) -> None:
         bullet = _BULLET.match(line)
         text = line[bullet.end() :].strip() if bullet else bare
-        if self._section and not bullet and not self._joins and is_filler(bare):
+        if self._current_section and not bullet and not self._may_continue and is_filler(bare):
             return
-        lines = self.sections.get(self._section) if self._section else self.loose
-        goes_on = self._joins and not bullet and not bare.startswith("|") and lines
-        if goes_on and lines and len(lines[-1]) < MAX_LINE_CHARS:
+        lines = (
+            self.sections.get(self._current_section)
+            if self._current_section
+            else self.unsectioned_lines
+        )
+        is_continued = self._may_continue and not bullet and not bare.startswith("|") and lines
+        if is_continued and lines and len(lines[-1]) < MAX_LINE_CHARS:
             lines[-1] = f"{lines[-1]} {text}"[:MAX_LINE_CHARS]
             return
         self.add(text)
-        self._joins = not bare.startswith("|")
+        self._may_continue = not bare.startswith("|")
 
     def add(self, text: str) -> None:
         """Append a line to the current section."""
         text = " ".join(text.split())
-        if _NOTHING.fullmatch(text):
+        if _NO_CONTENT.fullmatch(text):
             return
-        if self._pending:
-            text, self._pending = f"{self._pending}: {text}", ""
-        lines = self.sections.setdefault(self._section, []) if self._section else self.loose
+        if self._pending_heading:
+            text, self._pending_heading = f"{self._pending_heading}: {text}", ""
+        lines = (
+            self.sections.setdefault(self._current_section, [])
+            if self._current_section
+            else self.unsectioned_lines
+        )
         if len(lines) < MAX_LINES:
             lines.append(clip(text, MAX_LINE_CHARS))
 
@@ -349,18 +362,22 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _accepted(reader: _SummaryParser, answer: str) -> Summary:
-    headed = any(reader.sections.values())
-    loose = [line for line in reader.loose if not is_filler(line)]
-    refused = [line for line in loose if is_refusal(line)]
-    if refused[:1] == loose[:1] and refused and not headed:
+def _checked_summary(parser: _SummaryParser, answer: str) -> Summary:
+    has_headings = any(parser.sections.values())
+    loose_lines = [line for line in parser.unsectioned_lines if not is_filler(line)]
+    refusals = [line for line in loose_lines if is_refusal(line)]
+    if refusals[:1] == loose_lines[:1] and refusals and not has_headings:
         problem = "it is a refusal"
         raise SummaryError(problem, answer)
-    loose = loose[1:] if refused and refused[0] == loose[0] else loose
-    reader.sections["state"] = [*loose, *reader.sections.get("state", [])]
-    lines = [line for section in reader.sections.values() for line in section]
+    loose_lines = loose_lines[1:] if refusals and refusals[0] == loose_lines[0] else loose_lines
+    parser.sections["state"] = [*loose_lines, *parser.sections.get("state", [])]
+    lines = [line for section in parser.sections.values() for line in section]
     if not lines:
-        problem = "it only acknowledges the request" if reader.loose else "it has headings alone"
+        problem = (
+            "it only acknowledges the request"
+            if parser.unsectioned_lines
+            else "it has headings alone"
+        )
         raise SummaryError(problem, answer)
     if all(map(is_refusal, lines)):
         problem = "it is a refusal"
@@ -368,7 +385,10 @@ def _accepted(reader: _SummaryParser, answer: str) -> Summary:
     if all(map(is_filler, lines)):
         problem = "it only acknowledges the request"
         raise SummaryError(problem, answer)
-    if not headed and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT:
+    if (
+        not has_headings
+        and sum(1 if c.isascii() else 3 for line in lines for c in line) < _LEAST_WEIGHT
+    ):
         problem = "it is too short to be useful"
         raise SummaryError(problem, answer)
-    return Summary(**{name: tuple(lines) for name, lines in reader.sections.items()})
+    return Summary(**{name: tuple(lines) for name, lines in parser.sections.items()})

@@ -58,7 +58,7 @@ def summary_from_data(data: object) -> Summary:
         raise ValueError(msg)
     sections: dict[str, tuple[str, ...]] = {}
     for name, lines in data.items():
-        if not isinstance(lines, (list, tuple)) or not all(isinstance(x, str) for x in lines):
+        if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
             msg = f"section {name} of a summary is not a list of lines"
             raise ValueError(msg)
         sections[name] = tuple(lines)

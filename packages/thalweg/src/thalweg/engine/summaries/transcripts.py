@@ -59,33 +59,33 @@ def chunks(messages: Sequence[tuple[int, Message]], budget: int, count: Counter)
             f"pass {LEAST_BUDGET} or more",
         )
     bodies = [_body(message) for _, message in messages]
-    mark = unused(MARK, bodies)
+    mark = unused_marker(MARK, bodies)
     pieces: list[str] = []
-    for head, body in zip(_heads(messages, mark), bodies, strict=True):
-        pieces += _pieces(head, body, budget, count)
-    return list(_packed(pieces, budget, count))
+    for head, body in zip(_headings(messages, mark), bodies, strict=True):
+        pieces += _message_pieces(head, body, budget, count)
+    return list(_packed_transcripts(pieces, budget, count))
 
 
-def unused(stem: str, texts: Iterable[str]) -> str:
+def unused_marker(stem: str, texts: Iterable[str]) -> str:
     """Return a marker that occurs in none of the texts: the stem, or the stem and a number.
 
     Example:
-        >>> unused("end", ["the END, end1"])
+        >>> unused_marker("end", ["the END, end1"])
         'end2'
     """
     pattern = re.compile(rf"{re.escape(stem)}(\d{{0,9}})", re.IGNORECASE)
-    used = {number for text in texts for number in pattern.findall(text)}
-    if not used:
+    used_numbers = {number for text in texts for number in pattern.findall(text)}
+    if not used_numbers:
         return stem
-    free = next(n for n in range(1, len(used) + 2) if str(n) not in used)
+    free = next(n for n in range(1, len(used_numbers) + 2) if str(n) not in used_numbers)
     return f"{stem}{free}"
 
 
 def _body(message: Message) -> str:
-    return "\n".join(map(_shown, message.parts))
+    return "\n".join(map(_part_text, message.parts))
 
 
-def _shown(part: Part) -> str:
+def _part_text(part: Part) -> str:
     match part:
         case Text(text):
             return text
@@ -96,75 +96,90 @@ def _shown(part: Part) -> str:
         case Media(mime=mime):
             return prompt("chunk_media").render(what=mime or "media", size=part.size_bytes)
         case Opaque(wire=wire, json=raw):
-            return f"[{wire}] {_DATA_RUN.sub(_data, raw)}"
+            return f"[{wire}] {_DATA_RUN.sub(_data_notice, raw)}"
         case _:
             assert_never(part)
 
 
-def _data(run: re.Match[str]) -> str:
+def _data_notice(run: re.Match[str]) -> str:
     return prompt("chunk_run").render(chars=len(run[0]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _Heading:
     """The heading of a message: in full, and its shortest form."""
 
     full: str
     least: str
 
 
-def _heads(messages: Sequence[tuple[int, Message]], mark: str) -> Iterator[_Head]:
-    calls: dict[str, str] = {}
+def _headings(messages: Sequence[tuple[int, Message]], mark: str) -> Iterator[_Heading]:
+    call_labels: dict[str, str] = {}
     for position, message in messages:
-        who = one_line(speaker(message), _SPEAKER_CHARS).replace(MARK, "")
-        least = f"{mark} #{position} {message.role}"
-        call = calls.get(message.answers) if message.role == "tool" else None
-        answers = f", answers {call}" if call else ""
-        yield _Head(f"{mark} #{position} {who}{answers}", least)
-        for call_ in message.calls:
-            brief = one_line(f"{call_.name} {call_.arguments[:_CALL_CHARS]}", _CALL_CHARS)
-            calls[call_.id] = f"#{position} {brief.replace(MARK, '')}"
+        author = one_line(speaker(message), _SPEAKER_CHARS).replace(MARK, "")
+        shortest = f"{mark} #{position} {message.role}"
+        call_label = call_labels.get(message.answers) if message.role == "tool" else None
+        answer_note = f", answers {call_label}" if call_label else ""
+        yield _Heading(f"{mark} #{position} {author}{answer_note}", shortest)
+        for tool_call in message.calls:
+            brief = one_line(f"{tool_call.name} {tool_call.arguments[:_CALL_CHARS]}", _CALL_CHARS)
+            call_labels[tool_call.id] = f"#{position} {brief.replace(MARK, '')}"
 
 
-def _pieces(head: _Head, body: str, budget: int, count: Counter) -> list[str]:
+def _message_pieces(heading: _Heading, body: str, budget: int, count: Counter) -> list[str]:
     """Render a message below its heading, in one piece if it fits, else in several."""
-    top = head.full if 2 * count(_part(head.full, 10**6, 10**6)) <= budget else head.least
-    if len(body) <= _SURELY_LARGER * budget and count(f"{top}\n{body}") <= budget:
-        return [f"{top}\n{body}"]
-    cuts = _cuts(_part(top, 10**6, 10**6), body, budget, count)
+    heading_line = (
+        heading.full
+        if 2 * count(_part_heading(heading.full, 10**6, 10**6)) <= budget
+        else heading.least
+    )
+    if len(body) <= _MAX_CHARS_PER_TOKEN * budget and count(f"{heading_line}\n{body}") <= budget:
+        return [f"{heading_line}\n{body}"]
+    cuts = _cut_indices(_part_heading(heading_line, 10**6, 10**6), body, budget, count)
     bounds = [*zip([0, *cuts], [*cuts, len(body)], strict=True)]
     return [
-        f"{_part(top, k, len(bounds))}\n{body[start:end]}"
+        f"{_part_heading(heading_line, k, len(bounds))}\n{body[start:end]}"
         for k, (start, end) in enumerate(bounds, 1)
     ]
 
 
-_SURELY_LARGER = 64
+_MAX_CHARS_PER_TOKEN = 64
 """A text with more characters per token than this is not counted whole."""
 
 
-def _part(head: str, k: int, n: int) -> str:
-    return f"{head} (part {k} of {n})"
+def _part_heading(heading: str, number: int, total: int) -> str:
+    return f"{heading} (part {number} of {total})"
 
 
-def _cuts(head: str, body: str, budget: int, count: Counter) -> list[int]:
+def _cut_indices(heading: str, body: str, budget: int, count: Counter) -> list[int]:
     """Return the indices at which to split a text so that each piece fits below its heading."""
     cuts: list[int] = []
-    start, guess = 0, _CHARS_PER_TOKEN * budget
-    room = budget - count(head)
+    start, piece_chars = 0, _CHARS_PER_TOKEN * budget
+    body_budget = budget - count(heading)
     while True:
-        end = _boundary(body, start, start + guess)
-        tokens = count(f"{head}\n{body[start:end]}")
+        end = _boundary(body, start, start + piece_chars)
+        tokens = count(f"{heading}\n{body[start:end]}")
         if tokens > budget and end - start > 1:
-            most = end - start
-            over = max(1, tokens - (budget - room))
-            guess = max(1, min(most * 9 // 10, most * room * 19 // (over * 20)))
+            tried_chars = end - start
+            oversize_tokens = max(1, tokens - (budget - body_budget))
+            piece_chars = max(
+                1,
+                min(
+                    tried_chars * 9 // 10, tried_chars * body_budget * 19 // (oversize_tokens * 20)
+                ),
+            )
             continue
         if end >= len(body):
             return cuts
         cuts.append(end)
-        used = max(1, tokens - (budget - room))
-        guess = max(1, min((end - start) * room * 19 // (used * 20), _SURELY_LARGER * budget))
+        body_tokens = max(1, tokens - (budget - body_budget))
+        piece_chars = max(
+            1,
+            min(
+                (end - start) * body_budget * 19 // (body_tokens * 20),
+                _MAX_CHARS_PER_TOKEN * budget,
+            ),
+        )
         start = end
 
 
@@ -174,32 +189,32 @@ def _boundary(text: str, start: int, end: int) -> int:
         return len(text)
     nearest = end - (end - start) // _BOUNDARY_SHARE
     for separator in ("\n", " "):
-        at = text.rfind(separator, nearest, end)
-        if at >= 0:
-            return at + 1
+        index = text.rfind(separator, nearest, end)
+        if index >= 0:
+            return index + 1
     return end
 
 
-def _packed(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
+def _packed_transcripts(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
     """Yield transcripts, each with as many pieces as fit, in order."""
-    held: list[str] = []
-    total = 0
+    pending: list[str] = []
+    pending_tokens = 0
     for piece in pieces:
         tokens = count(piece) + _JOIN_TOKENS
-        if held and total + tokens > budget:
-            yield from _joined(held, budget, count)
-            held, total = [], 0
-        held.append(piece)
-        total += tokens
-    yield from _joined(held, budget, count)
+        if pending and pending_tokens + tokens > budget:
+            yield from _joined_transcripts(pending, budget, count)
+            pending, pending_tokens = [], 0
+        pending.append(piece)
+        pending_tokens += tokens
+    yield from _joined_transcripts(pending, budget, count)
 
 
-def _joined(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
+def _joined_transcripts(pieces: Sequence[str], budget: int, count: Counter) -> Iterator[str]:
     """Join pieces; if the result has more tokens than the sum of its pieces, join fewer."""
     text = "\n\n".join(pieces)
     if len(pieces) <= 1 or count(text) <= budget:
         yield from [text] if pieces else []
     else:
         middle = len(pieces) // 2
-        yield from _joined(pieces[:middle], budget, count)
-        yield from _joined(pieces[middle:], budget, count)
+        yield from _joined_transcripts(pieces[:middle], budget, count)
+        yield from _joined_transcripts(pieces[middle:], budget, count)

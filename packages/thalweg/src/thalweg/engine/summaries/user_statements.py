@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.entries import Message
-from thalweg.engine.summaries.words import content_words, denies, key
+from thalweg.engine.summaries.words import content_words, has_negation, normalized_line
 
-CONTAINED = 0.7
+MIN_WORD_SHARE = 0.7
 """Share of the words of a claim that must occur together in one message of the user."""
 PASSAGE_WORDS = 160
 """A longer message is compared in passages: thousands of words would contain any claim."""
 
-_WHO = (
+_USER_NOUNS = (
     r"(?<!\ba )(?<!every )(?<!each )(?<!\bany )(?:the |this )?"
     r"(?:user|human|customer|client|operator|requester|owner|maintainer)"
 )
@@ -25,16 +25,16 @@ _SPEECH_VERBS = (
     r"|would like|like[sd]?|expects?|expected|demand\w*|suggest\w*|propos\w+|explain\w*|ask|want"
     r"|answered|replied|responded|wrote|typed|gave|granted|signed off|acknowledg\w+|ordered)"
 )
-_OF_WHOM = (
+_USER_ACTS = (
     r"(?:request|approval|confirmation|instruction|permission|preference|decision|consent|wish"
     r"|order|answer|reply|words|feedback|requirement|ok|go-ahead)s?"
 )
-_MAYBE = r"(?!(?:may|might|could|can|will|would not|if)\b)"
+_NOT_MODAL = r"(?!(?:may|might|could|can|will|would not|if)\b)"
 _CLAIM = re.compile(
-    rf"\b{_WHO}(?:['\u2019]s)?\s+(?:{_MAYBE}[\w'\u2019]+\s+){{0,3}}?{_SPEECH_VERBS}\b"
-    rf"|\b{_SPEECH_VERBS}(?:\s+\w+){{0,2}}?\s+(?:by|from)\s+{_WHO}\b"
-    rf"|\baccording to {_WHO}\b"
-    rf"|\b{_WHO}(?:['\u2019]s)?\s+(?:\w+\s+){{0,2}}?{_OF_WHOM}\b"
+    rf"\b{_USER_NOUNS}(?:['\u2019]s)?\s+(?:{_NOT_MODAL}[\w'\u2019]+\s+){{0,3}}?{_SPEECH_VERBS}\b"
+    rf"|\b{_SPEECH_VERBS}(?:\s+\w+){{0,2}}?\s+(?:by|from)\s+{_USER_NOUNS}\b"
+    rf"|\baccording to {_USER_NOUNS}\b"
+    rf"|\b{_USER_NOUNS}(?:['\u2019]s)?\s+(?:\w+\s+){{0,2}}?{_USER_ACTS}\b"
     rf"|^\W*(?:user|human|customer|用户|客户)\W{{0,3}}[:\uff1a]"
     r"|\b(?:permission|approval|consent|confirmation|go-ahead|green light|sign-off)"
     r"\s+(?:\w+\s+){0,2}?(?:granted|given|received|obtained)\b"
@@ -51,19 +51,19 @@ _CLAIM = re.compile(
     r"|пользовател\w+ (?:\w+ )?(?:сказал|просил|попросил|хочет|подтвердил|одобрил)",
     re.IGNORECASE,
 )
-_APPROVES = re.compile(
+_APPROVAL = re.compile(
     r"\b(?:confirm|approv|agree|accept|authori[sz]|permi(?:t|ss)|allow|ok(?:ay)?(?:s|ed|'d)\b|consent"
     r"|go-ahead|green light|sign(?:ed)?[- ]off|granted)|确认|批准|同意|允许|授权|许可",
     re.IGNORECASE,
 )
-_WITHHELD = re.compile(
+_WITHHELD_APPROVAL = re.compile(
     r"\b(?:not|never|no|hasn['\u2019]t|didn['\u2019]t|hadn['\u2019]t|awaiting"
     r"|waiting for|pending|without)"
     r"(?:\s+\w+){0,2}\s+(?:confirm|approv|agree|accept|authori[sz]|permi|consent)"
     r"|(?:尚未|还没有?|未经?|没有|等待)(?:[^\s]{0,4})?(?:确认|批准|同意|允许|授权|许可)",
     re.IGNORECASE,
 )
-_AFFIRMS = re.compile(
+_AFFIRMATION = re.compile(
     r"\b(?:y|yes|yep|yeah|yup|ok|okay|sure|go ahead|go for it|do it|approved?|confirm(?:ed)?"
     r"|agreed?|accept(?:ed)?|lgtm|looks good|sounds good|perfect|correct|exactly|fine|proceed"
     r"|please|allow(?:ed)?|permission|ship it|continue)\b"
@@ -101,57 +101,62 @@ class UserMessages:
 
     passages: tuple[_Passage, ...]
     keys: tuple[str, ...]
-    """Every message, normalized by `key`."""
+    """Every message, normalized by `normalized_line`."""
     sentences: frozenset[str]
-    """Every sentence, normalized by `key`."""
+    """Every sentence, normalized by `normalized_line`."""
 
     @classmethod
     def of(cls, source: Iterable[Message]) -> "UserMessages":
         """Index the messages that the user wrote."""
         texts = [m.text for m in source if m.is_request]
         passages = tuple(passage for text in texts for passage in _passages(text))
-        sentences = frozenset(key(s) for text in texts for s in _SENTENCE_END.split(text))
-        return cls(passages, tuple(f" {key(text)} " for text in texts), sentences)
+        sentences = frozenset(
+            normalized_line(s) for text in texts for s in _SENTENCE_END.split(text)
+        )
+        return cls(passages, tuple(f" {normalized_line(text)} " for text in texts), sentences)
 
-    def fault(self, line: str, *, is_users: bool) -> str:
+    def fault(self, line: str, *, is_user_section: bool) -> str:
         """Return the fault of a line as a claim about the user; empty if there is none.
 
         Args:
             line: A line of a summary.
-            is_users: Whether the line is in a section for the user's own words.
+            is_user_section: Whether the line is in a section for the user's own words.
         """
         for sentence in _sentences(_LABEL.sub("", line)):
-            claims = _CLAIM.search(sentence) is not None and not _withheld(sentence)
-            if (claims or is_users) and (fault := self._fault(sentence, claims=claims)):
+            is_claim = _CLAIM.search(sentence) is not None and not _denies_approval(sentence)
+            if (is_claim or is_user_section) and (
+                fault := self._fault(sentence, is_claim=is_claim)
+            ):
                 return fault
         return ""
 
-    def _fault(self, sentence: str, *, claims: bool) -> str:
+    def _fault(self, sentence: str, *, is_claim: bool) -> str:
         quotes = [next(filter(None, match.groups())) for match in _QUOTE.finditer(sentence)]
         for quote in quotes:
             if not self._is_verbatim(quote):
                 return f"{quote!r} is in no message of the user"
-        rest = _CLAIM.sub(" ", sentence) if claims else sentence
-        words, approves = content_words(rest), _APPROVES.search(sentence) is not None
+        claim_text = _CLAIM.sub(" ", sentence) if is_claim else sentence
+        claim_words, is_approval = content_words(claim_text), _APPROVAL.search(sentence) is not None
         if (
             quotes
-            and not (claims and approves)
-            and set(words) <= {word for quote in quotes for word in content_words(quote)}
+            and not (is_claim and is_approval)
+            and set(claim_words) <= {word for quote in quotes for word in content_words(quote)}
         ):
             return ""
-        if not claims and (not words or key(sentence) in self.sentences):
+        if not is_claim and (not claim_words or normalized_line(sentence) in self.sentences):
             return ""
-        if not words:
+        if not claim_words:
             return "no words of the user support it"
-        needs_approval = claims and approves
+        needs_approval = is_claim and is_approval
         if any(
-            _bears_out(passage, rest, words, approves=needs_approval) for passage in self.passages
+            _supports(passage, claim_text, claim_words, needs_approval=needs_approval)
+            for passage in self.passages
         ):
             return ""
         return "no message of the user supports it"
 
     def _is_verbatim(self, quote: str) -> bool:
-        normalized = key(quote)
+        normalized = normalized_line(quote)
         spaced = normalized if not normalized.isascii() else f" {normalized} "
         return bool(normalized) and any(spaced in message for message in self.keys)
 
@@ -167,49 +172,51 @@ def _sentences(line: str) -> list[str]:
     return [sentence for sentence in _SENTENCE_END.split(line) if sentence.strip()]
 
 
-def _withheld(sentence: str) -> bool:
+def _denies_approval(sentence: str) -> bool:
     """Return whether a sentence states that an approval is missing, which needs no proof."""
-    return _APPROVES.search(sentence) is not None and _WITHHELD.search(sentence) is not None
+    return (
+        _APPROVAL.search(sentence) is not None and _WITHHELD_APPROVAL.search(sentence) is not None
+    )
 
 
 def _passages(text: str) -> list[_Passage]:
     clauses = [s for s in _CLAUSE_END.split(text) if s.strip()]
-    read = [(clause, content_words(clause)) for clause in clauses]
-    total = sum(len(words) for _, words in read)
+    clause_words = [(clause, content_words(clause)) for clause in clauses]
+    total = sum(len(words) for _, words in clause_words)
     if total <= 2 * PASSAGE_WORDS:
-        return [_passage(read)] if read else []
+        return [_passage(clause_words)] if clause_words else []
     passages: list[_Passage] = []
-    held: list[tuple[str, list[str]]] = []
-    size = 0
-    for clause, words in read:
-        held.append((clause, words))
-        size += len(words)
-        if size >= PASSAGE_WORDS:
-            passages.append(_passage(held))
-            held = held[len(held) // 2 :] if len(held) > 1 else []
-            size = sum(len(words) for _, words in held)
-    if held:
-        passages.append(_passage(held))
+    pending: list[tuple[str, list[str]]] = []
+    pending_count = 0
+    for clause, words in clause_words:
+        pending.append((clause, words))
+        pending_count += len(words)
+        if pending_count >= PASSAGE_WORDS:
+            passages.append(_passage(pending))
+            pending = pending[len(pending) // 2 :] if len(pending) > 1 else []
+            pending_count = sum(len(words) for _, words in pending)
+    if pending:
+        passages.append(_passage(pending))
     return passages
 
 
-def _passage(read: Sequence[tuple[str, list[str]]]) -> _Passage:
-    clauses = tuple((frozenset(words), denies(text)) for text, words in read)
-    words = frozenset(word for _, words in read for word in words)
-    return _Passage(words, "\n".join(text for text, _ in read), clauses)
+def _passage(clause_words: Sequence[tuple[str, list[str]]]) -> _Passage:
+    clauses = tuple((frozenset(words), has_negation(text)) for text, words in clause_words)
+    words = frozenset(word for _, words in clause_words for word in words)
+    return _Passage(words, "\n".join(text for text, _ in clause_words), clauses)
 
 
-def _bears_out(passage: _Passage, line: str, words: Sequence[str], *, approves: bool) -> bool:
-    distinct = set(words)
-    if len(distinct & passage.words) < CONTAINED * len(distinct):
+def _supports(passage: _Passage, line: str, words: Sequence[str], *, needs_approval: bool) -> bool:
+    distinct_words = set(words)
+    if len(distinct_words & passage.words) < MIN_WORD_SHARE * len(distinct_words):
         return False
     numbers = set(_DIGITS.findall(line))
     if not numbers <= set(_DIGITS.findall(passage.text)):
         return False
-    if approves and not _AFFIRMS.search(passage.text):
+    if needs_approval and not _AFFIRMATION.search(passage.text):
         return False
-    shares = [(len(distinct & clause), denied) for clause, denied in passage.clauses]
-    most = max(share for share, _ in shares)
-    if denies(line):
-        return any(denied and 2 * share >= most for share, denied in shares)
-    return any(not denied for share, denied in shares if share == most)
+    shares = [(len(distinct_words & clause), denied) for clause, denied in passage.clauses]
+    max_share = max(share for share, _ in shares)
+    if has_negation(line):
+        return any(denied and 2 * share >= max_share for share, denied in shares)
+    return any(not denied for share, denied in shares if share == max_share)

@@ -12,7 +12,7 @@ _WORD = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['\u2019][^\W_{_HAN}]+)*")
 _STARTS_HAN = re.compile(rf"[{_HAN}]")
 _EMPTY_HAN = re.compile("用户|客户|[的了是在和与或将并也就都把被对于这那其个要请吗呢吧我你他们]")
 
-_DENIES = re.compile(
+_NEGATION = re.compile(
     r"\b(?:not|no|never|none|nothing|without|avoid|forbid\w*|prohibit\w*|instead of|rather than"
     r"|except|stop|refuse[sd]?|cannot|must ?not|nicht|kein\w*|niemals|nunca|jamais|sans|sin)\b"
     r"|n['\u2019]t\b|(?<!差)不(?![过错同仅但断少久])|(?<![个特区])别(?![人的墅])|勿|禁止|避免|没有?|无需|拒绝|しない|ません|なく",
@@ -33,12 +33,12 @@ used using ve re ll don doesn didn isn aren wasn weren won wouldn shouldn couldn
 STOPWORDS = frozenset(_STOPWORDS.split())
 
 
-def key(line: str) -> str:
+def normalized_line(line: str) -> str:
     """Return a line normalized so that lines which differ only in form are equal.
 
     Example:
-        >>> key("- **Never**  touch `vendor/`.") == key("never touch vendor/")
-        True
+        >>> normalized_line("- **Never**  touch `vendor/`.")
+        'never touch vendor/'
     """
     return " ".join(
         re.findall(
@@ -49,14 +49,14 @@ def key(line: str) -> str:
 
 
 @lru_cache(4096)
-def denies(line: str) -> bool:
+def has_negation(line: str) -> bool:
     """Return whether a line contains a negation or a prohibition.
 
     Example:
-        >>> denies("Don't push"), denies("Push")
+        >>> has_negation("Don't push"), has_negation("Push")
         (True, False)
     """
-    return _DENIES.search(line) is not None
+    return _NEGATION.search(line) is not None
 
 
 def content_words(text: str) -> list[str]:
@@ -66,14 +66,16 @@ def content_words(text: str) -> list[str]:
         >>> content_words("The user wants the failing tests fixed")
         ['fail', 'test', 'fix']
     """
-    found: list[str] = []
+    content: list[str] = []
     for token in _WORD.findall(_folded(text)):
         if _STARTS_HAN.match(token):
-            for run in _EMPTY_HAN.split(token):
-                found += [run[i : i + 2] for i in range(len(run) - 1)] or ([run] if run else [])
+            for letters in _EMPTY_HAN.split(token):
+                content += [letters[i : i + 2] for i in range(len(letters) - 1)] or (
+                    [letters] if letters else []
+                )
         elif token not in STOPWORDS and (len(token) > 1 or token.isdigit()):
-            found.append(stem(token.removesuffix("'s")))
-    return found
+            content.append(stem(token.removesuffix("'s")))
+    return content
 
 
 def _folded(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Self
 
 from thalweg.engine.edits import Strip
 from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.window.items import WindowItem, compacts, is_compaction
+from thalweg.engine.window.items import WindowItem, has_compaction, is_compaction
 from thalweg.engine.window.window import Window
 
 SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
@@ -47,8 +47,10 @@ def binds_thinking(model: str) -> bool:
         >>> binds_thinking("anthropic:claude-opus-5")
         False
     """
-    named = re.sub(r"[._]", "-", model.lower())
-    return any(re.search(rf"{name}(?!-?\d{{1,2}}(?!\d))", named) for name in BINDING_MODELS)
+    normalized_name = re.sub(r"[._]", "-", model.lower())
+    return any(
+        re.search(rf"{name}(?!-?\d{{1,2}}(?!\d))", normalized_name) for name in BINDING_MODELS
+    )
 
 
 def is_binding_refusal(message: str) -> bool:
@@ -71,7 +73,7 @@ class ReasoningBinding:
     prefix: str
     """Digest of system prompt, tools and messages of the request, without reasoning."""
     previous: str
-    """The last signed reasoning in the request, as `mark_of` names it; empty if there is none."""
+    """The last signed reasoning in the request, as `reasoning_digest` names it; empty if none."""
 
     def __str__(self) -> str:
         return f"{self.prefix}:{self.previous}"
@@ -97,25 +99,25 @@ class Prefixes:
         if base != self.base:
             self.base, self._digests = base, []
 
-    def before(self, window: Window, index: int, behind: Sequence[Message] = ()) -> str:
-        """Return the digest of everything sent before `items[index]`, followed by `behind`."""
+    def before(self, window: Window, index: int, added_messages: Sequence[Message] = ()) -> str:
+        """Return the digest of all that is sent before `items[index]`, then `added_messages`."""
         if window.epoch != self._epoch:
             self._digests, self._epoch = [], window.epoch
         del self._digests[window.sent + 1 :]  # items not sent yet may still change
-        start = _digest(self.base.encode("utf-8", "surrogatepass"))
+        base_digest = _digest(self.base.encode("utf-8", "surrogatepass"))
         if not self._digests:
-            self._digests.append(start)
+            self._digests.append(base_digest)
         for item in window.items[len(self._digests) - 1 : index]:
-            before = start if compacts(item.message) else self._digests[-1]
-            self._digests.append(_digest(before + _content(item.message)))
+            previous_digest = base_digest if has_compaction(item.message) else self._digests[-1]
+            self._digests.append(_digest(previous_digest + _compared_bytes(item.message)))
         digest = self._digests[index]
-        for message in behind:
-            digest = _digest(digest + _content(message))
+        for message in added_messages:
+            digest = _digest(digest + _compared_bytes(message))
         return digest.hex()
 
 
 def bond_before(
-    window: Window, prefixes: Prefixes, index: int, behind: Sequence[Message] = ()
+    window: Window, prefixes: Prefixes, index: int, added_messages: Sequence[Message] = ()
 ) -> ReasoningBinding:
     """Return the bond of an answer to the request `items[:index]`.
 
@@ -123,11 +125,13 @@ def bond_before(
         window: The window that was sent.
         prefixes: Its digests.
         index: How many of its items were sent.
-        behind: Messages sent after them that are not in the window: the bond holds only if
+        added_messages: Messages sent after them that are not in the window: the bond holds only if
             they are received before the answer.
     """
-    shown = [*(item.message for item in window.items[:index]), *behind]
-    return ReasoningBinding(prefixes.before(window, index, behind), _last_mark(shown))
+    shown = [*(item.message for item in window.items[:index]), *added_messages]
+    return ReasoningBinding(
+        prefixes.before(window, index, added_messages), _last_reasoning_digest(shown)
+    )
 
 
 def is_signed(message: Message) -> bool:
@@ -135,13 +139,13 @@ def is_signed(message: Message) -> bool:
     return message.role == "assistant" and any(map(_is_signed, message.parts))
 
 
-def mark_of(message: Message) -> str:
+def reasoning_digest(message: Message) -> str:
     """Return a digest that identifies the signed reasoning of a message."""
     signed = [p.signature for p in message.parts if isinstance(p, Thinking) and p.signature]
     return _digest("\n".join(signed).encode("utf-8", "surrogatepass")).hex()[:16]
 
 
-def unbound(
+def unbound_positions(
     window: Window, prefixes: Prefixes, bonds: Mapping[int, ReasoningBinding], first: int = 0
 ) -> list[int]:
     """Return positions whose reasoning is not in its original place, oldest first.
@@ -153,25 +157,25 @@ def unbound(
             its current prefix as long as no edit precedes it.
         first: Index of the first item to check.
     """
-    found: list[int] = []
-    previous = _last_mark([item.message for item in window.items[:first]])
+    positions: list[int] = []
+    previous_digest = _last_reasoning_digest([item.message for item in window.items[:first]])
     for k in range(first, len(window.items)):
         item = window.items[k]
         if not is_signed(item.message):
             continue
         bond = bonds.get(item.position)
         if _follows_compaction(item.message):
-            holds = True  # its prefix is in the message itself
+            is_valid = True  # its prefix is in the message itself
         elif bond is None:
-            holds = window.fold is None and all(p >= item.position for p in window.rewrites)
+            is_valid = window.fold is None and all(p >= item.position for p in window.rewrites)
         else:
-            holds = bond.prefix == prefixes.before(window, k)
-            holds = holds and previous in ("", bond.previous)
-        if holds and _is_unchanged(window.entries[item.position], item):
-            previous = mark_of(item.message)
+            is_valid = bond.prefix == prefixes.before(window, k)
+            is_valid = is_valid and previous_digest in ("", bond.previous)
+        if is_valid and _is_unchanged(window.entries[item.position], item):
+            previous_digest = reasoning_digest(item.message)
         else:
-            found.append(item.position)
-    return found
+            positions.append(item.position)
+    return positions
 
 
 def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
@@ -186,9 +190,9 @@ def plan_strip(window: Window, positions: Sequence[int], turn: int) -> Strip:
     )
 
 
-def _last_mark(messages: Sequence[Message]) -> str:
+def _last_reasoning_digest(messages: Sequence[Message]) -> str:
     last = next((message for message in reversed(messages) if is_signed(message)), None)
-    return mark_of(last) if last else ""
+    return reasoning_digest(last) if last else ""
 
 
 def _is_unchanged(entry: Entry, item: WindowItem) -> bool:
@@ -212,7 +216,7 @@ def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=12).digest()
 
 
-def _content(message: Message) -> bytes:
+def _compared_bytes(message: Message) -> bytes:
     """Return the bytes that a provider compares: without reasoning, cache marks and metadata."""
     fields = [message.role, message.answers, message.name, str(message.is_error)]
     for part in message.parts:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from thalweg.engine.pricing.table import LIFE_1H, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff
 
-MOST_MARKS = 4
+MAX_MARKS = 4
 """Marks that Anthropic accepts in one request."""
 LOOKBACK = 20
 """Positions at which the cache searches from each mark on, the marked one first."""
@@ -49,7 +49,7 @@ class StableLifetime:
     entry has expired, so that no live one is written again.
     """
 
-    hourly: bool = False
+    is_hourly: bool = False
     rests: int = 0
     """Pauses that an hour outlives and the tariff's own lifetime does not."""
     writes: int = 0
@@ -69,44 +69,44 @@ class StableLifetime:
             >>> [lifetime.send(minute * 60, own) for minute in (0, 1, 21, 41, 141, 142)]
             [False, False, True, True, True, True]
         """
-        short = tariff.lifetime_s or LIFE_1H
-        waited = None if self._sent is None else now - self._sent
+        own_lifetime_s = tariff.lifetime_s or LIFE_1H
+        pause_s = None if self._sent is None else now - self._sent
         self._sent = now
-        if waited is None or waited > LIFE_1H:
+        if pause_s is None or pause_s > LIFE_1H:
             self.writes += 1
-        elif waited > short:
+        elif pause_s > own_lifetime_s:
             self.rests += 1
-        if waited is None or waited > (LIFE_1H if self.hourly else short):
-            dearer, saved = WRITE_1H - tariff.write, tariff.write - tariff.read
-            self.hourly = self.rests * saved > self.writes * dearer
-        return self.hourly
+        if pause_s is None or pause_s > (LIFE_1H if self.is_hourly else own_lifetime_s):
+            extra_cost, saved_cost = WRITE_1H - tariff.write, tariff.write - tariff.read
+            self.is_hourly = self.rests * saved_cost > self.writes * extra_cost
+        return self.is_hourly
 
 
 def plan_marks(
-    layout: BreakpointLayout, *, most: int = MOST_MARKS, lookback: float = LOOKBACK
+    layout: BreakpointLayout, *, max_marks: int = MAX_MARKS, lookback: float = LOOKBACK
 ) -> tuple[int, ...]:
     """Return the positions to mark, in order, in addition to those marked by others.
 
-    The total never exceeds `most`. With two marks, a request that only grew finds the newest entry
-    of the previous one, however much it grew. One that was rewritten finds the newest entry among
+    The total never exceeds `max_marks`. With two marks, a request that only grew finds the newest
+    entry of the previous one, however much it grew. A rewritten one finds the newest entry among
     the last `lookback` positions before the change; else that of the structured summary, or of the
     system prompt.
 
     Args:
         layout: Layout of the request.
-        most: Marks that the provider accepts in total.
+        max_marks: Marks that the provider accepts in total.
         lookback: Positions that the cache searches from each mark on; `math.inf` for all.
 
     Example:
         >>> plan_marks(BreakpointLayout(range(1, 101), stable=3, record=4, sent=60))
         (3, 4, 60, 100)
-        >>> plan_marks(BreakpointLayout(range(1, 101), stable=3, record=4, sent=60), most=2)
+        >>> plan_marks(BreakpointLayout(range(1, 101), stable=3, record=4, sent=60), max_marks=2)
         (60, 100)
     """
-    free = most - len(layout.taken)
+    free_marks = max_marks - len(layout.taken)
     picked: list[int] = []
     for place in _candidates(layout, lookback):
-        if len(picked) >= free:
+        if len(picked) >= free_marks:
             break
         if place not in picked and place not in layout.taken:
             picked.append(place)
@@ -120,25 +120,25 @@ def _candidates(layout: BreakpointLayout, lookback: float) -> Iterator[int]:
         return
     newest = places[-1]
     yield newest
-    sent = _until(places, layout.sent)
-    is_seen = any(0 <= mark - (sent or newest) < lookback for mark in (newest, *layout.taken))
-    if sent is not None and not is_seen:
-        yield sent
+    sent_end = _last_place_until(places, layout.sent)
+    is_seen = any(0 <= mark - (sent_end or newest) < lookback for mark in (newest, *layout.taken))
+    if sent_end is not None and not is_seen:
+        yield sent_end
     for end in (layout.stable, layout.record):
-        kept = _until(places, end)
-        if kept is not None:
-            yield kept
-    yield from _chain(places, newest if is_seen or sent is None else sent, lookback)
+        stored_end = _last_place_until(places, end)
+        if stored_end is not None:
+            yield stored_end
+    yield from _spaced_places(places, newest if is_seen or sent_end is None else sent_end, lookback)
 
 
-def _until(places: Sequence[int], end: int) -> int | None:
+def _last_place_until(places: Sequence[int], end: int) -> int | None:
     """Return the last position up to an end; `None` if there is none."""
-    at = bisect_right(places, end)
-    return places[at - 1] if at else None
+    index = bisect_right(places, end)
+    return places[index - 1] if index else None
 
 
-def _chain(places: Sequence[int], place: int, lookback: float) -> Iterator[int]:
+def _spaced_places(places: Sequence[int], place: int, lookback: float) -> Iterator[int]:
     """Yield earlier positions, spaced so that the searched ranges are adjacent."""
-    while (at := bisect_left(places, place - lookback)) < len(places) and places[at] < place:
-        place = places[at]
+    while (index := bisect_left(places, place - lookback)) < len(places) and places[index] < place:
+        place = places[index]
         yield place

@@ -83,7 +83,7 @@ class Budget(Amounts):
     """Share of the limit that a structured summary may fill."""
 
     @model_validator(mode="after")
-    def _something_is_left(self) -> Self:
+    def _check_limit(self) -> Self:
         if self.limit < MIN_LIMIT:
             msg = (
                 f"a window of {self.window} less {self.output} for the answer leaves "
@@ -94,8 +94,8 @@ class Budget(Amounts):
 
     def within(self, limits: MediaLimits) -> "Budget":
         """Return the budget of a provider that publishes limits."""
-        most = self.max_bytes if limits.request_bytes is None else limits.request_bytes
-        return self.model_copy(update={"limits": limits, "max_bytes": most})
+        max_bytes = self.max_bytes if limits.request_bytes is None else limits.request_bytes
+        return self.model_copy(update={"limits": limits, "max_bytes": max_bytes})
 
     @property
     def output(self) -> int:
@@ -118,13 +118,13 @@ class Budget(Amounts):
     def record(self, fixed: int) -> int:
         """Return the most tokens of a structured summary; `fixed` as in `tail`."""
         room = self.limit - fixed
-        least = min(LEAST_RECORD, int(room * MOST_RECORD_SHARE))
-        return min(self.record_tokens, max(least, int(room * self.record_share)))
+        min_tokens = min(MIN_RECORD_TOKENS, int(room * MAX_RECORD_SHARE))
+        return min(self.record_tokens, max(min_tokens, int(room * self.record_share)))
 
     def widest_record(self, fixed: int) -> int:
         """Return the most tokens of a structured summary if the user's constraints need them."""
-        most = min(WIDEST_RECORD, int((self.limit - fixed) * MOST_RECORD_SHARE))
-        return max(most, self.record(fixed))
+        max_tokens = min(WIDEST_RECORD_TOKENS, int((self.limit - fixed) * MAX_RECORD_SHARE))
+        return max(max_tokens, self.record(fixed))
 
     def skills(self, fixed: int) -> int:
         """Return the tokens of loaded skills to keep verbatim; `fixed` as in `tail`."""
@@ -162,10 +162,10 @@ class Budget(Amounts):
     @property
     def report(self) -> int:
         """Tokens of the excerpt of a subagent's report that is too large."""
-        return max(self.preview, min(REPORT, self.limit // 20))
+        return max(self.preview, min(REPORT_TOKENS, self.limit // 20))
 
     @property
-    def card(self) -> int:
+    def cleared_result_tokens(self) -> int:
         """Tokens of the preview of an old result."""
         return max(60, self.preview // 4)
 
@@ -175,7 +175,7 @@ class Budget(Amounts):
             return self
         output = calibration.lower(self.output)
         window = max(calibration.lower(self.limit), LEAST_LIMIT) + output
-        share = calibration.lower(_MANY) / _MANY
+        share = calibration.lower(_CALIBRATION_SCALE) / _CALIBRATION_SCALE
         return self.model_copy(
             update={"window": window, "max_output": output, "media_share": share}
         )
@@ -186,13 +186,13 @@ class Budget(Amounts):
         return max(64, self.limit // 100)
 
 
-_MANY = 1_000_000
+_CALIBRATION_SCALE = 1_000_000
 """Tokens by which a calibration is read as a share."""
-LEAST_RECORD, MOST_RECORD_SHARE = 2_500, 0.38
+MIN_RECORD_TOKENS, MAX_RECORD_SHARE = 2_500, 0.38
 """Tokens of a structured summary that may exceed its share, and the largest share."""
-WIDEST_RECORD = 24_000
+WIDEST_RECORD_TOKENS = 24_000
 """Most tokens of a structured summary if the user's constraints need them."""
-REPORT = 4_000
+REPORT_TOKENS = 4_000
 """Tokens of the excerpt of a report that is too large, in a large window."""
 SKILLS_SHARE = 0.1
 """Share of the limit that loaded skills may keep through compactions."""

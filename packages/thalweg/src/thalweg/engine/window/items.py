@@ -23,7 +23,7 @@ from thalweg.engine.tokens import Counter, measure
 NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
     prompt(name).render() for name in ("no_result", "no_answer", "no_words", "begins")
 )
-GO_ON = Message("user", (Text(NO_ANSWER),), kind="injected")
+CONTINUE_PROMPT = Message("user", (Text(NO_ANSWER),), kind="injected")
 """Follows an answer without calls, if the model is asked for another one."""
 
 
@@ -49,7 +49,7 @@ class WindowItem:
     """How much less the provider may charge, if the price of its media is not exact."""
 
 
-def measured(
+def measured_item(
     message: Message,
     count: Counter,
     model: str = "",
@@ -64,7 +64,7 @@ def measured(
     return WindowItem(message, position, *counts, section, opens, size.media_tokens, size.slack)
 
 
-def counted(entry: Entry, count: Counter, model: str) -> Entry:
+def recounted(entry: Entry, count: Counter, model: str) -> Entry:
     """Return an entry with its tokens by another counter, or for another model."""
     size = measure(entry.message, count, model)
     return replace(
@@ -89,15 +89,15 @@ class PlannedCompaction:
     """
 
     count: Counter
-    _item: tuple[str, WindowItem] | None = None
+    _record_item: tuple[str, WindowItem] | None = None
     _absorbed: tuple[Record, list[Entry], Record] | None = None
 
     def item(self, record: str) -> WindowItem:
         """Return the item of a structured summary."""
-        if self._item is None or self._item[0] != record:
-            item = measured(record_message(record), self.count, section="summary")
-            self._item = record, item
-        return self._item[1]
+        if self._record_item is None or self._record_item[0] != record:
+            item = measured_item(record_message(record), self.count, section="summary")
+            self._record_item = record, item
+        return self._record_item[1]
 
     def absorb(self, record: Record, entries: Sequence[Entry]) -> Record:
         """Return a record with the data of more entries; see `structured_summary.absorb`."""
@@ -166,7 +166,7 @@ def is_compaction(part: Part) -> bool:
     return is_block and bool(block.get("content") or block.get("encrypted_content"))
 
 
-def compacts(message: Message) -> bool:
+def has_compaction(message: Message) -> bool:
     """Return whether the provider has compacted what precedes an answer."""
     return message.role == "assistant" and any(map(is_compaction, message.parts))
 
@@ -179,9 +179,9 @@ def without_compactions(message: Message) -> Message:
 
 def with_ids(parts: Sequence[Part], ids: Sequence[str]) -> tuple[Part, ...]:
     """Return parts whose tool calls have these ids, in order."""
-    unused = iter(ids)
+    unused_ids = iter(ids)
     return tuple(
-        replace(part, id=next(unused)) if isinstance(part, ToolCall) else part for part in parts
+        replace(part, id=next(unused_ids)) if isinstance(part, ToolCall) else part for part in parts
     )
 
 
@@ -194,14 +194,14 @@ def without_prompts(items: Sequence[WindowItem]) -> Sequence[WindowItem]:
     return [
         item
         for k, item in enumerate(items)
-        if item.message is not GO_ON
+        if item.message is not CONTINUE_PROMPT
         or k + 1 == len(items)
         or items[k + 1].message.role != "assistant"
         or any(isinstance(p, Thinking) and p.signature for p in items[k + 1].message.parts)
     ]
 
 
-def sendable(message: Message, entry: Entry, *, is_result: bool) -> Message:
+def sendable_message(message: Message, entry: Entry, *, is_result: bool) -> Message:
     """Return a message as it is sent: not empty, and with the ids of its entry.
 
     Args:
@@ -216,8 +216,8 @@ def sendable(message: Message, entry: Entry, *, is_result: bool) -> Message:
         use = entry.answers
         if not is_result or use is None:
             return as_note(message, use)
-        same = message.answers == use.id
-        return message if same else replace(message, answers=use.id, origin=None)
+        has_same_id = message.answers == use.id
+        return message if has_same_id else replace(message, answers=use.id, origin=None)
     if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
         parts = with_ids(message.parts, [use.id for use in entry.uses])
         message = replace(message, parts=parts, origin=None)

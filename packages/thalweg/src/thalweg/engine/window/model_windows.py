@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from thalweg.engine.data_files import read_table
-from thalweg.engine.pricing.matching import row_of
+from thalweg.engine.pricing.matching import matching_row_name
 
 WINDOWS: Final[Mapping[str, Mapping[str, int]]] = read_table(__package__, "windows.toml")
 """Input and output tokens together, by provider, as `provider_of` names it, and by model."""
@@ -21,8 +21,8 @@ def window_of_model(model: str) -> int | None:
         >>> window_of_model("claude-opus-4-5-20251101")
         200000
     """
-    found = (window_for(provider, model) for provider in WINDOWS)
-    return next(filter(None, found), None)
+    windows = (window_for(provider, model) for provider in WINDOWS)
+    return next(filter(None, windows), None)
 
 
 def window_for(provider: str, model: str) -> int | None:
@@ -38,5 +38,5 @@ def window_for(provider: str, model: str) -> int | None:
         >>> window_for("anthropic", "claude-fable-9")
     """
     rows = WINDOWS.get(provider, {})
-    name = row_of(rows, model)
+    name = matching_row_name(rows, model)
     return rows[name] if name else None

@@ -14,7 +14,7 @@ from thalweg.engine.transcript import one_line
 
 BRIEF_CHARS = 120
 """Longest one-line form of a call."""
-OPEN_CALLS = 256
+MAX_OPEN_CALLS = 256
 """Most unanswered calls that are kept; older ones count as never answered."""
 PARSED_CHARS = 200_000
 """Longer arguments are not parsed: only their beginning is searched for a target."""
@@ -22,7 +22,7 @@ PARSED_CHARS = 200_000
 _PORTABLE_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
 """Ids that every provider accepts: Anthropic's alphabet, OpenAI's length."""
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ACTIONS: Mapping[Action, frozenset[str]] = {
     action: frozenset(listed.split())
     for action, listed in cast("dict[Action, str]", read_table(__package__, "actions.toml")).items()
@@ -35,7 +35,7 @@ _TARGET_KEYS: tuple[str, ...] = (
 )  # fmt: skip
 _TASK_KEYS = ("description", "subagent_type")
 """Arguments that name a delegated task, as in the ledger of tasks; its prompt may be long."""
-_REMARKS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
+_IGNORED_KEYS = frozenset({"description", "explanation", "reason", "thought", "timeout"})
 """Arguments that do not change the content that is read."""
 
 
@@ -56,8 +56,8 @@ class Reader:
     """The model that decides how images count, see `measure`."""
     recall: str = RECALL
     """The name of the tool that reads removed content."""
-    _used: set[str] = field(default_factory=set)
-    _open: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
+    _used_ids: set[str] = field(default_factory=set)
+    _open_calls: dict[str, tuple[str, ToolUse]] = field(default_factory=dict)
     """Unanswered calls: unique id to recorded id and call, oldest first."""
 
     def read(self, message: Message) -> Entry:
@@ -73,12 +73,12 @@ class Reader:
             size_bytes=size.bytes,
             media=size.media,
             uses=tuple(self._remember(call, position, k) for k, call in enumerate(message.calls)),
-            answers=self._answered(message) if message.role == "tool" else None,
+            answers=self._pop_answered_call(message) if message.role == "tool" else None,
             media_tokens=size.media_tokens,
             slack=size.slack,
         )
 
-    def narrow(self, live: Iterable[Entry]) -> tuple[str, ...]:
+    def forget_dead_ids(self, live: Iterable[Entry]) -> tuple[str, ...]:
         """Drop the ids of calls that are no longer live: no live id can collide with them.
 
         Returns:
@@ -90,74 +90,82 @@ class Reader:
             for entry in live
             for call, use in zip(entry.message.calls, entry.uses, strict=True)
         ]
-        taken = {unique for _, unique in pairs}
-        used = {call for call, unique in pairs if call != unique and call not in taken}
-        self._used = taken | used
-        return tuple(sorted(used))
+        live_ids = {unique for _, unique in pairs}
+        reused_ids = {call for call, unique in pairs if call != unique and call not in live_ids}
+        self._used_ids = live_ids | reused_ids
+        return tuple(sorted(reused_ids))
 
-    def waiting(self, upto: int, live: Iterable[Entry]) -> tuple[tuple[str, ToolUse], ...]:
+    def waiting(self, last_position: int, live: Iterable[Entry]) -> tuple[tuple[str, ToolUse], ...]:
         """Return the calls up to a position that have no result before it, oldest first.
 
         Args:
-            upto: The position.
+            last_position: The position.
             live: Entries after it; one of them may answer such a call.
         """
-        late = {e.answers.id: (e.message.answers, e.answers) for e in live if e.answers}
-        calls = sorted({**late, **self._open}.values(), key=lambda pair: pair[1].position)
-        return tuple(pair for pair in calls if pair[1].position <= upto)
+        answered_later = {e.answers.id: (e.message.answers, e.answers) for e in live if e.answers}
+        calls = sorted(
+            {**answered_later, **self._open_calls}.values(), key=lambda pair: pair[1].position
+        )
+        return tuple(pair for pair in calls if pair[1].position <= last_position)
 
     def resume(self, used: Iterable[str], waiting: Iterable[tuple[str, ToolUse]]) -> None:
-        """Continue from another reader's state; see `narrow` and `waiting`."""
-        self._used.update(used)
-        self._open.update((use.id, (recorded, use)) for recorded, use in waiting)
+        """Continue from another reader's state; see `forget_dead_ids` and `waiting`."""
+        self._used_ids.update(used)
+        self._open_calls.update((use.id, (recorded, use)) for recorded, use in waiting)
 
     def _remember(self, call: ToolCall, position: int, k: int) -> ToolUse:
-        portable = _PORTABLE_ID.match(call.id) and call.id not in self._used
-        unique = call.id if portable else f"call_{position}_{k}"
-        while unique in self._used:
+        is_portable = _PORTABLE_ID.match(call.id) and call.id not in self._used_ids
+        unique = call.id if is_portable else f"call_{position}_{k}"
+        while unique in self._used_ids:
             unique += "_"
-        self._used.add(unique)
-        use = describe(call, unique, position)
+        self._used_ids.add(unique)
+        use = classify_call(call, unique, position)
         if call.name == self.recall != RECALL:
             use = replace(use, is_recall=True)
-        self._open.pop(unique, None)  # a compacted call with this id: the new one is the newest
-        self._open[unique] = (call.id, use)
-        if len(self._open) > OPEN_CALLS:
-            del self._open[next(iter(self._open))]
+        self._open_calls.pop(
+            unique, None
+        )  # a compacted call with this id: the new one is the newest
+        self._open_calls[unique] = (call.id, use)
+        if len(self._open_calls) > MAX_OPEN_CALLS:
+            del self._open_calls[next(iter(self._open_calls))]
         return use
 
-    def _answered(self, message: Message) -> ToolUse | None:
-        found = self._first_open(lambda recorded, _: recorded == message.answers != "")
-        if found is None and not message.answers:
-            found = self._first_open(lambda _, use: use.name == message.name)
-            found = found or self._first_open(lambda _, __: not message.name)
-        return None if found is None else self._open.pop(found)[1]
+    def _pop_answered_call(self, message: Message) -> ToolUse | None:
+        call_id = self._first_open(lambda recorded, _: recorded == message.answers != "")
+        if call_id is None and not message.answers:
+            call_id = self._first_open(lambda _, use: use.name == message.name)
+            call_id = call_id or self._first_open(lambda _, __: not message.name)
+        return None if call_id is None else self._open_calls.pop(call_id)[1]
 
     def _first_open(self, fits: Callable[[str, ToolUse], bool]) -> str | None:
-        fitting = [(use.position, u) for u, (r, use) in self._open.items() if fits(r, use)]
-        newest = max((position for position, _ in fitting), default=-1)
-        return next((u for position, u in fitting if position == newest), None)
+        matches = [
+            (use.position, unique_id)
+            for unique_id, (recorded, use) in self._open_calls.items()
+            if fits(recorded, use)
+        ]
+        newest = max((position for position, _ in matches), default=-1)
+        return next((unique_id for position, unique_id in matches if position == newest), None)
 
 
-def describe(call: ToolCall, unique_id: str, position: int) -> ToolUse:
+def classify_call(call: ToolCall, unique_id: str, position: int) -> ToolUse:
     """Classify a tool call by its name and arguments.
 
     Example:
-        >>> use = describe(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)
+        >>> use = classify_call(ToolCall("c1", "Read", '{"file_path":"a.py","offset":10}'), "c1", 4)
         >>> use.action, use.target, use.scope
         ('read', 'a.py', '{"offset": 10}')
     """
     arguments = _parsed(call.arguments)
     action = _action(call.name, arguments)
     key = next((k for k in _TARGET_KEYS if arguments.get(k)), "")
-    rest = {k: v for k, v in arguments.items() if k != key and k not in _REMARKS}
+    rest = {k: v for k, v in arguments.items() if k != key and k not in _IGNORED_KEYS}
     return ToolUse(
         id=unique_id,
         name=call.name,
         action=action,
         target=str(arguments.get(key, ""))[:1_000],
         scope=json.dumps(rest, ensure_ascii=False, sort_keys=True)[:1_000] if rest else "",
-        brief=_brief(call, _named_first(arguments) if action == "delegate" else arguments),
+        brief=_brief_call(call, _task_keys_first(arguments) if action == "delegate" else arguments),
         position=position,
     )
 
@@ -175,8 +183,10 @@ def _parsed(arguments: str) -> dict[str, object]:
 
 def _action(name: str, arguments: dict[str, object]) -> Action:
     verb = arguments.get("command")
-    tells = f"{name}_{verb}" if isinstance(verb, str) and _PORTABLE_ID.match(verb) else name
-    words = _words(tells)
+    name_with_verb = (
+        f"{name}_{verb}" if isinstance(verb, str) and _PORTABLE_ID.match(verb) else name
+    )
+    words = _words(name_with_verb)
     if "view" in words and verb == "view":
         return "read"
     for action, names in _ACTIONS.items():
@@ -187,24 +197,24 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
 
 @lru_cache(maxsize=1_024)
 def _words(name: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORDS.findall(name))
+    return frozenset(word.lower() for word in _NAME_WORD.findall(name))
 
 
-def _named_first(arguments: dict[str, object]) -> dict[str, object]:
+def _task_keys_first(arguments: dict[str, object]) -> dict[str, object]:
     return {k: arguments[k] for k in _TASK_KEYS if k in arguments} | arguments
 
 
-def _brief(call: ToolCall, arguments: dict[str, object]) -> str:
+def _brief_call(call: ToolCall, arguments: dict[str, object]) -> str:
     if not arguments:
         shown = " ".join(call.arguments[: 2 * BRIEF_CHARS].split())
     else:
-        order = sorted(arguments, key=lambda k: k not in _TARGET_KEYS)
-        values = [(k, _short(arguments[k])) for k in order]
-        shown = ", ".join(v if k == order[0] else f"{k}={v}" for k, v in values)
+        keys = sorted(arguments, key=lambda k: k not in _TARGET_KEYS)
+        values = [(k, _short_value(arguments[k])) for k in keys]
+        shown = ", ".join(v if k == keys[0] else f"{k}={v}" for k, v in values)
     line = " ".join(f"{call.name}({shown})".split())
     return line if len(line) <= BRIEF_CHARS else line[: BRIEF_CHARS - 2] + "…)"
 
 
-def _short(value: object) -> str:
+def _short_value(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return one_line(text, BRIEF_CHARS)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import showing
+from thalweg.engine.compaction.rewrites import edit_fields
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Media, Opaque, Part, Text, Thinking
 from thalweg.engine.prompts import prompt
@@ -18,45 +18,49 @@ REFUSED: Reason = "the provider refused the request"
 """Reason of these edits."""
 
 
-def plan_without_reasoning(scene: PlanningContext) -> list[Edit]:
+def plan_without_reasoning(context: PlanningContext) -> list[Edit]:
     """Plan to drop all reasoning of live messages."""
-    return [*_rewritten(scene, lambda part, _: () if isinstance(part, Thinking) else (part,))]
+    return [*_elisions(context, lambda part, _: () if isinstance(part, Thinking) else (part,))]
 
 
-def plan_without_compactions(scene: PlanningContext) -> list[Edit]:
+def plan_without_compactions(context: PlanningContext) -> list[Edit]:
     """Plan to drop the blocks of a provider's compactions: our structured summary is sent."""
-    return [*_rewritten(scene, lambda part, _: () if is_compaction(part) else (part,))]
+    return [*_elisions(context, lambda part, _: () if is_compaction(part) else (part,))]
 
 
-def plan_without_media(scene: PlanningContext) -> list[Edit]:
+def plan_without_media(context: PlanningContext) -> list[Edit]:
     """Plan to replace every live image, document and sound by a notice with a reference."""
-    return [*_rewritten(scene, _without_media)]
+    return [*_elisions(context, _without_media)]
 
 
-def plan_plain(scene: PlanningContext) -> list[Edit]:
+def plan_plain(context: PlanningContext) -> list[Edit]:
     """Plan to show only plain text and calls, with all but the newest exchange compacted.
 
     Returns:
         Edits; empty if the newest exchange is the only one, and plain.
     """
-    room = scene.budget.record(scene.fixed)
-    fold = plan_fold(scene, tail=0, record=room, reason=REFUSED, skills=0)
-    is_new = fold is not None and fold.last > scene.window.record.last
-    plain = _rewritten(scene, _plain)
+    record_tokens = context.budget.record(context.fixed)
+    fold = plan_fold(
+        context, tail_tokens=0, record_tokens=record_tokens, reason=REFUSED, skills_tokens=0
+    )
+    is_new = fold is not None and fold.last > context.window.record.last
+    plain_edits = _elisions(context, _plain_part)
     if fold is None or not is_new:
-        return [*plain]
-    live = (edit for edit in plain if edit.position > fold.last or edit.position in fold.kept)
-    return [fold, *live]
+        return [*plain_edits]
+    live_edits = (
+        edit for edit in plain_edits if edit.position > fold.last or edit.position in fold.kept
+    )
+    return [fold, *live_edits]
 
 
-def _rewritten(
-    scene: PlanningContext, show: Callable[[Part, str], tuple[Part, ...]]
+def _elisions(
+    context: PlanningContext, replace_part: Callable[[Part, str], tuple[Part, ...]]
 ) -> Iterator[Elide]:
-    for entry in scene.window.entries.values():
-        shown, pointer = scene.shown(entry).parts, scene.pointer(entry.position)
-        parts = tuple(one for part in shown for one in show(part, pointer))
+    for entry in context.window.entries.values():
+        shown, pointer = context.shown(entry).parts, context.pointer(entry.position)
+        parts = tuple(new_part for part in shown for new_part in replace_part(part, pointer))
         if parts != shown:
-            yield Elide(**showing(scene, entry, parts, REFUSED))
+            yield Elide(**edit_fields(context, entry, parts, REFUSED))
 
 
 def _without_media(part: Part, pointer: str) -> tuple[Part, ...]:
@@ -66,5 +70,5 @@ def _without_media(part: Part, pointer: str) -> tuple[Part, ...]:
     return (Text(prompt("media_removed").render(what=what, pointer=pointer)),)
 
 
-def _plain(part: Part, pointer: str) -> tuple[Part, ...]:
+def _plain_part(part: Part, pointer: str) -> tuple[Part, ...]:
     return () if isinstance(part, Thinking | Opaque) else _without_media(part, pointer)

@@ -13,19 +13,19 @@ from typing import Literal
 
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Text, Thinking
-from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, summarized
+from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, with_summary
 from thalweg.engine.tokens import Counter, TokenCounts
 from thalweg.engine.window.items import (
     BEGINS,
-    GO_ON,
+    CONTINUE_PROMPT,
     PlannedCompaction,
     WindowItem,
-    compacts,
-    counted,
+    has_compaction,
     is_blank,
-    measured,
+    measured_item,
     placeholder,
-    sendable,
+    recounted,
+    sendable_message,
     without_compactions,
     without_signed,
 )
@@ -65,16 +65,16 @@ class Window:
     """Leading items that no cut may touch: system prompt, structured summary, kept messages."""
     inserts: Mapping[str, WindowItem] = field(default_factory=dict)
     """Items that precede messages of the user, by their `uid`; set by `set_inserts`."""
-    _system: list[Entry] = field(default_factory=list)
-    _open: list[Entry] = field(default_factory=list)
+    _system_entries: list[Entry] = field(default_factory=list)
+    _open_turn: list[Entry] = field(default_factory=list)
     """The last assistant message and later ones: the turn that may still grow."""
-    _sealed: int = 0
+    _sealed_count: int = 0
     """Number of items before the open turn."""
-    _sums: list[int] = field(default_factory=lambda: [0])
+    _token_sums: list[int] = field(default_factory=lambda: [0])
     """Tokens of `items[:i]`, for every i."""
-    _cuts: list[int] = field(default_factory=list)
+    _cut_indices: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
-    _dirty: bool = True
+    _is_dirty: bool = True
     planned: PlannedCompaction = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Window:
         self.overhead[section] = tokens
 
     def set_inserts(
-        self, inserts: Mapping[str, Message], of_memory: Collection[str] | None = None
+        self, inserts: Mapping[str, Message], memory_uids: Collection[str] | None = None
     ) -> None:
         """Set messages that precede messages of the user: facts from memory, for instance.
 
@@ -99,112 +99,118 @@ class Window:
 
         Args:
             inserts: By the `uid` of the message that each precedes.
-            of_memory: Those that count as `memory`, the others as `added`; all by default.
+            memory_uids: Those that count as `memory`, the others as `added`; all by default.
         """
         inserts = {uid: message for uid, message in inserts.items() if uid}
-        known = {uid: item.message for uid, item in self.inserts.items()}
-        if inserts == known:
+        old_messages = {uid: item.message for uid, item in self.inserts.items()}
+        if inserts == old_messages:
             return
-        changed = {uid for uid in {*inserts, *known} if inserts.get(uid) != known.get(uid)}
-        others = set() if of_memory is None else inserts.keys() - of_memory
-        again = {
-            uid: self._inserted(inserts[uid], "added" if uid in others else "memory")
-            for uid in inserts
-            if uid in changed
+        changed_uids = {
+            uid for uid in {*inserts, *old_messages} if inserts.get(uid) != old_messages.get(uid)
         }
-        self.inserts = {uid: again.get(uid) or self.inserts[uid] for uid in inserts}
-        places = {p for p, entry in self.entries.items() if entry.message.uid in changed}
-        if places <= {entry.position for entry in self._open}:
-            self._dirty = self._dirty or bool(places)
+        other_uids = set() if memory_uids is None else inserts.keys() - memory_uids
+        new_items = {
+            uid: self._insert_item(inserts[uid], "added" if uid in other_uids else "memory")
+            for uid in inserts
+            if uid in changed_uids
+        }
+        self.inserts = {uid: new_items.get(uid) or self.inserts[uid] for uid in inserts}
+        changed_positions = {
+            position
+            for position, entry in self.entries.items()
+            if entry.message.uid in changed_uids
+        }
+        if changed_positions <= {entry.position for entry in self._open_turn}:
+            self._is_dirty = self._is_dirty or bool(changed_positions)
             self.settle()
         else:
             self._rebuild()
 
-    def _inserted(self, message: Message, section: str) -> WindowItem:
-        return measured(message, self.count, self.model, section=section)
+    def _insert_item(self, message: Message, section: str) -> WindowItem:
+        return measured_item(message, self.count, self.model, section=section)
 
     @property
-    def insert_places(self) -> dict[str, int]:
+    def insert_positions(self) -> dict[str, int]:
         """The positions of the messages with an insert, by `uid`."""
         if not self.inserts:
             return {}
-        live = ((entry.message.uid, position) for position, entry in self.entries.items())
-        return {uid: position for uid, position in live if uid in self.inserts}
+        live_uids = ((entry.message.uid, position) for position, entry in self.entries.items())
+        return {uid: position for uid, position in live_uids if uid in self.inserts}
 
     def add(self, entry: Entry) -> None:
         """Add the thread's next entry."""
-        leads = entry.position == len(self._system) and self.fold is None
-        if entry.message.role == "system" and leads:
-            self.epoch += bool(self._unlay())
-            self._system.append(entry)
+        is_leading = entry.position == len(self._system_entries) and self.fold is None
+        if entry.message.role == "system" and is_leading:
+            self.epoch += bool(self._remove_open_turn())
+            self._system_entries.append(entry)
             self._push(self._item(entry, "system"))
-            self.head = self._sealed = len(self.items)
-            self._dirty = True
+            self.head = self._sealed_count = len(self.items)
+            self._is_dirty = True
             return
         self.entries[entry.position] = entry
-        self._take(entry)
+        self._add_to_turn(entry)
 
-    def _take(self, entry: Entry) -> None:
+    def _add_to_turn(self, entry: Entry) -> None:
         if entry.message.role == "assistant":
-            self._dirty = True
+            self._is_dirty = True
             self.settle()
-            self._sealed = len(self.items)
-            self._open = []
-        self._open.append(entry)
-        self._dirty = True
+            self._sealed_count = len(self.items)
+            self._open_turn = []
+        self._open_turn.append(entry)
+        self._is_dirty = True
 
     def settle(self) -> None:
         """Update `items` with the entries added since the last call."""
-        if not self._dirty:
+        if not self._is_dirty:
             return
-        before = self._unlay()
-        for item in self._laid_out(self._open):
+        old_items = self._remove_open_turn()
+        for item in self._laid_out_turn(self._open_turn):
             self._push(item)
-        self._dirty = False
-        was_sent = before[: max(0, self.sent - self._sealed)]
-        if any(a != b for a, b in zip(was_sent, self.items[self._sealed :], strict=False)):
+        self._is_dirty = False
+        sent_items = old_items[: max(0, self.sent - self._sealed_count)]
+        if any(a != b for a, b in zip(sent_items, self.items[self._sealed_count :], strict=False)):
             self.epoch += 1
 
-    def _unlay(self) -> list[WindowItem]:
+    def _remove_open_turn(self) -> list[WindowItem]:
         """Remove the open turn from the end of the items."""
-        taken = self.items[self._sealed :]
-        while len(self.items) > self._sealed:
+        taken = self.items[self._sealed_count :]
+        while len(self.items) > self._sealed_count:
             self._pop()
         return taken
 
-    def _laid_out(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
+    def _laid_out_turn(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
         """Yield the items of one turn; the first message after system prompts must be a user's."""
-        laid = list(self._turn(entries))
-        started = any(item.message.role != "system" for item in self.items)
-        first = next((item for item in laid if item.message.role != "system"), None)
-        if not started and (first is None or first.message.role != "user"):
-            yield self._note(Message("user", (Text(BEGINS),), kind="injected"))
-        yield from laid
+        turn_items = list(self._turn(entries))
+        has_started = any(item.message.role != "system" for item in self.items)
+        first = next((item for item in turn_items if item.message.role != "system"), None)
+        if not has_started and (first is None or first.message.role != "user"):
+            yield self._added_item(Message("user", (Text(BEGINS),), kind="injected"))
+        yield from turn_items
 
     def _turn(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
         """Yield an assistant message, the results of its calls, then the rest."""
         if not entries:
             return
         first = entries[0]
-        speaks = first.message.role == "assistant" and not self._is_silent(first)
-        uses = first.uses if speaks else ()
+        has_answer = first.message.role == "assistant" and not self._is_silent(first)
+        uses = first.uses if has_answer else ()
         ids = {use.id for use in uses}
         results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
-        if speaks:
+        if has_answer:
             yield self._item(first)
         for use in uses:
             if use.id in results:
                 yield self._item(results[use.id], opens=False)
             else:
-                yield self._note(placeholder(use), opens=False)
-        alone = speaks and not uses
+                yield self._added_item(placeholder(use), opens=False)
+        is_only_answer = has_answer and not uses
         for entry in entries[1:] if first.message.role == "assistant" else entries:
             if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
                 continue
-            alone = False
+            is_only_answer = False
             yield from self._with_insert(entry)
-        if alone:
-            yield self._note(GO_ON, opens=False)
+        if is_only_answer:
+            yield self._added_item(CONTINUE_PROMPT, opens=False)
 
     def _with_insert(self, entry: Entry) -> Iterator[WindowItem]:
         """Yield a message after its insert; no cut separates the two."""
@@ -213,7 +219,7 @@ class Window:
             yield replace(insert, position=entry.position)
         yield self._item(entry, opens=insert is None)
 
-    def _turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
+    def _split_turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
         """Split entries at assistant messages."""
         turn: list[Entry] = []
         for entry in (self.entries[position] for position in positions):
@@ -237,78 +243,78 @@ class Window:
         )
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> WindowItem:
-        message = self._shown(entry, is_result=not opens)
+        message = self._shown_message(entry, is_result=not opens)
         position = entry.position
         if message is not entry.message:
-            return measured(
+            return measured_item(
                 message, self.count, self.model, position=position, section=section, opens=opens
             )
         counts, media = (entry.tokens, entry.size_bytes, entry.media), entry.media_tokens
         return WindowItem(message, position, *counts, section, opens, media, entry.slack)
 
-    def _shown(self, entry: Entry, *, is_result: bool) -> Message:
+    def _shown_message(self, entry: Entry, *, is_result: bool) -> Message:
         message = entry.message
         if edit := self.rewrites.get(entry.position):
             message = replace(message, parts=edit.parts, origin=None)
         if entry.position in self.stripped:
             message = replace(message, parts=without_signed(message.parts), origin=None)
-        if self.fold and entry.position <= self.fold.last and compacts(message):
+        if self.fold and entry.position <= self.fold.last and has_compaction(message):
             message = without_compactions(message)  # it would hide the summary
-        return sendable(message, entry, is_result=is_result)
+        return sendable_message(message, entry, is_result=is_result)
 
-    def _note(self, message: Message, *, opens: bool = True) -> WindowItem:
-        return measured(message, self.count, opens=opens)
+    def _added_item(self, message: Message, *, opens: bool = True) -> WindowItem:
+        return measured_item(message, self.count, opens=opens)
 
     def _push(self, item: WindowItem) -> None:
         if item.opens and item.section in {"history", "memory"}:
-            self._cuts.append(len(self.items))
+            self._cut_indices.append(len(self.items))
         self.items.append(item)
-        self._sums.append(self._sums[-1] + item.tokens)
-        self._count(item, 1)
+        self._token_sums.append(self._token_sums[-1] + item.tokens)
+        self._add_to_ledger(item, 1)
 
     def _pop(self) -> None:
         item = self.items.pop()
-        self._sums.pop()
-        self._count(item, -1)
-        if self._cuts and self._cuts[-1] == len(self.items):
-            self._cuts.pop()
+        self._token_sums.pop()
+        self._add_to_ledger(item, -1)
+        if self._cut_indices and self._cut_indices[-1] == len(self.items):
+            self._cut_indices.pop()
 
-    def _count(self, item: WindowItem, sign: int) -> None:
+    def _add_to_ledger(self, item: WindowItem, sign: int) -> None:
         counts = item.tokens, item.size_bytes, item.media, item.media_tokens, item.slack
         self.ledger.add(item.section, *(sign * n for n in counts))
 
     @property
     def tokens(self) -> int:
         """Tokens of the whole request, overhead included."""
-        return self._sums[-1] + sum(self.overhead.values())
+        return self._token_sums[-1] + sum(self.overhead.values())
 
     @property
     def messages(self) -> int:
         """Messages of the request without system prompts; a structured summary is one."""
-        held = 1 + len(self.fold.kept) if self.fold else 0
-        return held + len(self.items) - self.head
+        head_messages = 1 + len(self.fold.kept) if self.fold else 0
+        return head_messages + len(self.items) - self.head
 
     @property
     def open_entries(self) -> Sequence[Entry]:
         """The last assistant message and later ones: never sent before the next call."""
-        return self._open
+        return self._open_turn
 
     def tokens_from(self, index: int) -> int:
         """Tokens of `items[index:]`."""
-        return self._sums[-1] - self._sums[index]
+        return self._token_sums[-1] - self._token_sums[index]
 
-    def cut_for_tail(self, tail: int) -> int:
-        """Return the earliest safe cut with at most `tail` tokens after it.
+    def cut_for_tail(self, tail_tokens: int) -> int:
+        """Return the earliest safe cut with at most `tail_tokens` tokens after it.
 
         Returns:
             An index into `items`. The last cut if even that keeps more; `head` if nothing can be
             cut.
         """
-        earliest = bisect_left(self._sums, self._sums[-1] - tail, self.head)
-        at = bisect_left(self._cuts, earliest)
-        if at < len(self._cuts):
-            return max(self.head, self._cuts[at])
-        return max(self.head, self._cuts[-1]) if self._cuts else self.head
+        earliest = bisect_left(self._token_sums, self._token_sums[-1] - tail_tokens, self.head)
+        cut = bisect_left(self._cut_indices, earliest)
+        if cut < len(self._cut_indices):
+            return max(self.head, self._cut_indices[cut])
+        return max(self.head, self._cut_indices[-1]) if self._cut_indices else self.head
 
     def cut_for_messages(self, number: int) -> int:
         """Return the latest safe cut with at least `number` messages after it.
@@ -316,51 +322,61 @@ class Window:
         Returns:
             An index into `items`; `head` if nothing can be cut.
         """
-        at = bisect_right(self._cuts, len(self.items) - number)
-        return max(self.head, self._cuts[at - 1]) if at else self.head
+        cut = bisect_right(self._cut_indices, len(self.items) - number)
+        return max(self.head, self._cut_indices[cut - 1]) if cut else self.head
 
-    def folded_by(self, cut: int, kept: Iterable[int] = ()) -> list[Entry]:
+    def entries_folded_by(self, cut: int, kept: Iterable[int] = ()) -> list[Entry]:
         """Return the live entries that a compaction at `items[cut]` replaces, oldest first.
 
         Args:
             cut: A safe cut.
             kept: Positions to keep, before or after the cut.
         """
-        stay = {item.position for item in self.items[cut:]} | set(kept)
-        end = max((i.position for i in self.items[:cut]), default=-1)
-        return [e for p, e in sorted(self.entries.items()) if p <= end and p not in stay]
+        kept_positions = {item.position for item in self.items[cut:]} | set(kept)
+        last_position = max((i.position for i in self.items[:cut]), default=-1)
+        return [
+            e
+            for p, e in sorted(self.entries.items())
+            if p <= last_position and p not in kept_positions
+        ]
 
     @property
     def systems(self) -> int:
         """Number of system messages at the beginning of the thread."""
-        return len(self._system)
+        return len(self._system_entries)
 
-    def resume(self, standing: EngineSnapshot, entries: Iterable[Entry]) -> None:
+    def resume(self, snapshot: EngineSnapshot, entries: Iterable[Entry]) -> None:
         """Restore another window from its snapshot and its live entries, in order."""
         for entry in entries:
-            leads = entry.position == len(self._system) and entry.message.role == "system"
-            if leads and (standing.fold is None or entry.position < standing.systems):
-                self._system.append(entry)
+            is_leading = (
+                entry.position == len(self._system_entries) and entry.message.role == "system"
+            )
+            if is_leading and (snapshot.fold is None or entry.position < snapshot.systems):
+                self._system_entries.append(entry)
             else:
                 self.entries[entry.position] = entry
-        self.fold, self.record, self.pins = standing.fold, standing.record, standing.pins
-        self.rewrites = {edit.position: edit for edit in standing.rewrites}
-        self.stripped = set(standing.stripped)
+        self.fold, self.record, self.pins = snapshot.fold, snapshot.record, snapshot.pins
+        self.rewrites = {edit.position: edit for edit in snapshot.rewrites}
+        self.stripped = set(snapshot.stripped)
         self._rebuild()
 
     def speak_to(self, model: str, count: Counter) -> None:
         """Set the model that decides how media and texts count, for live messages too."""
         if model == self.model:
             return
-        is_other, self.model = count is not self.count, model
-        if is_other:
+        is_other_counter, self.model = count is not self.count, model
+        if is_other_counter:
             self.count, self.planned = count, PlannedCompaction(count)
-            self._system = [counted(entry, count, model) for entry in self._system]
-            held = self.inserts.items()
-            self.inserts = {u: self._inserted(i.message, i.section) for u, i in held}
+            self._system_entries = [
+                recounted(entry, count, model) for entry in self._system_entries
+            ]
+            inserts = self.inserts.items()
+            self.inserts = {
+                uid: self._insert_item(item.message, item.section) for uid, item in inserts
+            }
             self._rebuild()
-        again = [e for e in self.entries.values() if is_other or e.media]
-        self.recount({e.position: counted(e, count, model) for e in again})
+        affected = [e for e in self.entries.values() if is_other_counter or e.media]
+        self.recount({e.position: recounted(e, count, model) for e in affected})
 
     def recount(self, entries: Mapping[int, Entry]) -> None:
         """Replace live entries by the same with other counts."""
@@ -370,62 +386,64 @@ class Window:
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""
-        arrived = {entry.position for entry in self._open}
+        new_positions = {entry.position for entry in self._open_turn}
         for edit in edits:
             match edit:
                 case Fold():
                     self._apply_fold(edit)
-                    arrived.clear()
+                    new_positions.clear()
                 case Strip():
                     self.stripped.update(edit.positions)
-                    arrived = arrived if arrived.issuperset(edit.positions) else set()
+                    new_positions = (
+                        new_positions if new_positions.issuperset(edit.positions) else set()
+                    )
                 case Pin():
                     self.pins = (*self.pins, Quote(edit.position, edit.quote))
                 case Unpin():
-                    gone = Quote(edit.position, edit.quote)
-                    self.pins = tuple(pin for pin in self.pins if pin != gone)
+                    unpinned = Quote(edit.position, edit.quote)
+                    self.pins = tuple(pin for pin in self.pins if pin != unpinned)
                 case _:
                     self.rewrites[edit.position] = edit
-                    arrived = arrived if edit.position in arrived else set()
+                    new_positions = new_positions if edit.position in new_positions else set()
         if not edits:
             return
-        if arrived:
-            self._dirty = True
+        if new_positions:
+            self._is_dirty = True
             self.settle()
         else:
             self._rebuild()
 
     def _apply_fold(self, fold: Fold) -> None:
-        gone = [p for p in self.entries if p <= fold.last and p not in fold.kept]
+        folded_positions = [p for p in self.entries if p <= fold.last and p not in fold.kept]
         first = self.record.last + 1 if fold.summary_first is None else fold.summary_first
-        folded = [self.entries.pop(p) for p in sorted(gone)]
-        self.record = self.planned.absorb(self.record, folded)
+        folded_entries = [self.entries.pop(p) for p in sorted(folded_positions)]
+        self.record = self.planned.absorb(self.record, folded_entries)
         self.planned.applied()
         if fold.summary is not None:
             last = fold.last if fold.summary_last is None else fold.summary_last
-            self.record = summarized(self.record, first, last, fold.summary)
-        for position in gone:
+            self.record = with_summary(self.record, first, last, fold.summary)
+        for position in folded_positions:
             self.rewrites.pop(position, None)
-        self.stripped.difference_update(gone)
+        self.stripped.difference_update(folded_positions)
         self.fold = fold
 
     def _rebuild(self) -> None:
-        self.items, self._sums, self._cuts, self._open = [], [0], [], []
+        self.items, self._token_sums, self._cut_indices, self._open_turn = [], [0], [], []
         self.ledger = TokenCounts.empty()
         for section, tokens in self.overhead.items():
             self.ledger.add(section, tokens)
         self.epoch += 1
-        self._sealed, self._dirty = 0, False
-        for entry in self._system:
+        self._sealed_count, self._is_dirty = 0, False
+        for entry in self._system_entries:
             self._push(self._item(entry, "system"))
-        live = sorted(self.entries)
+        positions = sorted(self.entries)
         if fold := self.fold:
             self._push(self.planned.item(fold.record))
-            live = [position for position in live if position not in fold.kept]
-            for turn in self._turns(fold.kept):
+            positions = [position for position in positions if position not in fold.kept]
+            for turn in self._split_turns(fold.kept):
                 for item in self._turn(turn):
                     self._push(replace(item, opens=False))
-        self.head = self._sealed = len(self.items)
-        for position in live:
-            self._take(self.entries[position])
+        self.head = self._sealed_count = len(self.items)
+        for position in positions:
+            self._add_to_turn(self.entries[position])
         self.settle()

@@ -8,7 +8,7 @@ every provider rejects another provider's.
 
 from typing import TYPE_CHECKING
 
-from thalweg.engine.lazy import lazily
+from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.wires.base import Note, Wire
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WIRES", "Note", "Wire", "split_system"]
 
-__getattr__, __dir__ = lazily(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Note": "thalweg.engine.wires.base",

@@ -13,12 +13,20 @@ from typing import Any
 from thalweg.engine.entries import Message, Role
 from thalweg.engine.wires.anthropic_blocks import WIRE, read_blocks, write_blocks
 from thalweg.engine.wires.base import Note
-from thalweg.engine.wires.fields import Fields, as_usage, pack, packed, plain, sendable, unpack
-from thalweg.engine.wires.origins import foreign_item, shared
-from thalweg.engine.wires.turns import UnjoinedMessage, join, turns
+from thalweg.engine.wires.fields import (
+    Fields,
+    as_dict,
+    as_usage,
+    join_packed,
+    pack,
+    sendable,
+    unpack,
+)
+from thalweg.engine.wires.origins import foreign_item, with_origin
+from thalweg.engine.wires.turns import UnjoinedMessage, draft_turns, join_turns
 
 _RESULT = "anthropic:result"
-_LATE = "anthropic:system"
+_LATE_SYSTEM = "anthropic:system"
 """Marks a system message that follows the head of the conversation."""
 _RESPONSE_ONLY = frozenset(
     {
@@ -47,65 +55,76 @@ class AnthropicWire:
         notes: list[Note] = []
         messages = [m for line, item in enumerate(items) for m in _read(item, line, notes)]
         head = next((k for k, m in enumerate(messages) if m.role != "system"), len(messages))
-        return [*messages[:head], *map(_as_late, messages[head:])], notes
+        return [*messages[:head], *map(_marked_late, messages[head:])], notes
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """Return the request's items; adjacent messages of one role are joined."""
-        drafted = turns(
-            messages, WIRE, model="assistant", draft=_draft, build=_build, stays=_is_late
+        drafted = draft_turns(
+            messages, WIRE, model="assistant", draft=_draft, build=_build, keeps_role=_is_late
         )
-        written = join(_placed(drafted), opened=_opened, build=_build, is_result=_is_result)
+        written = join_turns(
+            _with_placed_systems(drafted),
+            with_blocks=_with_blocks,
+            build=_build,
+            is_result=_is_result,
+        )
         return [_sendable(item) if _role(item) else item for item in written]
 
 
-def _as_late(message: Message) -> Message:
+def _marked_late(message: Message) -> Message:
     if message.role != "system":
         return message
-    return replace(message, extra=packed(message.extra, pack(_LATE, {"stays": True})))
+    return replace(message, extra=join_packed(message.extra, pack(_LATE_SYSTEM, {"stays": True})))
 
 
 def _is_late(message: Message) -> bool:
-    return bool(unpack(message.extra, _LATE))
+    return bool(unpack(message.extra, _LATE_SYSTEM))
 
 
-def _placed(drafted: Iterable[UnjoinedMessage]) -> Iterator[UnjoinedMessage]:
+def _with_placed_systems(drafted: Iterable[UnjoinedMessage]) -> Iterator[UnjoinedMessage]:
     """Yield turns with system messages where Anthropic accepts them: after a user turn.
 
     The turn that follows must be the model's. A system message without an adjacent user turn
     becomes a user message. Source: platform.claude.com, "Mid-conversation system messages", read
     2026-11-23.
     """
-    waiting: list[UnjoinedMessage] = []
-    last = ""
+    waiting_systems: list[UnjoinedMessage] = []
+    last_role = ""
     for turn in drafted:
         if turn.role == "system":
-            waiting.append(turn)
+            waiting_systems.append(turn)
             continue
         if turn.role != "user":
-            yield from _settled(waiting, last)
-            waiting.clear()
-        last = turn.role
+            yield from _placed_systems(waiting_systems, last_role)
+            waiting_systems.clear()
+        last_role = turn.role
         yield turn
-    yield from _settled(waiting, last)
+    yield from _placed_systems(waiting_systems, last_role)
 
 
-def _settled(waiting: Sequence[UnjoinedMessage], last: str) -> Iterator[UnjoinedMessage]:
-    for turn in waiting:
-        yield turn if last == "user" else replace(_opened(turn) if turn.raws else turn, role="user")
+def _placed_systems(
+    waiting_systems: Sequence[UnjoinedMessage], last_role: str
+) -> Iterator[UnjoinedMessage]:
+    for turn in waiting_systems:
+        yield (
+            turn
+            if last_role == "user"
+            else replace(_with_blocks(turn) if turn.raws else turn, role="user")
+        )
 
 
 def _sendable(item: object) -> object:
     """Return a message without response-only fields and without blank text, which is refused."""
-    sent = sendable(item, _RESPONSE_ONLY)
-    content = (plain(sent) or {}).get("content")
+    request_item = sendable(item, _RESPONSE_ONLY)
+    content = (as_dict(request_item) or {}).get("content")
     if not isinstance(content, list | tuple) or not any(map(_is_blank, content)):
-        return sent
+        return request_item
     kept = [block for block in content if not _is_blank(block)]
-    return {**(plain(sent) or {}), "content": kept} if kept else sent
+    return {**(as_dict(request_item) or {}), "content": kept} if kept else request_item
 
 
 def _is_blank(block: object) -> bool:
-    fields = plain(block) or {}
+    fields = as_dict(block) or {}
     return fields.get("type") == "text" and not str(fields.get("text", "")).strip()
 
 
@@ -119,7 +138,7 @@ def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any
         ('Be brief.', [{'role': 'user', 'content': 'hi'}])
     """
     first = next((k for k, item in enumerate(items) if not _is_system(item)), len(items))
-    contents = [(plain(item) or {}).get("content") or [] for item in items[:first]]
+    contents = [(as_dict(item) or {}).get("content") or [] for item in items[:first]]
     if not contents:
         return None, list(items)
     system = contents[0] if len(contents) == 1 else [b for c in contents for b in _blocks(c)]
@@ -127,7 +146,7 @@ def split_system(items: Sequence[Any]) -> tuple[str | list[Any] | None, list[Any
 
 
 def _is_system(item: object) -> bool:
-    return (plain(item) or {}).get("role") == "system"
+    return (as_dict(item) or {}).get("role") == "system"
 
 
 def _blocks(content: object) -> list[object]:
@@ -137,39 +156,39 @@ def _blocks(content: object) -> list[object]:
 
 
 def _is_result(block: object) -> bool:
-    return (plain(block) or {}).get("type") == "tool_result"
+    return (as_dict(block) or {}).get("type") == "tool_result"
 
 
 def _role(item: object) -> str:
     """Return the role of a message; empty for an item that is not of this dialect."""
-    role = (plain(item) or {}).get("role")
+    role = (as_dict(item) or {}).get("role")
     return role if isinstance(role, str) and role in _ROLES else ""
 
 
 def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
-    source, role = plain(item), _role(item)
+    source, role = as_dict(item), _role(item)
     if source is None or not role:
         return [foreign_item(WIRE, item, line, notes)]
     fields = Fields(source, "role")
     content = fields.take("content", str)
     blocks = _blocks(content if content is not None else fields.take("content", list))
-    results = [block for block in blocks if role == "user" and _is_result(block)]
-    rest = [block for block in blocks if role != "user" or not _is_result(block)]
-    messages = [_result(block, line, notes) for block in results]
-    if rest or not results:
-        parts = read_blocks(rest, line, notes, of_model=role == "assistant")
+    result_blocks = [block for block in blocks if role == "user" and _is_result(block)]
+    other_blocks = [block for block in blocks if role != "user" or not _is_result(block)]
+    messages = [_read_result(block, line, notes) for block in result_blocks]
+    if other_blocks or not result_blocks:
+        parts = read_blocks(other_blocks, line, notes, is_from_model=role == "assistant")
         messages.append(Message(_ROLES[role], parts, line=line))
     messages[-1] = replace(
         messages[-1],
         uid=fields.peek("id"),
         usage=as_usage(fields.left.get("usage")),
-        extra=packed(messages[-1].extra, pack(WIRE, fields.left)),
+        extra=join_packed(messages[-1].extra, pack(WIRE, fields.left)),
     )
-    return shared(WIRE, item, messages)
+    return with_origin(WIRE, item, messages)
 
 
-def _result(block: object, line: int, notes: list[Note]) -> Message:
-    fields = Fields(plain(block) or {}, "type")
+def _read_result(block: object, line: int, notes: list[Note]) -> Message:
+    fields = Fields(as_dict(block) or {}, "type")
     content = fields.take("content", str)
     blocks = _blocks(content if content is not None else fields.take("content", list))
     return Message(
@@ -198,10 +217,12 @@ def _write_result(message: Message, blocks: tuple[object, ...]) -> dict[str, Any
     return body
 
 
-def _opened(turn: UnjoinedMessage) -> UnjoinedMessage:
-    source = plain(turn.raws[0]) or {}
-    left = {name: value for name, value in source.items() if name not in {"role", "content"}}
-    return UnjoinedMessage(turn.role, tuple(_blocks(source.get("content"))), left)
+def _with_blocks(turn: UnjoinedMessage) -> UnjoinedMessage:
+    source = as_dict(turn.raws[0]) or {}
+    other_fields = {
+        name: value for name, value in source.items() if name not in {"role", "content"}
+    }
+    return UnjoinedMessage(turn.role, tuple(_blocks(source.get("content"))), other_fields)
 
 
 def _build(turn: UnjoinedMessage) -> dict[str, Any]:
@@ -212,7 +233,7 @@ def _content(blocks: Sequence[Any]) -> str | list[Any]:
     """Return content in its short form where one exists, else as a list of blocks."""
     if not blocks:
         return ""
-    block = plain(blocks[0]) or {}
+    block = as_dict(blocks[0]) or {}
     if len(blocks) == 1 and block.keys() == {"type", "text"}:
         return str(block["text"])
     return list(blocks)

@@ -9,15 +9,20 @@ from thalweg.engine.wires.fields import (
     Fields,
     arguments_object,
     arguments_text,
-    is_of,
+    as_dict,
+    is_from_wire,
     opaque,
+    opaque_value,
     pack,
-    plain,
-    reopen,
     unpack,
     url_of,
 )
-from thalweg.engine.wires.media_blocks import block_of, is_private, take_content, unknown_media
+from thalweg.engine.wires.media_blocks import (
+    is_private,
+    original_block,
+    take_content,
+    unknown_media,
+)
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")
@@ -25,7 +30,7 @@ _SERVER_SIDE = ("_tool_use", "_tool_result")
 
 
 def read_blocks(
-    blocks: Iterable[object], line: int, notes: list[Note], *, of_model: bool = False
+    blocks: Iterable[object], line: int, notes: list[Note], *, is_from_model: bool = False
 ) -> tuple[Part, ...]:
     """Return the parts of blocks; an unsupported block is carried as is and noted.
 
@@ -33,23 +38,23 @@ def read_blocks(
         blocks: The content of a message.
         line: Of the message.
         notes: Where irregularities are noted.
-        of_model: Whether the model wrote it: its unknown blocks are never media.
+        is_from_model: Whether the model wrote it: its unknown blocks are never media.
     """
-    return tuple(_read_block(block, line, notes, of_model=of_model) for block in blocks)
+    return tuple(_read_block(block, line, notes, is_from_model=is_from_model) for block in blocks)
 
 
-def _read_block(block: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
+def _read_block(block: object, line: int, notes: list[Note], *, is_from_model: bool) -> Part:
     if isinstance(block, str):
         return Text(block)
-    source = plain(block) or {}
+    source = as_dict(block) or {}
     kind = source.get("type")
     if isinstance(kind, str):
-        reader = _READERS.get(kind)
+        reader = _BLOCK_READERS.get(kind)
         if reader is not None and (part := reader(source)) is not None:
             return part
         if kind.endswith(_SERVER_SIDE):
             return opaque(WIRE, block if isinstance(block, dict) else source)
-    if not of_model and (media := unknown_media(WIRE, source)) is not None:
+    if not is_from_model and (media := unknown_media(WIRE, source)) is not None:
         return media
     notes.append(Note(line, "unknown_part", f"a block of type {kind!r} was carried as it is"))
     return opaque(WIRE, source or block)
@@ -85,25 +90,40 @@ def _tool_use(source: Mapping[str, Any]) -> ToolCall:
 def _media(source: Mapping[str, Any]) -> Part | None:
     fields = Fields(source)
     kind = fields.text("type")
-    inner = Fields(fields.take("source", dict) or {})
-    form, mime = inner.text("type"), inner.text("media_type")
-    if form == "file" and inner.peek("file_id"):
+    source_fields = Fields(fields.take("source", dict) or {})
+    source_type, mime = source_fields.text("type"), source_fields.text("media_type")
+    if source_type == "file" and source_fields.peek("file_id"):
         return take_content(WIRE, source, (), "image/*" if kind == "image" else "application/pdf")
-    content = inner.text("data") if form in {"base64", "text"} else inner.text("url")
-    if not content or form not in {"base64", "url", "text"} or not (mime or form == "url"):
+    content = (
+        source_fields.text("data")
+        if source_type in {"base64", "text"}
+        else source_fields.text("url")
+    )
+    if (
+        not content
+        or source_type not in {"base64", "url", "text"}
+        or not (mime or source_type == "url")
+    ):
         return None
-    left = {**fields.left, **({"source": inner.left} if inner.left else {})}
-    if form == "text":
-        document = {"type": kind, "source": {"type": form, "media_type": mime, **inner.left}}
-        return Text(content, pack(WIRE, {**left, **document}))
+    extra_fields = {**fields.left, **({"source": source_fields.left} if source_fields.left else {})}
+    if source_type == "text":
+        document = {
+            "type": kind,
+            "source": {"type": source_type, "media_type": mime, **source_fields.left},
+        }
+        return Text(content, pack(WIRE, {**extra_fields, **document}))
     if not mime:
         mime = "image/*" if kind == "image" else "application/pdf"
-    given = {"data": content} if form == "base64" else {"url": content}
-    fitting = kind == ("image" if mime.startswith("image/") else "document")
-    return Media(mime, **given, extra=pack(WIRE, {**left, **({} if fitting else {"type": kind})}))
+    content_field = {"data": content} if source_type == "base64" else {"url": content}
+    is_usual_kind = kind == ("image" if mime.startswith("image/") else "document")
+    return Media(
+        mime,
+        **content_field,
+        extra=pack(WIRE, {**extra_fields, **({} if is_usual_kind else {"type": kind})}),
+    )
 
 
-_READERS = {
+_BLOCK_READERS = {
     "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _redacted,
@@ -130,7 +150,7 @@ def _write_block(part: Part) -> object:
             body = {"id": call_id, "name": name, "input": arguments_object(arguments)}
             return {"type": "tool_use", **unpack(extra, WIRE), **body}
         case Opaque(wire=wire):
-            return reopen(part) if wire == WIRE else None
+            return opaque_value(part) if wire == WIRE else None
         case _:
             assert_never(part)
 
@@ -138,31 +158,37 @@ def _write_block(part: Part) -> object:
 def _write_text(part: Text) -> dict[str, Any] | None:
     if not part.text.strip():
         return None
-    left = unpack(part.extra, WIRE)
-    if left.get("type") == "document" and isinstance(source := left.get("source"), dict):
-        return {**left, "source": {**source, "data": part.text}}
-    return {"type": "text", "text": part.text, **left}
+    extra_fields = unpack(part.extra, WIRE)
+    if extra_fields.get("type") == "document" and isinstance(
+        source := extra_fields.get("source"), dict
+    ):
+        return {**extra_fields, "source": {**source, "data": part.text}}
+    return {"type": "text", "text": part.text, **extra_fields}
 
 
 def _write_thinking(text: str, signature: str, extra: str) -> dict[str, Any] | None:
-    if not signature or not is_of(extra, WIRE):
+    if not signature or not is_from_wire(extra, WIRE):
         return None
-    left = unpack(extra, WIRE)
-    if left.get("type") == "redacted_thinking":
-        return {**left, "data": signature}
-    return {"type": "thinking", "thinking": text, "signature": signature, **left}
+    extra_fields = unpack(extra, WIRE)
+    if extra_fields.get("type") == "redacted_thinking":
+        return {**extra_fields, "data": signature}
+    return {"type": "thinking", "thinking": text, "signature": signature, **extra_fields}
 
 
 def _write_media(media: Media) -> dict[str, Any] | None:
-    if (block := block_of(media, WIRE)) is not None:
+    if (block := original_block(media, WIRE)) is not None:
         return block
     if is_private(media, WIRE):
         return None
-    left = unpack(media.extra, WIRE)
+    extra_fields = unpack(media.extra, WIRE)
     kind = "image" if media.mime.startswith("image/") else "document"
     if media.data:
         source = {"type": "base64", "media_type": media.mime, "data": media.data}
     else:
         source = {"type": "url", "url": url_of(media)}
-    kept = left.pop("source", None)
-    return {"type": kind, **left, "source": {**(kept if isinstance(kept, dict) else {}), **source}}
+    kept_source = extra_fields.pop("source", None)
+    return {
+        "type": kind,
+        **extra_fields,
+        "source": {**(kept_source if isinstance(kept_source, dict) else {}), **source},
+    }

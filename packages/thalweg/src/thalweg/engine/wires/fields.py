@@ -77,14 +77,14 @@ def arguments_object(arguments: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"_raw": arguments}
 
 
-def plain(item: object) -> dict[str, Any] | None:
+def as_dict(item: object) -> dict[str, Any] | None:
     """Return an item as a dictionary: from a mapping or a pydantic model of a provider's SDK.
 
     Returns:
         `None` if the item is neither.
 
     Example:
-        >>> plain({"role": "user"}), plain("user")
+        >>> as_dict({"role": "user"}), as_dict("user")
         ({'role': 'user'}, None)
     """
     if isinstance(item, dict):
@@ -113,13 +113,13 @@ def sendable(item: object, response_only: frozenset[str]) -> object:
         >>> sendable({"id": "msg_1", "role": "user"}, frozenset({"id"}))
         {'role': 'user'}
     """
-    source = plain(item)
+    source = as_dict(item)
     if source is None or response_only.isdisjoint(source):
         return item
-    left = {name: value for name, value in source.items() if name not in response_only}
+    request_fields = {name: value for name, value in source.items() if name not in response_only}
     if isinstance(item, Mapping):
-        return left
-    return {name: getattr(item, name, value) for name, value in left.items()}
+        return request_fields
+    return {name: getattr(item, name, value) for name, value in request_fields.items()}
 
 
 class Fields:
@@ -156,27 +156,27 @@ class Fields:
         return value if isinstance(value, str) else ""
 
 
-def pack(wire: str, left: Mapping[str, Any], *, mark: bool = False) -> str:
+def pack(wire: str, fields: Mapping[str, Any], *, mark: bool = False) -> str:
     """Return JSON that keeps fields for the wire they came from.
 
     Args:
         wire: The wire, or a name of its own below it.
-        left: The fields; values must be serializable as JSON.
+        fields: The fields; values must be serializable as JSON.
         mark: Write the name even without fields, so that a reader sees which wire made the part.
 
     Example:
         >>> pack("anthropic", {"cache_control": {"type": "ephemeral"}})
         '{"anthropic": {"cache_control": {"type": "ephemeral"}}}'
     """
-    return to_json({wire: left}) if left or mark else ""
+    return to_json({wire: fields}) if fields or mark else ""
 
 
-def packed(*extras: str) -> str:
+def join_packed(*extras: str) -> str:
     """Join outputs of `pack` with different names."""
     filled = [extra for extra in extras if extra]
     if len(filled) < 2:  # noqa: PLR2004 (one needs no joining)
         return "".join(filled)
-    return to_json({name: value for extra in filled for name, value in _object(extra).items()})
+    return to_json({name: value for extra in filled for name, value in _json_object(extra).items()})
 
 
 def unpack(extra: str, wire: str) -> dict[str, Any]:
@@ -186,19 +186,19 @@ def unpack(extra: str, wire: str) -> dict[str, Any]:
         >>> unpack('{"gemini": {"id": "7"}}', "gemini"), unpack('{"gemini": {}}', "anthropic")
         ({'id': '7'}, {})
     """
-    kept = _object(extra).get(wire) if extra else None
+    kept = _json_object(extra).get(wire) if extra else None
     return dict(kept) if isinstance(kept, dict) else {}
 
 
-def is_of(extra: str, wire: str) -> bool:
+def is_from_wire(extra: str, wire: str) -> bool:
     """Return whether a part was read by this wire.
 
     Reasoning and signatures are sent only to their own provider: every provider rejects another's.
     """
-    return bool(extra) and wire in _object(extra)
+    return bool(extra) and wire in _json_object(extra)
 
 
-def _object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -211,7 +211,7 @@ def opaque(wire: str, value: object) -> Opaque:
     return Opaque(wire, to_json(value))
 
 
-def reopen(part: Opaque) -> object:
+def opaque_value(part: Opaque) -> object:
     """Return the value that `opaque` carried."""
     try:
         value: object = json.loads(part.json)
@@ -223,7 +223,7 @@ def reopen(part: Opaque) -> object:
 _DATA_URL = re.compile(r"data:([^,]*?);base64,(.+)", re.DOTALL)
 
 
-def media_at(url: str, mime: str, extra: str = "") -> Media:
+def media_from_url(url: str, mime: str, extra: str = "") -> Media:
     """Return media for a URL, or for the content that a `data:` URL holds.
 
     Args:
@@ -232,16 +232,16 @@ def media_at(url: str, mime: str, extra: str = "") -> Media:
         extra: Fields to keep with it.
 
     Example:
-        >>> media_at("data:image/png;base64,AAAA", "image/*")
+        >>> media_from_url("data:image/png;base64,AAAA", "image/*")
         Media(mime='image/png', data='AAAA', url='', extra='')
     """
-    if found := _DATA_URL.fullmatch(url):
-        return Media(found[1], data=found[2], extra=extra)
+    if match := _DATA_URL.fullmatch(url):
+        return Media(match[1], data=match[2], extra=extra)
     return Media(mime, url=url, extra=extra)
 
 
 def url_of(media: Media) -> str:
-    """Return media as a URL; the inverse of `media_at`."""
+    """Return media as a URL; the inverse of `media_from_url`."""
     return f"data:{media.mime};base64,{media.data}" if media.data else media.url
 
 
@@ -254,25 +254,25 @@ def as_usage(value: object) -> Usage | None:
     """
     if not isinstance(value, Mapping):
         return None
-    inner = dict(value)
-    for name in _DETAILS:
+    counts = dict(value)
+    for name in _DETAIL_FIELDS:
         if isinstance(details := value.get(name), Mapping):
-            inner.update(details)
-    extra_cached = _tokens(inner, "cache_read_input_tokens", "cacheRead")
-    extra_written = _tokens(inner, "cache_creation_input_tokens", "cacheWrite")
-    fresh = _tokens(inner, "input_tokens", "prompt_tokens", "promptTokenCount", "input")
-    output = _tokens(inner, "output_tokens", "completion_tokens", "candidatesTokenCount", "output")
-    thoughts = _tokens(inner, "thoughtsTokenCount", "thoughts")
-    if not fresh and not output and not extra_cached and not extra_written:
+            counts.update(details)
+    separate_cached = _tokens(counts, "cache_read_input_tokens", "cacheRead")
+    separate_written = _tokens(counts, "cache_creation_input_tokens", "cacheWrite")
+    input_tokens = _tokens(counts, "input_tokens", "prompt_tokens", "promptTokenCount", "input")
+    output = _tokens(counts, "output_tokens", "completion_tokens", "candidatesTokenCount", "output")
+    thoughts = _tokens(counts, "thoughtsTokenCount", "thoughts")
+    if not input_tokens and not output and not separate_cached and not separate_written:
         return None
     # `langchain-anthropic` (1.7) sets `cache_creation` to 0 if the writes are reported by lifetime.
-    long = _tokens(inner, "ephemeral_1h_input_tokens")
-    by_lifetime = _tokens(inner, "ephemeral_5m_input_tokens") + long
-    written = extra_written or _tokens(inner, "cache_creation") or by_lifetime
+    long = _tokens(counts, "ephemeral_1h_input_tokens")
+    by_lifetime = _tokens(counts, "ephemeral_5m_input_tokens") + long
+    written = separate_written or _tokens(counts, "cache_creation") or by_lifetime
     return Usage(
-        input=fresh + extra_cached + extra_written,
-        cached=extra_cached
-        or _tokens(inner, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
+        input=input_tokens + separate_cached + separate_written,
+        cached=separate_cached
+        or _tokens(counts, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
         written=written,
         output=output + thoughts,
         written_long=min(long, written),
@@ -287,7 +287,7 @@ def _reasoning(usage: Mapping[str, Any]) -> int:
     return next(filter(None, stated), 0) or _tokens(usage, "reasoning_output_tokens")
 
 
-_DETAILS = (
+_DETAIL_FIELDS = (
     "input_token_details",
     "input_tokens_details",
     "prompt_tokens_details",

@@ -13,7 +13,7 @@ from typing import Any
 
 from thalweg.engine.entries import Message, Role
 from thalweg.engine.wires.base import Note
-from thalweg.engine.wires.fields import Fields, pack, packed, plain, unpack
+from thalweg.engine.wires.fields import Fields, as_dict, join_packed, pack, unpack
 from thalweg.engine.wires.gemini_parts import (
     WIRE,
     is_response,
@@ -22,8 +22,8 @@ from thalweg.engine.wires.gemini_parts import (
     write_parts,
     write_response,
 )
-from thalweg.engine.wires.origins import foreign_item, shared
-from thalweg.engine.wires.turns import UnjoinedMessage, join, turns
+from thalweg.engine.wires.origins import foreign_item, with_origin
+from thalweg.engine.wires.turns import UnjoinedMessage, draft_turns, join_turns
 
 _ITEM = "gemini:item"
 _ROLES: dict[str, Role] = {
@@ -50,8 +50,8 @@ class GeminiWire:
         """Return the request's contents; adjacent messages of one role are joined."""
         names = {call.id: call.name for message in messages for call in message.calls if call.id}
         draft = partial(_draft, names)
-        drafted = turns(messages, WIRE, model="model", draft=draft, build=_build)
-        return join(drafted, opened=_opened, build=_build, is_result=is_response)
+        drafted = draft_turns(messages, WIRE, model="model", draft=draft, build=_build)
+        return join_turns(drafted, with_blocks=_with_blocks, build=_build, is_result=is_response)
 
 
 def split_system(items: Sequence[Any]) -> tuple[dict[str, Any] | None, list[Any]]:
@@ -61,14 +61,14 @@ def split_system(items: Sequence[Any]) -> tuple[dict[str, Any] | None, list[Any]
         >>> split_system([{"role": "system", "parts": [{"text": "Be brief."}]}])
         ({'parts': [{'text': 'Be brief.'}]}, [])
     """
-    sources = [plain(item) or {} for item in items]
+    sources = [as_dict(item) or {} for item in items]
     first = next((k for k, s in enumerate(sources) if s.get("role") != "system"), len(items))
     parts = [part for source in sources[:first] for part in source.get("parts") or ()]
     return ({"parts": parts} if first else None), list(items[first:])
 
 
 def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
-    source = plain(item)
+    source = as_dict(item)
     role = source.get("role", "user") if source is not None else None
     if source is None or not isinstance(role, str) or role not in _ROLES:
         return [foreign_item(WIRE, item, line, notes)]
@@ -76,16 +76,16 @@ def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
     if role not in {"function", "tool"}:
         fields.text("role")
     parts = fields.take("parts", list) or []
-    results = [part for part in parts if is_response(part)]
-    rest = [part for part in parts if not is_response(part)]
-    messages = [read_response(part, line, notes) for part in results]
-    if rest or not results:
-        of_model = role == "model"
-        shown = read_parts(rest, line, notes, of_model=of_model)
-        messages.append(Message(_ROLES[role], shown, line=line))
-    extra = packed(messages[-1].extra, pack(_ITEM, fields.left))
+    response_parts = [part for part in parts if is_response(part)]
+    other_parts = [part for part in parts if not is_response(part)]
+    messages = [read_response(part, line, notes) for part in response_parts]
+    if other_parts or not response_parts:
+        is_from_model = role == "model"
+        parsed_parts = read_parts(other_parts, line, notes, is_from_model=is_from_model)
+        messages.append(Message(_ROLES[role], parsed_parts, line=line))
+    extra = join_packed(messages[-1].extra, pack(_ITEM, fields.left))
     messages[-1] = replace(messages[-1], extra=extra)
-    return shared(WIRE, item, messages)
+    return with_origin(WIRE, item, messages)
 
 
 def _draft(names: Mapping[str, str], message: Message, role: str) -> UnjoinedMessage:
@@ -96,12 +96,12 @@ def _draft(names: Mapping[str, str], message: Message, role: str) -> UnjoinedMes
     return UnjoinedMessage(role, blocks, unpack(message.extra, _ITEM))
 
 
-def _opened(turn: UnjoinedMessage) -> UnjoinedMessage:
-    source = plain(turn.raws[0]) or {}
-    left = {name: value for name, value in source.items() if name not in {"role", "parts"}}
+def _with_blocks(turn: UnjoinedMessage) -> UnjoinedMessage:
+    source = as_dict(turn.raws[0]) or {}
+    other_fields = {name: value for name, value in source.items() if name not in {"role", "parts"}}
     parts = source.get("parts")
     return UnjoinedMessage(
-        turn.role, tuple(parts) if isinstance(parts, (list, tuple)) else (), left
+        turn.role, tuple(parts) if isinstance(parts, (list, tuple)) else (), other_fields
     )
 
 

@@ -9,26 +9,26 @@ from thalweg.engine.wires.fields import (
     Fields,
     arguments_object,
     arguments_text,
+    as_dict,
     from_json,
-    is_of,
+    is_from_wire,
+    join_packed,
     opaque,
+    opaque_value,
     pack,
-    packed,
-    plain,
-    reopen,
     to_json,
     unpack,
 )
-from thalweg.engine.wires.media_blocks import block_of, is_private, unknown_media
+from thalweg.engine.wires.media_blocks import is_private, original_block, unknown_media
 
 WIRE = "gemini"
 _BODY = "gemini:body"
 _RESPONSE = "gemini:response"
-_CARRIED = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
+_OPAQUE_KEYS = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 
 def read_parts(
-    parts: Iterable[object], line: int, notes: list[Note], *, of_model: bool = False
+    parts: Iterable[object], line: int, notes: list[Note], *, is_from_model: bool = False
 ) -> tuple[Part, ...]:
     """Return the parts of a content; an unsupported part is carried as is and noted.
 
@@ -36,23 +36,23 @@ def read_parts(
         parts: The parts of a content.
         line: Of the content.
         notes: Where irregularities are noted.
-        of_model: Whether the model wrote it: its unknown parts are never media.
+        is_from_model: Whether the model wrote it: its unknown parts are never media.
     """
-    return tuple(_read_part(part, line, notes, of_model=of_model) for part in parts)
+    return tuple(_read_part(part, line, notes, is_from_model=is_from_model) for part in parts)
 
 
-def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
+def _read_part(part: object, line: int, notes: list[Note], *, is_from_model: bool) -> Part:
     if isinstance(part, str):
         return Text(part)
-    source = plain(part)
+    source = as_dict(part)
     if source is not None:
         fields = Fields(source)
-        read = _text(fields) or _call(fields) or _media(fields)
-        if read is None and not of_model:
-            read = unknown_media(WIRE, source)
-        if read is not None:
-            return read
-    if not any(name in (source or {}) for name in _CARRIED):
+        parsed = _text(fields) or _call(fields) or _media(fields)
+        if parsed is None and not is_from_model:
+            parsed = unknown_media(WIRE, source)
+        if parsed is not None:
+            return parsed
+    if not any(name in (source or {}) for name in _OPAQUE_KEYS):
         notes.append(Note(line, "unknown_part", "a part of the content was carried as it is"))
     return opaque(WIRE, part)
 
@@ -73,7 +73,7 @@ def _call(fields: Fields) -> ToolCall | None:
         return None
     arguments = arguments_text(body.left.pop("args", None))
     call_id, name = body.text("id"), body.text("name")
-    extra = packed(pack(WIRE, fields.left), pack(_BODY, body.left))
+    extra = join_packed(pack(WIRE, fields.left), pack(_BODY, body.left))
     return ToolCall(call_id, name, arguments, extra)
 
 
@@ -85,23 +85,23 @@ def _media(fields: Fields) -> Media | None:
     mime = body.text("mimeType", "mime_type")
     data = body.text("data") if inline else ""
     url = "" if inline else body.text("fileUri", "file_uri")
-    return Media(mime, data, url, packed(pack(WIRE, fields.left), pack(_BODY, body.left)))
+    return Media(mime, data, url, join_packed(pack(WIRE, fields.left), pack(_BODY, body.left)))
 
 
 def _take_body(fields: Fields, *names: str) -> Fields | None:
-    found = next((name for name in names if isinstance(fields.left.get(name), dict)), None)
-    return None if found is None else Fields(fields.left.pop(found))
+    key = next((name for name in names if isinstance(fields.left.get(name), dict)), None)
+    return None if key is None else Fields(fields.left.pop(key))
 
 
 def is_response(part: object) -> bool:
     """Return whether a part is the result of a call."""
-    source = plain(part) or {}
+    source = as_dict(part) or {}
     return any(isinstance(source.get(n), dict) for n in ("functionResponse", "function_response"))
 
 
 def read_response(part: object, line: int, notes: list[Note]) -> Message:
     """Parse the result of a call: the text under its only key, or the whole object as JSON."""
-    fields = Fields(plain(part) or {})
+    fields = Fields(as_dict(part) or {})
     body = _take_body(fields, "functionResponse", "function_response") or Fields({})
     response = body.left.pop("response", None)
     key, text = _response_text(response)
@@ -113,7 +113,7 @@ def read_response(part: object, line: int, notes: list[Note]) -> Message:
         name=body.text("name"),
         is_error=key == "error",
         line=line,
-        extra=packed(
+        extra=join_packed(
             pack(WIRE, fields.left),
             pack(_BODY, body.left),
             pack(_RESPONSE, {"key": key} if key not in {"", "output", "error"} else {}),
@@ -146,14 +146,14 @@ def write_response(message: Message, tool: str) -> dict[str, Any]:
         body["id"] = message.answers
     body["name"] = tool or message.name
     key = unpack(message.extra, _RESPONSE).get("key", "error" if message.is_error else "output")
-    whole = from_json(text) if key == "*" else None
-    if isinstance(whole, dict):
-        body["response"] = whole
+    response = from_json(text) if key == "*" else None
+    if isinstance(response, dict):
+        body["response"] = response
     else:
         body["response"] = {"output" if key == "*" else key: text}
-    shown = write_parts(part for part in message.parts if isinstance(part, (Media, Opaque)))
-    if shown:
-        body["parts"] = list(shown)
+    other_parts = write_parts(part for part in message.parts if isinstance(part, (Media, Opaque)))
+    if other_parts:
+        body["parts"] = list(other_parts)
     return {**unpack(message.extra, WIRE), "functionResponse": body}
 
 
@@ -165,27 +165,27 @@ def write_parts(parts: Iterable[Part]) -> tuple[object, ...]:
 def _write_part(part: Part) -> object:
     match part:
         case Text(text, extra):
-            left = unpack(extra, WIRE)
-            return {**left, "text": text} if text or left else None
+            extra_fields = unpack(extra, WIRE)
+            return {**extra_fields, "text": text} if text or extra_fields else None
         case Thinking(text, signature, extra):
-            if not is_of(extra, WIRE):
+            if not is_from_wire(extra, WIRE):
                 return None
-            signed = {"thoughtSignature": signature} if signature else {}
-            return {**unpack(extra, WIRE), "text": text, "thought": True, **signed}
+            signature_field = {"thoughtSignature": signature} if signature else {}
+            return {**unpack(extra, WIRE), "text": text, "thought": True, **signature_field}
         case ToolCall(call_id, name, arguments, extra):
             body = {**unpack(extra, _BODY), "name": name, "args": arguments_object(arguments)}
-            given = {"id": call_id} if call_id else {}
-            return {**unpack(extra, WIRE), "functionCall": {**body, **given}}
+            id_field = {"id": call_id} if call_id else {}
+            return {**unpack(extra, WIRE), "functionCall": {**body, **id_field}}
         case Media():
             return _write_media(part)
         case Opaque(wire=wire):
-            return reopen(part) if wire == WIRE else None
+            return opaque_value(part) if wire == WIRE else None
         case _:
             assert_never(part)
 
 
 def _write_media(media: Media) -> dict[str, Any] | None:
-    if (block := block_of(media, WIRE)) is not None:
+    if (block := original_block(media, WIRE)) is not None:
         return block
     if is_private(media, WIRE):
         return None

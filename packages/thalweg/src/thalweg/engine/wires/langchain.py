@@ -72,7 +72,7 @@ def _read_all(items: Sequence[Any], wire: str) -> tuple[list[Message], list[Note
 
 
 def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
-    source = _flat(item)
+    source = _flat_fields(item)
     kind = source.get("type") or source.get("role")
     role = _role(kind, source)
     if not isinstance(kind, str) or role is None:
@@ -81,9 +81,9 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
     fields.left.pop("type", None)
     if "type" not in source:
         del fields.left["role"]
-    if _short(kind) in {"function", "chat"}:
-        fields.left["type"] = _short(kind)
-    parts = _parts(fields, line, notes, of_model=role == "assistant")
+    if _short_type(kind) in {"function", "chat"}:
+        fields.left["type"] = _short_type(kind)
+    parts = _parts(fields, line, notes, is_from_model=role == "assistant")
     return Message(
         role,
         tuple(parts),
@@ -98,7 +98,7 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
     )
 
 
-def _flat(item: object) -> dict[str, Any]:
+def _flat_fields(item: object) -> dict[str, Any]:
     """Return a message as one dictionary with its `type` and fields."""
     if not isinstance(item, Mapping):
         if isinstance(item, type) or not (hasattr(item, "type") and hasattr(item, "content")):
@@ -115,12 +115,12 @@ def _flat(item: object) -> dict[str, Any]:
 def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
     if not isinstance(kind, str):
         return None
-    if (name := _short(kind)) == "chat":
+    if (name := _short_type(kind)) == "chat":
         return _ROLES.get(str(source.get("role")), "user")
     return _ROLES.get(name)
 
 
-def _short(kind: str) -> str:
+def _short_type(kind: str) -> str:
     """Return the short type name used in every form: `AIMessageChunk` is `ai`."""
     return kind.removesuffix("Chunk").removesuffix("Message").lower()
 
@@ -129,21 +129,21 @@ def _is_blank(value: object) -> bool:
     return value is None or (isinstance(value, (str, list, dict)) and not value)
 
 
-def _parts(fields: Fields, line: int, notes: list[Note], *, of_model: bool) -> list[Part]:
+def _parts(fields: Fields, line: int, notes: list[Note], *, is_from_model: bool) -> list[Part]:
     artifact = fields.left.get("artifact")
     if artifact is not None and from_json(to_json(artifact)) != artifact:
         del fields.left["artifact"]
         notes.append(Note(line, "artifact", "an artifact that is not JSON is not converted"))
     calls = [_call(call) for call in _objects(fields, "tool_calls")]
-    calls += [_call(call, invalid=True) for call in _objects(fields, "invalid_tool_calls")]
+    calls += [_call(call, is_invalid=True) for call in _objects(fields, "invalid_tool_calls")]
     content = fields.left.pop("content", None)
     thoughts: list[Part] = []
     kwargs = fields.left.get("additional_kwargs")
     if isinstance(kwargs, Mapping) and isinstance(text := kwargs.get(_REASONING), str) and text:
-        rest = {name: value for name, value in kwargs.items() if name != _REASONING}
-        fields.left["additional_kwargs"] = rest
+        other_kwargs = {name: value for name, value in kwargs.items() if name != _REASONING}
+        fields.left["additional_kwargs"] = other_kwargs
         thoughts.append(Thinking(text, extra=pack(WIRE, {"field": _REASONING})))
-    return [*thoughts, *read_content(content, calls, line, notes, of_model=of_model)]
+    return [*thoughts, *read_content(content, calls, line, notes, is_from_model=is_from_model)]
 
 
 _REASONING = "reasoning_content"
@@ -158,85 +158,92 @@ def _objects(fields: Fields, name: str) -> list[Mapping[str, Any]]:
     return value
 
 
-def _call(source: Mapping[str, Any], *, invalid: bool = False) -> ToolCall:
+def _call(source: Mapping[str, Any], *, is_invalid: bool = False) -> ToolCall:
     fields = Fields(source)
-    if invalid or fields.peek("type") == "tool_call":
+    if is_invalid or fields.peek("type") == "tool_call":
         fields.left.pop("type", None)
     arguments = arguments_text(fields.left.pop("args", None))
     call_id, name = fields.text("id"), fields.text("name")
-    left = {key: value for key, value in fields.left.items() if invalid or value is not None}
-    return ToolCall(call_id, name, arguments, pack(WIRE, {"invalid": left} if invalid else left))
+    extra_fields = {
+        key: value for key, value in fields.left.items() if is_invalid or value is not None
+    }
+    return ToolCall(
+        call_id,
+        name,
+        arguments,
+        pack(WIRE, {"invalid": extra_fields} if is_invalid else extra_fields),
+    )
 
 
 def _write(message: Message) -> "BaseMessage | None":
     from langchain_core import messages as core  # noqa: PLC0415 (0.5 s, and only who builds needs it)
 
-    left = unpack(message.extra, WIRE)
-    kind = left.pop("type", "")
-    given = _given(message, left)
+    extra_fields = unpack(message.extra, WIRE)
+    kind = extra_fields.pop("type", "")
+    message_fields = _common_fields(message, extra_fields)
     if message.role == "tool":
         if kind == "function":
-            return _built(core.FunctionMessage, {**given, "name": message.name})
+            return _build_message(core.FunctionMessage, {**message_fields, "name": message.name})
         status = "error" if message.is_error else "success"
-        return _built(
-            core.ToolMessage, {**given, "tool_call_id": message.answers, "status": status}
+        return _build_message(
+            core.ToolMessage, {**message_fields, "tool_call_id": message.answers, "status": status}
         )
     if kind == "chat":
-        return _built(core.ChatMessage, {"role": message.role, **given})
+        return _build_message(core.ChatMessage, {"role": message.role, **message_fields})
     if message.role == "system":
-        return _built(core.SystemMessage, given)
+        return _build_message(core.SystemMessage, message_fields)
     if message.role == "user":
-        return _built(core.HumanMessage, given)
-    return _write_ai(message, given)
+        return _build_message(core.HumanMessage, message_fields)
+    return _write_ai(message, message_fields)
 
 
 _STREAMED = ("tool_call_chunks", "chunk_position")
 
 
-def _given(message: Message, left: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in left.items() if name not in _STREAMED}
-    given: dict[str, Any] = {**kept, "content": write_content(message.parts)}
+def _common_fields(message: Message, extra_fields: Mapping[str, Any]) -> dict[str, Any]:
+    kept_fields = {name: value for name, value in extra_fields.items() if name not in _STREAMED}
+    message_fields: dict[str, Any] = {**kept_fields, "content": write_content(message.parts)}
     if message.name:
-        given["name"] = message.name
+        message_fields["name"] = message.name
     if message.uid:
-        given["id"] = message.uid
-    return given
+        message_fields["id"] = message.uid
+    return message_fields
 
 
-def _write_ai(message: Message, given: dict[str, Any]) -> "BaseMessage | None":
+def _write_ai(message: Message, message_fields: dict[str, Any]) -> "BaseMessage | None":
     from langchain_core.messages import AIMessage  # noqa: PLC0415 (as above)
 
     calls = [(call, unpack(call.extra, WIRE)) for call in message.calls]
-    given["tool_calls"] = [
+    message_fields["tool_calls"] = [
         {"type": "tool_call", "id": call.id or None, "name": call.name}
         | {"args": arguments_object(call.arguments)}
-        for call, left in calls
-        if "invalid" not in left
+        for call, extra_fields in calls
+        if "invalid" not in extra_fields
     ]
-    given["invalid_tool_calls"] = [
-        {"error": None, **left["invalid"], "type": "invalid_tool_call"}
+    message_fields["invalid_tool_calls"] = [
+        {"error": None, **extra_fields["invalid"], "type": "invalid_tool_call"}
         | {"id": call.id or None, "name": call.name, "args": call.arguments}
-        for call, left in calls
-        if isinstance(left.get("invalid"), dict)
+        for call, extra_fields in calls
+        if isinstance(extra_fields.get("invalid"), dict)
     ]
     thoughts = [
         part.text
         for part in message.parts
         if isinstance(part, Thinking) and "field" in unpack(part.extra, WIRE)
     ]
-    kwargs = given.get("additional_kwargs")
+    kwargs = message_fields.get("additional_kwargs")
     kwargs = dict(kwargs) if isinstance(kwargs, Mapping) else {}
     if calls:
         kwargs.pop("tool_calls", None)  # OpenAI's form of the same calls
     if thoughts:
         kwargs[_REASONING] = "\n".join(thoughts)
-    nothing = not given["content"] and not calls and not thoughts
-    if nothing and any(isinstance(part, (Thinking, Opaque)) for part in message.parts):
+    is_empty = not message_fields["content"] and not calls and not thoughts
+    if is_empty and any(isinstance(part, (Thinking, Opaque)) for part in message.parts):
         return None
-    return _built(AIMessage, {**given, "additional_kwargs": kwargs})
+    return _build_message(AIMessage, {**message_fields, "additional_kwargs": kwargs})
 
 
-_ESSENTIAL: dict[str, tuple[type, ...]] = {
+_ESSENTIAL_TYPES: dict[str, tuple[type, ...]] = {
     "content": (str, list),
     "tool_calls": (list,),
     "invalid_tool_calls": (list,),
@@ -248,14 +255,14 @@ _ESSENTIAL: dict[str, tuple[type, ...]] = {
 }
 
 
-def _built(kind: "type[BaseMessage]", given: Mapping[str, Any]) -> "BaseMessage":
+def _build_message(kind: "type[BaseMessage]", message_fields: Mapping[str, Any]) -> "BaseMessage":
     """Build a message; fields of a recording that LangChain refuses are dropped."""
     try:
-        return kind(**given)
+        return kind(**message_fields)
     except ValueError:
         essential = {
-            name: given[name]
-            for name, kinds in _ESSENTIAL.items()
-            if isinstance(given.get(name), kinds)
+            name: message_fields[name]
+            for name, kinds in _ESSENTIAL_TYPES.items()
+            if isinstance(message_fields.get(name), kinds)
         }
         return kind(**essential)

@@ -9,22 +9,27 @@ from thalweg.engine.wires.fields import (
     Fields,
     arguments_object,
     arguments_text,
-    is_of,
+    is_from_wire,
     opaque,
+    opaque_value,
     pack,
-    reopen,
     unpack,
 )
-from thalweg.engine.wires.media_blocks import block_of, is_private, take_content, unknown_media
+from thalweg.engine.wires.media_blocks import (
+    is_private,
+    original_block,
+    take_content,
+    unknown_media,
+)
 
 WIRE = "langchain"
-_CALLS = {
+_CALL_KEYS = {
     "tool_use": ("id", "input"),
     "tool_call": ("id", "args"),
     "function_call": ("call_id", "arguments"),
 }
 """Blocks that repeat a tool call inside the content, with their keys for its id and arguments."""
-_PLACES: tuple[tuple[str, ...], ...] = (
+_CONTENT_PATHS: tuple[tuple[str, ...], ...] = (
     ("image_url", "url"),
     ("image_url",),
     ("video_url", "url"),
@@ -47,14 +52,14 @@ _PLACES: tuple[tuple[str, ...], ...] = (
     ("url",),
 )
 """Keys under which blocks hold an image, a sound or a file, or its URL."""
-_IDS: tuple[tuple[str, ...], ...] = (
+_FILE_ID_PATHS: tuple[tuple[str, ...], ...] = (
     ("file_id",),
     ("file", "file_id"),
     ("source", "file_id"),
     ("id",),
 )
 """Keys under which blocks name a file that the provider stores."""
-_MIMES = {
+_MIME_BY_TYPE = {
     "image": "image/*",
     "image_url": "image/*",
     "input_image": "image/*",
@@ -69,15 +74,15 @@ _MIMES = {
     "media": "application/octet-stream",
 }
 """Types of blocks that hold media, with the media type to assume."""
-_BODIES = ("inline_data", "inlineData", "file_data", "fileData")
+_GEMINI_KEYS = ("inline_data", "inlineData", "file_data", "fileData")
 """Keys of Gemini's parts, which have no type."""
-_TYPES: tuple[tuple[str, ...], ...] = (
+_MIME_PATHS: tuple[tuple[str, ...], ...] = (
     ("mime_type",),
     ("mimeType",),
     ("source", "media_type"),
-    *((body, name) for body in _BODIES for name in ("mime_type", "mimeType")),
+    *((body, name) for body in _GEMINI_KEYS for name in ("mime_type", "mimeType")),
 )
-_DOCUMENTS = {"url": "application/pdf", "file": "application/pdf"}
+_DOCUMENT_MIMES = {"url": "application/pdf", "file": "application/pdf"}
 """What Anthropic's `document` holds that is not there by value."""
 
 
@@ -87,7 +92,7 @@ def read_content(
     line: int,
     notes: list[Note],
     *,
-    of_model: bool = False,
+    is_from_model: bool = False,
 ) -> list[Part]:
     """Return content and calls in one order: a call at the block that repeats it, else last.
 
@@ -96,18 +101,26 @@ def read_content(
         calls: The calls of the message.
         line: Of the message.
         notes: The list to which irregularities are added.
-        of_model: Whether the model wrote it: its unknown blocks are never media.
+        is_from_model: Whether the model wrote it: its unknown blocks are never media.
     """
     if isinstance(content, str):
         return [*([Text(content)] if content else []), *calls]
-    waiting = list(calls)
+    unplaced_calls = list(calls)
     blocks = content if isinstance(content, list) else ([] if content is None else [content])
-    parts = [_read_block(block, waiting, line, notes, of_model=of_model) for block in blocks]
-    return [*parts, *waiting]
+    parts = [
+        _read_block(block, unplaced_calls, line, notes, is_from_model=is_from_model)
+        for block in blocks
+    ]
+    return [*parts, *unplaced_calls]
 
 
 def _read_block(
-    block: object, waiting: list[ToolCall], line: int, notes: list[Note], *, of_model: bool
+    block: object,
+    unplaced_calls: list[ToolCall],
+    line: int,
+    notes: list[Note],
+    *,
+    is_from_model: bool,
 ) -> Part:
     if isinstance(block, str):
         return Text(block)
@@ -115,17 +128,17 @@ def _read_block(
         kind = block.get("type")
         part: Part | None = None
         if not isinstance(kind, str):
-            part = None if of_model else _media(block, "media")
+            part = None if is_from_model else _media(block, "media")
         elif kind == "text" and isinstance(block.get("text"), str):
             fields = Fields(block, "type")
             part = Text(fields.text("text"), pack(WIRE, fields.left))
         elif kind in {"thinking", "redacted_thinking", "reasoning"}:
             part = _thinking(block)
-        elif kind in _CALLS:
-            part = _call(block, kind, waiting)
-        elif kind in _MIMES:
+        elif kind in _CALL_KEYS:
+            part = _call(block, kind, unplaced_calls)
+        elif kind in _MIME_BY_TYPE:
             part = _media(block, kind)
-        if part is None and not of_model:
+        if part is None and not is_from_model:
             part = unknown_media(WIRE, block)
         if part is not None:
             return part
@@ -149,55 +162,60 @@ def _thinking(block: Mapping[str, Any]) -> Thinking:
     return Thinking(text, fields.text("encrypted_content"), pack(WIRE, fields.left, mark=True))
 
 
-def _call(block: Mapping[str, Any], kind: str, waiting: list[ToolCall]) -> ToolCall:
+def _call(block: Mapping[str, Any], kind: str, unplaced_calls: list[ToolCall]) -> ToolCall:
     fields = Fields(block)
-    id_field, payload = _CALLS[kind]
+    id_field, arguments_field = _CALL_KEYS[kind]
     call_id, name = fields.text(id_field), fields.text("name")
-    arguments = arguments_text(fields.left.pop(payload, None))
-    same = next((call for call in waiting if call.id == call_id and call.name == name), None)
-    if same is None:
+    arguments = arguments_text(fields.left.pop(arguments_field, None))
+    repeated_call = next(
+        (call for call in unplaced_calls if call.id == call_id and call.name == name), None
+    )
+    if repeated_call is None:
         return ToolCall(call_id, name, arguments, pack(WIRE, {"block": fields.left}))
-    waiting.remove(same)
-    aside = {"partial_json": fields.left.pop("partial_json", None)}
-    if arguments_object(arguments) not in ({}, arguments_object(same.arguments)):
-        aside["repeated"] = arguments
-    aside = {field: value for field, value in aside.items() if value is not None}
-    extra = pack(WIRE, {**unpack(same.extra, WIRE), "block": fields.left, **aside})
-    return ToolCall(same.id, same.name, same.arguments, extra)
+    unplaced_calls.remove(repeated_call)
+    extra_fields = {"partial_json": fields.left.pop("partial_json", None)}
+    if arguments_object(arguments) not in ({}, arguments_object(repeated_call.arguments)):
+        extra_fields["repeated"] = arguments
+    extra_fields = {field: value for field, value in extra_fields.items() if value is not None}
+    extra = pack(WIRE, {**unpack(repeated_call.extra, WIRE), "block": fields.left, **extra_fields})
+    return ToolCall(repeated_call.id, repeated_call.name, repeated_call.arguments, extra)
 
 
 def _media(block: Mapping[str, Any], kind: str) -> Media | None:
-    if _at(block, ("source", "type")) in {"text", "content"} or block.get("source_type") == "text":
+    if (
+        _value_at(block, ("source", "type")) in {"text", "content"}
+        or block.get("source_type") == "text"
+    ):
         return None
-    if kind == "media" and "type" not in block and not any(name in block for name in _BODIES):
+    if kind == "media" and "type" not in block and not any(name in block for name in _GEMINI_KEYS):
         return None
     mime = _mime(block, kind)
-    for place in _PLACES:
-        value = _at(block, place)
+    for path in _CONTENT_PATHS:
+        value = _value_at(block, path)
         if isinstance(value, (str, bytes)) and value:
-            return take_content(WIRE, block, place, mime)
-    if any(isinstance(_at(block, place), str) for place in _IDS):
+            return take_content(WIRE, block, path, mime)
+    if any(isinstance(_value_at(block, path), str) for path in _FILE_ID_PATHS):
         return take_content(WIRE, block, (), mime)
     return None
 
 
 def _mime(block: Mapping[str, Any], kind: str) -> str:
-    for place in _TYPES:
-        mime = _at(block, place)
+    for path in _MIME_PATHS:
+        mime = _value_at(block, path)
         if isinstance(mime, str) and mime:
             return mime
-    if isinstance(sound := _at(block, ("input_audio", "format")), str):
-        return f"audio/{sound}"
+    if isinstance(audio_format := _value_at(block, ("input_audio", "format")), str):
+        return f"audio/{audio_format}"
     if kind == "document":
-        return _DOCUMENTS.get(str(_at(block, ("source", "type"))), _MIMES[kind])
-    return _MIMES[kind]
+        return _DOCUMENT_MIMES.get(str(_value_at(block, ("source", "type"))), _MIME_BY_TYPE[kind])
+    return _MIME_BY_TYPE[kind]
 
 
-def _at(block: object, place: Iterable[str]) -> object:
-    found: object = block
-    for name in place:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+def _value_at(block: object, path: Iterable[str]) -> object:
+    value: object = block
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def write_content(parts: Iterable[Part]) -> str | list[str | dict[str, Any]]:
@@ -216,45 +234,55 @@ def write_content(parts: Iterable[Part]) -> str | list[str | dict[str, Any]]:
 
 
 def _write_block(part: Part) -> str | dict[str, Any] | None:
-    left = unpack(part.extra, WIRE) if not isinstance(part, Opaque) else {}
+    extra_fields = unpack(part.extra, WIRE) if not isinstance(part, Opaque) else {}
     match part:
         case Text(text):
-            return {"type": "text", "text": text, **left} if text else None
+            return {"type": "text", "text": text, **extra_fields} if text else None
         case Thinking(text, signature, extra):
-            at_home = is_of(extra, WIRE) and "field" not in left
-            return _write_thinking(text, signature, left) if at_home else None
+            is_own = is_from_wire(extra, WIRE) and "field" not in extra_fields
+            return _write_thinking(text, signature, extra_fields) if is_own else None
         case ToolCall():
-            shell = left.get("block")
-            return _write_call(part, shell) if isinstance(shell, dict) else None
+            call_block = extra_fields.get("block")
+            return _write_call(part, call_block) if isinstance(call_block, dict) else None
         case Media():
             return _write_media(part)
         case Opaque(wire=wire):
-            block = reopen(part) if wire == WIRE else None
+            block = opaque_value(part) if wire == WIRE else None
             return block if isinstance(block, (str, dict)) else None
 
 
-def _write_thinking(text: str, signature: str, left: dict[str, Any]) -> dict[str, Any]:
-    match left.get("type"):
+def _write_thinking(text: str, signature: str, extra_fields: dict[str, Any]) -> dict[str, Any]:
+    match extra_fields.get("type"):
         case "redacted_thinking":
-            return {**left, "data": signature}
+            return {**extra_fields, "data": signature}
         case "reasoning":
-            reasoning = {} if "summary" in left else {"reasoning": text}
-            return {**left, **reasoning, **({"encrypted_content": signature} if signature else {})}
+            reasoning = {} if "summary" in extra_fields else {"reasoning": text}
+            return {
+                **extra_fields,
+                **reasoning,
+                **({"encrypted_content": signature} if signature else {}),
+            }
         case _:
-            signed = {"signature": signature} if signature else {}
-            return {"type": "thinking", "thinking": text, **signed, **left}
+            signature_field = {"signature": signature} if signature else {}
+            return {"type": "thinking", "thinking": text, **signature_field, **extra_fields}
 
 
-def _write_call(call: ToolCall, shell: dict[str, Any]) -> dict[str, Any]:
-    kind = shell.get("type", "tool_use")
-    id_field, payload = _CALLS.get(kind, _CALLS["tool_use"])
-    textual = kind == "function_call"
-    given = call.arguments if textual else arguments_object(call.arguments)
-    return {**shell, "type": kind, id_field: call.id, "name": call.name, payload: given}
+def _write_call(call: ToolCall, call_block: dict[str, Any]) -> dict[str, Any]:
+    kind = call_block.get("type", "tool_use")
+    id_field, arguments_field = _CALL_KEYS.get(kind, _CALL_KEYS["tool_use"])
+    is_text = kind == "function_call"
+    arguments = call.arguments if is_text else arguments_object(call.arguments)
+    return {
+        **call_block,
+        "type": kind,
+        id_field: call.id,
+        "name": call.name,
+        arguments_field: arguments,
+    }
 
 
 def _write_media(media: Media) -> dict[str, Any] | None:
-    if (block := block_of(media, WIRE)) is not None:
+    if (block := original_block(media, WIRE)) is not None:
         return block
     if is_private(media, WIRE):
         return None

@@ -13,17 +13,17 @@ from operator import itemgetter
 from typing import Any
 
 from thalweg.engine.entries import Media
-from thalweg.engine.wires.fields import is_of, media_at, pack, unpack, url_of
+from thalweg.engine.wires.fields import is_from_wire, media_from_url, pack, unpack, url_of
 
-LONG_RUN = 1_000
+MIN_BASE64_CHARS = 1_000
 """Characters of base64 that no text of a block has."""
-_SAMPLE = 4_096
+_SAMPLE_CHARS = 4_096
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]+=*\s*")
-_DEEPEST = 8
-Path = tuple[str | int, ...]
+_MAX_DEPTH = 8
+ContentPath = tuple[str | int, ...]
 
 
-def take_content(wire: str, block: Mapping[str, Any], path: Path, mime: str) -> Media:
+def take_content(wire: str, block: Mapping[str, Any], path: ContentPath, mime: str) -> Media:
     """Return a block as media whose content, at `path`, is a text: base64, a `data:` URL or a URL.
 
     Args:
@@ -34,23 +34,25 @@ def take_content(wire: str, block: Mapping[str, Any], path: Path, mime: str) -> 
     """
     if not path:
         return Media(mime, extra=pack(wire, {"shell": dict(block), "place": []}))
-    value, extra = _emptied(wire, block, path)
-    if path[-1] in _ADDRESSES and "raw" not in unpack(extra, wire):
-        return media_at(value, mime, extra)
+    value, extra = _without_content(wire, block, path)
+    if path[-1] in _URL_KEYS and "raw" not in unpack(extra, wire):
+        return media_from_url(value, mime, extra)
     return Media(mime, data=value, extra=extra)
 
 
-def _emptied(wire: str, block: Mapping[str, Any], path: Path, **more: bool) -> tuple[str, str]:
+def _without_content(
+    wire: str, block: Mapping[str, Any], path: ContentPath, **marks: bool
+) -> tuple[str, str]:
     """Return the content of a block, and the block without it; its keys keep their order."""
     shell = copy.deepcopy(dict(block))
-    above = _above(shell, path)
-    value, above[path[-1]] = above[path[-1]], ""
+    container = _container_of(shell, path)
+    value, container[path[-1]] = container[path[-1]], ""
     if isinstance(value, bytes):
-        value, more["raw"] = binascii.b2a_base64(value, newline=False).decode(), True
-    return value, pack(wire, {"shell": shell, "place": list(path), **more})
+        value, marks["raw"] = binascii.b2a_base64(value, newline=False).decode(), True
+    return value, pack(wire, {"shell": shell, "place": list(path), **marks})
 
 
-_ADDRESSES = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
+_URL_KEYS = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
 """Keys that hold a URL, or content as a `data:` URL."""
 
 
@@ -62,27 +64,29 @@ def unknown_media(wire: str, block: object) -> Media | None:
     """
     if not isinstance(block, Mapping):
         return None
-    found = max(_runs(block, (), _DEEPEST), key=itemgetter(1), default=None)
-    if found is None:
+    largest = max(_content_runs(block, (), _MAX_DEPTH), key=itemgetter(1), default=None)
+    if largest is None:
         return None
-    value, extra = _emptied(wire, block, found[0], untyped=True)
+    value, extra = _without_content(wire, block, largest[0], untyped=True)
     return Media("", data=value, extra=extra)
 
 
-def _runs(value: object, path: Path, depth: int) -> Iterator[tuple[Path, int]]:
+def _content_runs(
+    value: object, path: ContentPath, depth: int
+) -> Iterator[tuple[ContentPath, int]]:
     """Yield the places of content in a block, with its size."""
     if isinstance(value, bytes):
         yield path, len(value)
     elif isinstance(value, str):
-        if len(value) >= LONG_RUN and _is_base64(value):
+        if len(value) >= MIN_BASE64_CHARS and _is_base64(value):
             yield path, len(value)
     elif depth and isinstance(value, Mapping):
         for key, inner in value.items():
             if isinstance(key, str):
-                yield from _runs(inner, (*path, key), depth - 1)
+                yield from _content_runs(inner, (*path, key), depth - 1)
     elif depth and isinstance(value, list):
         for k, inner in enumerate(value):
-            yield from _runs(inner, (*path, k), depth - 1)
+            yield from _content_runs(inner, (*path, k), depth - 1)
 
 
 def _is_base64(text: str) -> bool:
@@ -90,24 +94,26 @@ def _is_base64(text: str) -> bool:
     _, comma, rest = text.partition(";base64,") if text.startswith("data:") else ("", "", text)
     text = rest if comma else text
     middle = len(text) // 2
-    samples = text[:_SAMPLE], text[middle : middle + _SAMPLE], text[-_SAMPLE:]
+    samples = text[:_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS], text[-_SAMPLE_CHARS:]
     return all(_BASE64.fullmatch(sample) for sample in samples)
 
 
-def block_of(media: Media, wire: str) -> dict[str, Any] | None:
+def original_block(media: Media, wire: str) -> dict[str, Any] | None:
     """Return the block that a part was read from, with its content.
 
     Returns:
         `None` if this wire did not keep it.
     """
-    left = unpack(media.extra, wire)
-    shell, place = left.get("shell"), left.get("place")
-    if not isinstance(shell, dict) or not isinstance(place, list):
+    extra_fields = unpack(media.extra, wire)
+    shell, path = extra_fields.get("shell"), extra_fields.get("place")
+    if not isinstance(shell, dict) or not isinstance(path, list):
         return None
-    if place:
-        is_address = place[-1] in _ADDRESSES and not {"untyped", "raw"} & left.keys()
+    if path:
+        is_address = path[-1] in _URL_KEYS and not {"untyped", "raw"} & extra_fields.keys()
         value = url_of(media) if is_address else media.data
-        _above(shell, place)[place[-1]] = binascii.a2b_base64(value) if "raw" in left else value
+        _container_of(shell, path)[path[-1]] = (
+            binascii.a2b_base64(value) if "raw" in extra_fields else value
+        )
     return shell
 
 
@@ -116,12 +122,12 @@ def is_private(media: Media, wire: str) -> bool:
 
     It names a file that another provider stores, or its type is unknown.
     """
-    nameless = not media.data and not media.url
-    untyped = not media.mime and '"untyped"' in media.extra
-    return (nameless or untyped) and not is_of(media.extra, wire)
+    has_no_content = not media.data and not media.url
+    is_untyped = not media.mime and '"untyped"' in media.extra
+    return (has_no_content or is_untyped) and not is_from_wire(media.extra, wire)
 
 
-def _above(shell: dict[str, Any], path: Sequence[str | int]) -> Any:  # noqa: ANN401 (JSON)
+def _container_of(shell: dict[str, Any], path: Sequence[str | int]) -> Any:  # noqa: ANN401 (JSON)
     """Return the container of a path's last step; missing objects are made."""
     inner: Any = shell
     for step in path[:-1]:

@@ -24,22 +24,27 @@ from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import (
     Fields,
     arguments_text,
+    as_dict,
     as_usage,
-    is_of,
-    media_at,
+    is_from_wire,
+    media_from_url,
     opaque,
+    opaque_value,
     pack,
-    plain,
-    reopen,
     sendable,
     unpack,
     url_of,
 )
-from thalweg.engine.wires.media_blocks import block_of, is_private, take_content, unknown_media
+from thalweg.engine.wires.media_blocks import (
+    is_private,
+    original_block,
+    take_content,
+    unknown_media,
+)
 from thalweg.engine.wires.origins import foreign_item, pieces
 
 MEDIA_TYPES = ("image_url", "input_audio", "file")
-_BY_ADDRESS = {"video_url": "video/*", "audio_url": "audio/*"}
+_MIME_BY_URL_TYPE = {"video_url": "video/*", "audio_url": "audio/*"}
 """Parts of vLLM and other servers."""
 _WIRE = "openai-chat"
 _RESPONSE_ONLY = frozenset({"annotations", "id", "parsed", "x"})
@@ -59,8 +64,8 @@ def read_media(part: Mapping[str, Any], wire: str) -> Media | None:
     fields = Fields(part)
     kind = fields.peek("type")
     body = fields.left.get(kind)
-    if kind in _BY_ADDRESS and isinstance(body, Mapping) and isinstance(body.get("url"), str):
-        return take_content(wire, part, (kind, "url"), _BY_ADDRESS[kind])
+    if kind in _MIME_BY_URL_TYPE and isinstance(body, Mapping) and isinstance(body.get("url"), str):
+        return take_content(wire, part, (kind, "url"), _MIME_BY_URL_TYPE[kind])
     if kind == "file" and isinstance(body, Mapping) and isinstance(body.get("file_id"), str):
         return take_content(wire, part, (), "application/octet-stream")
     if isinstance(body, str):
@@ -68,17 +73,17 @@ def read_media(part: Mapping[str, Any], wire: str) -> Media | None:
     if kind not in MEDIA_TYPES or not isinstance(body, Mapping):
         return None
     del fields.left["type"], fields.left[kind]
-    inner = Fields(body)
-    media = _CONTENT[kind](inner)
+    body_fields = Fields(body)
+    media = _CONTENT_READERS[kind](body_fields)
     if media is None:
         return None
-    left = {**fields.left, **({kind: inner.left} if inner.left else {})}
-    return Media(media.mime, media.data, media.url, pack(wire, left))
+    extra_fields = {**fields.left, **({kind: body_fields.left} if body_fields.left else {})}
+    return Media(media.mime, media.data, media.url, pack(wire, extra_fields))
 
 
 def _image(body: Fields) -> Media | None:
     url = body.text("url")
-    return media_at(url, "image/*") if url else None
+    return media_from_url(url, "image/*") if url else None
 
 
 def _sound(body: Fields) -> Media | None:
@@ -88,17 +93,17 @@ def _sound(body: Fields) -> Media | None:
 
 def _file(body: Fields) -> Media | None:
     data = body.text("file_data")
-    return media_at(data, "application/octet-stream") if data else None
+    return media_from_url(data, "application/octet-stream") if data else None
 
 
-_CONTENT = {"image_url": _image, "input_audio": _sound, "file": _file}
+_CONTENT_READERS = {"image_url": _image, "input_audio": _sound, "file": _file}
 
 
 def write_media(media: Media, wire: str) -> dict[str, Any]:
     """Return media as the part that OpenAI has for its type."""
-    if (block := block_of(media, wire)) is not None:
+    if (block := original_block(media, wire)) is not None:
         return block
-    left = unpack(media.extra, wire)
+    extra_fields = unpack(media.extra, wire)
     if media.url and not media.mime.startswith("image/"):
         return {"type": "text", "text": media.url}  # nothing but images is taken by address
     if media.mime.startswith("audio/") and media.data:
@@ -108,11 +113,11 @@ def write_media(media: Media, wire: str) -> dict[str, Any]:
         kind, body = "image_url", {"url": url_of(media)}
     else:
         kind, body = "file", {"file_data": url_of(media)}
-    inner = left.pop(kind, None)
-    kept = inner if isinstance(inner, dict) else {}
-    if kind == "file" and not kept:
-        kept = {"filename": f"file.{media.mime.rpartition('/')[2]}"}
-    return {"type": kind, kind: {**kept, **body}, **left}
+    inner = extra_fields.pop(kind, None)
+    body_extra = inner if isinstance(inner, dict) else {}
+    if kind == "file" and not body_extra:
+        body_extra = {"filename": f"file.{media.mime.rpartition('/')[2]}"}
+    return {"type": kind, kind: {**body_extra, **body}, **extra_fields}
 
 
 class OpenAIChatWire:
@@ -128,63 +133,65 @@ class OpenAIChatWire:
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """Return the request's items; media of tool results follow the batch in a user message."""
         written: list[object] = []
-        shown: list[Media] = []
+        result_media: list[Media] = []
         for piece in pieces(messages, _WIRE):
             message = piece.message
-            if shown and message.role != "tool":
-                written.append(_media_of_results(shown))
-                shown = []
+            if result_media and message.role != "tool":
+                written.append(_media_of_results(result_media))
+                result_media = []
             if piece.raws:
                 written += piece.raws
             elif _has_content(message):
                 written.append(_write(message))
                 if message.role == "tool":
-                    shown += [p for p in message.parts if isinstance(p, Media) and _is_sent(p)]
-        if shown:
-            written.append(_media_of_results(shown))
+                    result_media += [
+                        p for p in message.parts if isinstance(p, Media) and _is_sent(p)
+                    ]
+        if result_media:
+            written.append(_media_of_results(result_media))
         return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
 
 
 def _role(item: object) -> str:
     """Return the role of a message; empty for an item that is not of this dialect."""
-    role = (plain(item) or {}).get("role")
+    role = (as_dict(item) or {}).get("role")
     return role if isinstance(role, str) and role in _ROLES else ""
 
 
 def _read(item: object, line: int, notes: list[Note]) -> Message:
-    source, role = plain(item), _role(item)
+    source, role = as_dict(item), _role(item)
     if source is None or not role:
         return foreign_item(_WIRE, item, line, notes)
     fields = Fields(source, "role")
-    aside = {"role": role} if role in {"developer", "function"} else {}
-    parts = _parts(fields, line, notes, of_model=role == "assistant")
-    recorded = plain(source.get("x")) or {}
+    role_field = {"role": role} if role in {"developer", "function"} else {}
+    parts = _parts(fields, line, notes, is_from_model=role == "assistant")
+    recording = as_dict(source.get("x")) or {}
     return Message(
         _ROLES[role],
         tuple(parts),
         answers=fields.text("tool_call_id"),
         name=fields.text("name"),
-        is_error=recorded.get("is_error") is True,
-        kind=_kind(recorded),
-        uid=_first_text(recorded, "uuid", "id"),
-        at=_first_text(recorded, "timestamp"),
+        is_error=recording.get("is_error") is True,
+        kind=_kind(recording),
+        uid=_first_text(recording, "uuid", "id"),
+        at=_first_text(recording, "timestamp"),
         line=line,
-        usage=as_usage(recorded.get("usage")) or as_usage(recorded.get("tokens")),
-        extra=pack(_WIRE, {**fields.left, **aside}),
+        usage=as_usage(recording.get("usage")) or as_usage(recording.get("tokens")),
+        extra=pack(_WIRE, {**fields.left, **role_field}),
         origin=Origin(_WIRE, (item,)),
     )
 
 
-def _kind(recorded: Mapping[str, Any]) -> Kind:
-    injected = any(recorded.get(k) is True for k in ("is_compact_summary", "is_meta", "isMeta"))
-    return "injected" if injected else "said"
+def _kind(recording: Mapping[str, Any]) -> Kind:
+    is_injected = any(recording.get(k) is True for k in ("is_compact_summary", "is_meta", "isMeta"))
+    return "injected" if is_injected else "said"
 
 
-def _first_text(recorded: Mapping[str, Any], *names: str) -> str:
-    return next((v for name in names if isinstance(v := recorded.get(name), str)), "")
+def _first_text(recording: Mapping[str, Any], *names: str) -> str:
+    return next((v for name in names if isinstance(v := recording.get(name), str)), "")
 
 
-def _parts(fields: Fields, line: int, notes: list[Note], *, of_model: bool) -> list[Part]:
+def _parts(fields: Fields, line: int, notes: list[Note], *, is_from_model: bool) -> list[Part]:
     parts: list[Part] = []
     if thought := fields.text("reasoning_content"):
         parts.append(Thinking(thought, extra=pack(_WIRE, {}, mark=True)))
@@ -192,26 +199,30 @@ def _parts(fields: Fields, line: int, notes: list[Note], *, of_model: bool) -> l
     if isinstance(content, str):
         parts.append(Text(content))
     else:
-        parts += [_read_part(part, line, notes, of_model=of_model) for part in content]
+        parts += [_read_part(part, line, notes, is_from_model=is_from_model) for part in content]
     if refusal := fields.text("refusal"):
         parts.append(Text(refusal, pack(_WIRE, {"refusal": "message"})))
-    if isinstance(legacy := fields.left.get("function_call"), dict):
+    if isinstance(legacy_call := fields.left.get("function_call"), dict):
         del fields.left["function_call"]
-        parts.append(_read_call({"function": legacy}, {"legacy": True}))
+        parts.append(_read_call({"function": legacy_call}, {"legacy": True}))
     parts += [_read_tool_call(call, line, notes) for call in fields.take("tool_calls", list) or ()]
     return parts
 
 
-def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool) -> Part:
-    source = plain(part)
+def _read_part(part: object, line: int, notes: list[Note], *, is_from_model: bool) -> Part:
+    source = as_dict(part)
     if source is not None:
         fields = Fields(source)
         kind = fields.peek("type")
         if kind in {"text", "refusal"} and isinstance(fields.left.get(kind), str):
             text = fields.text(kind)
-            left = {k: v for k, v in fields.left.items() if k != "type" or kind == "refusal"}
-            return Text(text, pack(_WIRE, left))
-        media = read_media(source, _WIRE) or (None if of_model else unknown_media(_WIRE, source))
+            extra_fields = {
+                k: v for k, v in fields.left.items() if k != "type" or kind == "refusal"
+            }
+            return Text(text, pack(_WIRE, extra_fields))
+        media = read_media(source, _WIRE) or (
+            None if is_from_model else unknown_media(_WIRE, source)
+        )
         if media is not None:
             return media
     elif isinstance(part, str):
@@ -221,23 +232,27 @@ def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool) ->
 
 
 def _read_tool_call(call: object, line: int, notes: list[Note]) -> Part:
-    source = plain(call)
-    if source is None or plain(source.get("function", source.get("custom"))) is None:
+    source = as_dict(call)
+    if source is None or as_dict(source.get("function", source.get("custom"))) is None:
         notes.append(Note(line, "unknown_call", "a tool call was not understood; carried"))
         return opaque(_WIRE, call)
     return _read_call(source, {})
 
 
-def _read_call(source: Mapping[str, Any], aside: Mapping[str, Any]) -> ToolCall:
+def _read_call(source: Mapping[str, Any], more_fields: Mapping[str, Any]) -> ToolCall:
     fields = Fields(source)
     if fields.peek("type") == "function":
         del fields.left["type"]
-    body, payload = ("function", "arguments") if "function" in source else ("custom", "input")
-    inner = Fields(plain(fields.left.pop(body)) or {})
-    call_id, name = fields.text("id"), inner.text("name")
-    arguments = arguments_text(inner.left.pop(payload, None))
-    kept = {body: inner.left} if inner.left else {}
-    return ToolCall(call_id, name, arguments, pack(_WIRE, {**fields.left, **kept, **aside}))
+    body_name, arguments_field = (
+        ("function", "arguments") if "function" in source else ("custom", "input")
+    )
+    body_fields = Fields(as_dict(fields.left.pop(body_name)) or {})
+    call_id, name = fields.text("id"), body_fields.text("name")
+    arguments = arguments_text(body_fields.left.pop(arguments_field, None))
+    body_extra = {body_name: body_fields.left} if body_fields.left else {}
+    return ToolCall(
+        call_id, name, arguments, pack(_WIRE, {**fields.left, **body_extra, **more_fields})
+    )
 
 
 def _has_content(message: Message) -> bool:
@@ -248,7 +263,7 @@ def _has_content(message: Message) -> bool:
 def _is_sent(part: Part) -> bool:
     match part:
         case Thinking(extra=extra):
-            return is_of(extra, _WIRE)
+            return is_from_wire(extra, _WIRE)
         case Opaque(wire=wire):
             return wire == _WIRE
         case Media():
@@ -260,23 +275,25 @@ def _is_sent(part: Part) -> bool:
 
 
 def _write(message: Message) -> dict[str, Any]:
-    left = unpack(message.extra, _WIRE)
-    role = left.pop("role", None)
-    legacy = role == "function" and not message.answers
-    body: dict[str, Any] = {"role": role if role == "developer" or legacy else message.role}
+    extra_fields = unpack(message.extra, _WIRE)
+    role = extra_fields.pop("role", None)
+    is_legacy = role == "function" and not message.answers
+    body: dict[str, Any] = {"role": role if role == "developer" or is_legacy else message.role}
     body["content"] = _content(message)
     if message.name:
         body["name"] = message.name
-    if message.role == "tool" and not legacy:
+    if message.role == "tool" and not is_legacy:
         body["tool_call_id"] = message.answers
-    thoughts = [p.text for p in message.parts if isinstance(p, Thinking) and is_of(p.extra, _WIRE)]
+    thoughts = [
+        p.text for p in message.parts if isinstance(p, Thinking) and is_from_wire(p.extra, _WIRE)
+    ]
     if any(thoughts):
         body["reasoning_content"] = "\n".join(thoughts)
-    body |= _calls(message.calls)
+    body |= _write_calls(message.calls)
     refusals = [p.text for p in message.parts if isinstance(p, Text) and _is_refusal(p)]
     if refusals:
         body["refusal"] = "\n".join(refusals)
-    return {**left, **body}
+    return {**extra_fields, **body}
 
 
 def _is_refusal(part: Text) -> bool:
@@ -284,17 +301,21 @@ def _is_refusal(part: Text) -> bool:
 
 
 def _content(message: Message) -> str | list[Any] | None:
-    tool = message.role == "tool"
+    is_result = message.role == "tool"
     parts: list[Part] = [
         part
         for part in message.parts
         if (isinstance(part, Text) and not _is_refusal(part))
-        or (isinstance(part, Media) and not tool and not is_private(part, _WIRE))
+        or (isinstance(part, Media) and not is_result and not is_private(part, _WIRE))
         or (isinstance(part, Opaque) and part.wire == _WIRE)
     ]
     if not parts:
         return None if message.calls else ""
-    if len(parts) == 1 and isinstance(part := parts[0], Text) and not is_of(part.extra, _WIRE):
+    if (
+        len(parts) == 1
+        and isinstance(part := parts[0], Text)
+        and not is_from_wire(part.extra, _WIRE)
+    ):
         return part.text
     return [_write_part(part) for part in parts]
 
@@ -302,37 +323,37 @@ def _content(message: Message) -> str | list[Any] | None:
 def _write_part(part: Part) -> object:
     match part:
         case Text(text, extra):
-            left = unpack(extra, _WIRE)
-            kind = "refusal" if left.pop("type", "") == "refusal" else "text"
-            return {"type": kind, kind: text, **left}
+            extra_fields = unpack(extra, _WIRE)
+            kind = "refusal" if extra_fields.pop("type", "") == "refusal" else "text"
+            return {"type": kind, kind: text, **extra_fields}
         case Media():
             return write_media(part, _WIRE)
         case Opaque():
-            return reopen(part)
+            return opaque_value(part)
         case Thinking() | ToolCall():  # pragma: no cover (these have fields of their own)
             return None
         case _:
             assert_never(part)
 
 
-def _calls(calls: Iterable[ToolCall]) -> dict[str, Any]:
+def _write_calls(calls: Iterable[ToolCall]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for call in calls:
-        left = unpack(call.extra, _WIRE)
-        legacy = left.pop("legacy", False)
-        custom = left.get("type") == "custom"
-        kind, payload = ("custom", "input") if custom else ("function", "arguments")
-        inner = left.pop(kind, None)
-        named = {"name": call.name, payload: call.arguments}
-        function = {**inner, **named} if isinstance(inner, dict) else named
-        if legacy and not call.id:
+        extra_fields = unpack(call.extra, _WIRE)
+        is_legacy = extra_fields.pop("legacy", False)
+        is_custom = extra_fields.get("type") == "custom"
+        kind, arguments_field = ("custom", "input") if is_custom else ("function", "arguments")
+        inner = extra_fields.pop(kind, None)
+        call_fields = {"name": call.name, arguments_field: call.arguments}
+        function = {**inner, **call_fields} if isinstance(inner, dict) else call_fields
+        if is_legacy and not call.id:
             body["function_call"] = function
         else:
-            written = {**left, "id": call.id, "type": kind, kind: function}
-            body.setdefault("tool_calls", []).append(written)
+            call_item = {**extra_fields, "id": call.id, "type": kind, kind: function}
+            body.setdefault("tool_calls", []).append(call_item)
     return body
 
 
-def _media_of_results(shown: Sequence[Media]) -> dict[str, Any]:
+def _media_of_results(result_media: Sequence[Media]) -> dict[str, Any]:
     """Return a user message with the media of tool results, which cannot hold them here."""
-    return {"role": "user", "content": [write_media(media, _WIRE) for media in shown]}
+    return {"role": "user", "content": [write_media(media, _WIRE) for media in result_media]}

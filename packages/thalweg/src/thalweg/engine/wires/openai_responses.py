@@ -23,20 +23,20 @@ from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import (
     Fields,
     arguments_text,
+    as_dict,
     from_json,
-    is_of,
-    media_at,
+    is_from_wire,
+    join_packed,
+    media_from_url,
     opaque,
+    opaque_value,
     pack,
-    packed,
-    plain,
-    reopen,
     unpack,
     url_of,
 )
 from thalweg.engine.wires.media_blocks import (
-    block_of,
     is_private,
+    original_block,
     take_content,
     unknown_media,
 )
@@ -50,7 +50,7 @@ _ROLES: dict[str, Role] = {
     "user": "user",
     "assistant": "assistant",
 }
-_PAYLOADS = {
+_ARGUMENT_FIELDS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
     "computer_call": "action",
@@ -59,9 +59,9 @@ _PAYLOADS = {
     "apply_patch_call": "operation",
 }
 """Calls that expect an output from us, and the field that holds the request."""
-_NAMED = ("function_call", "custom_tool_call")
+_NAMED_CALLS = ("function_call", "custom_tool_call")
 """Calls of a named tool; the others are built in and have only a type."""
-_NAMED_OUTPUTS = tuple(f"{kind}_output" for kind in _NAMED)
+_NAMED_OUTPUTS = tuple(f"{kind}_output" for kind in _NAMED_CALLS)
 
 
 class OpenAIResponsesWire:
@@ -73,9 +73,9 @@ class OpenAIResponsesWire:
         """Return the messages of items, and a note per irregularity."""
         notes: list[Note] = []
         messages: list[Message] = []
-        lines = groupby(range(len(items)), key=lambda line: _is_of_model(items[line]))
-        for of_model, run in lines:
-            if of_model:
+        lines = groupby(range(len(items)), key=lambda line: _is_model_item(items[line]))
+        for is_from_model, run in lines:
+            if is_from_model:
                 messages.append(_read_turn(items, list(run), notes))
             else:
                 messages += [_read_item(items[line], line, notes) for line in run]
@@ -96,8 +96,8 @@ class OpenAIResponsesWire:
         return written
 
 
-def _is_of_model(item: object) -> bool:
-    source = plain(item)
+def _is_model_item(item: object) -> bool:
+    source = as_dict(item)
     if source is None:
         return False
     kind = source.get("type", "message")
@@ -111,9 +111,9 @@ def _read_turn(items: Sequence[object], lines: Sequence[int], notes: list[Note])
     parts = [
         part
         for item, line in zip(raws, lines, strict=True)
-        for part in _of_model(item, line, notes)
+        for part in _read_model_item(item, line, notes)
     ]
-    uids = (item.get("id") for raw in raws if (item := plain(raw)) is not None)
+    uids = (item.get("id") for raw in raws if (item := as_dict(raw)) is not None)
     return Message(
         "assistant",
         tuple(parts),
@@ -123,28 +123,30 @@ def _read_turn(items: Sequence[object], lines: Sequence[int], notes: list[Note])
     )
 
 
-def _of_model(item: object, line: int, notes: list[Note]) -> list[Part]:
-    source = plain(item) or {}
+def _read_model_item(item: object, line: int, notes: list[Note]) -> list[Part]:
+    source = as_dict(item) or {}
     kind = source.get("type", "message")
     if kind == "message":
-        return _text_of_model(source, line, notes)
+        return _read_model_text(source, line, notes)
     if kind == "reasoning":
         return [_reasoning(source)]
-    if kind in _NAMED or (kind in _PAYLOADS and isinstance(source.get("call_id"), str)):
+    if kind in _NAMED_CALLS or (
+        kind in _ARGUMENT_FIELDS and isinstance(source.get("call_id"), str)
+    ):
         return [_call(source, str(kind))]
     return [opaque(_WIRE, item)]
 
 
-def _text_of_model(source: dict[str, Any], line: int, notes: list[Note]) -> list[Part]:
+def _read_model_text(source: dict[str, Any], line: int, notes: list[Note]) -> list[Part]:
     fields = Fields(source)
     content = _take_content(fields)
     del fields.left["role"]
     item = pack(_ITEM, fields.left)
-    parts = [_read_part(part, line, notes, of_model=True) for part in content]
+    parts = [_read_part(part, line, notes, is_from_model=True) for part in content]
     if item and not any(isinstance(part, Text) for part in parts):
         return [opaque(_WIRE, source)]
     return [
-        Text(part.text, packed(part.extra, item)) if isinstance(part, Text) else part
+        Text(part.text, join_packed(part.extra, item)) if isinstance(part, Text) else part
         for part in parts
     ]
 
@@ -182,13 +184,13 @@ def _call(source: Mapping[str, Any], kind: str) -> ToolCall:
     fields = Fields(source)
     if kind == "function_call":
         del fields.left["type"]
-    arguments = arguments_text(fields.left.pop(_PAYLOADS[kind], None))
-    name = fields.text("name") if kind in _NAMED else kind.removesuffix("_call")
+    arguments = arguments_text(fields.left.pop(_ARGUMENT_FIELDS[kind], None))
+    name = fields.text("name") if kind in _NAMED_CALLS else kind.removesuffix("_call")
     return ToolCall(fields.text("call_id"), name, arguments, pack(_WIRE, fields.left))
 
 
 def _read_item(item: object, line: int, notes: list[Note]) -> Message:
-    source = plain(item)
+    source = as_dict(item)
     kind = source.get("type", "message") if source is not None else None
     if source is not None and isinstance(kind, str):
         if kind == "message" and Fields(source).peek("role") in _ROLES:
@@ -203,13 +205,13 @@ def _read_item(item: object, line: int, notes: list[Note]) -> Message:
 def _read_message(item: object, fields: Fields, line: int, notes: list[Note]) -> Message:
     role = fields.text("role")
     parts = [_read_part(part, line, notes) for part in _take_content(fields)]
-    aside = {"role": role} if role == "developer" else {}
+    role_field = {"role": role} if role == "developer" else {}
     return Message(
         _ROLES[role],
         tuple(parts),
         uid=fields.peek("id"),
         line=line,
-        extra=pack(_WIRE, {**fields.left, **aside}),
+        extra=pack(_WIRE, {**fields.left, **role_field}),
         origin=Origin(_WIRE, (item,)),
     )
 
@@ -224,22 +226,22 @@ def _read_output(item: object, fields: Fields, line: int, notes: list[Note]) -> 
         parts = [_read_part(part, line, notes) for part in output]
     elif output is not None:
         parts = [opaque(_WIRE, output)]
-    aside = {"type": kind} if kind != "function_call_output" else {}
+    type_field = {"type": kind} if kind != "function_call_output" else {}
     return Message(
         "tool",
         tuple(parts),
         answers=fields.text("call_id"),
         uid=fields.peek("id"),
         line=line,
-        extra=pack(_WIRE, {**fields.left, **aside}),
+        extra=pack(_WIRE, {**fields.left, **type_field}),
         origin=Origin(_WIRE, (item,)),
     )
 
 
-def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool = False) -> Part:
+def _read_part(part: object, line: int, notes: list[Note], *, is_from_model: bool = False) -> Part:
     if isinstance(part, str):
         return Text(part)
-    fields = Fields(plain(part) or {})
+    fields = Fields(as_dict(part) or {})
     match fields.peek("type"):
         case "input_text" | "output_text" | "text" if isinstance(fields.left.get("text"), str):
             text = fields.text("text")
@@ -247,7 +249,7 @@ def _read_part(part: object, line: int, notes: list[Note], *, of_model: bool = F
             return Text(text, pack(_WIRE, fields.left))
         case "refusal" if isinstance(fields.left.get("refusal"), str):
             return Text(fields.text("refusal"), pack(_WIRE, fields.left))
-    media = _read_media(fields) or (None if of_model else unknown_media(_WIRE, plain(part)))
+    media = _read_media(fields) or (None if is_from_model else unknown_media(_WIRE, as_dict(part)))
     if media is not None:
         return media
     notes.append(Note(line, "unknown_part", "a part of the content was not understood; carried"))
@@ -266,10 +268,10 @@ def _read_media(fields: Fields) -> Media | None:
     return None
 
 
-def _media(fields: Fields, mime: str, *places: str) -> Media:
+def _media(fields: Fields, mime: str, *url_fields: str) -> Media:
     del fields.left["type"]
-    url = fields.text(*places)
-    return media_at(url, mime, pack(_WIRE, fields.left))
+    url = fields.text(*url_fields)
+    return media_from_url(url, mime, pack(_WIRE, fields.left))
 
 
 def _write_turn(parts: Iterable[Part]) -> Iterator[object]:
@@ -277,93 +279,99 @@ def _write_turn(parts: Iterable[Part]) -> Iterator[object]:
         if item is not None:
             texts = [part for part in run if isinstance(part, Text)]
             if item or any(text.text.strip() for text in texts):
-                yield _write_text_of_model(item, texts)
+                yield _write_model_text(item, texts)
             continue
         for part in run:
-            if isinstance(part, Thinking) and is_of(part.extra, _WIRE):
+            if isinstance(part, Thinking) and is_from_wire(part.extra, _WIRE):
                 yield _write_reasoning(part)
             elif isinstance(part, ToolCall):
                 yield _write_call(part)
             elif isinstance(part, Opaque) and part.wire == _WIRE:
-                yield reopen(part)
+                yield opaque_value(part)
 
 
 def _item_of(part: Part) -> dict[str, Any] | None:
     return unpack(part.extra, _ITEM) if isinstance(part, Text) else None
 
 
-def _write_text_of_model(item: Mapping[str, Any], texts: Sequence[Text]) -> dict[str, Any]:
-    if not item and len(texts) == 1 and not is_of(texts[0].extra, _WIRE):
+def _write_model_text(item: Mapping[str, Any], texts: Sequence[Text]) -> dict[str, Any]:
+    if not item and len(texts) == 1 and not is_from_wire(texts[0].extra, _WIRE):
         return {"role": "assistant", "content": texts[0].text}
     return {**item, "role": "assistant", "content": [_write_text(t, "output_text") for t in texts]}
 
 
 def _write_text(part: Text, kind: str) -> dict[str, Any]:
-    left = unpack(part.extra, _WIRE)
-    if left.get("type") == "refusal":
-        return {**left, "refusal": part.text}
-    return {"type": kind, "text": part.text, **left}
+    extra_fields = unpack(part.extra, _WIRE)
+    if extra_fields.get("type") == "refusal":
+        return {**extra_fields, "refusal": part.text}
+    return {"type": kind, "text": part.text, **extra_fields}
 
 
 def _write_reasoning(part: Thinking) -> dict[str, Any]:
-    left = {"summary": _summary(part.text), **unpack(part.extra, _WIRE)}
-    signed = {"encrypted_content": part.signature} if part.signature else {}
-    return {"type": "reasoning", **left, **signed}
+    item_fields = {"summary": _summary(part.text), **unpack(part.extra, _WIRE)}
+    signature_field = {"encrypted_content": part.signature} if part.signature else {}
+    return {"type": "reasoning", **item_fields, **signature_field}
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
-    left = {"type": "function_call", **unpack(call.extra, _WIRE)}
-    kind = left["type"]
-    payload = _PAYLOADS.get(kind, "arguments")
+    item_fields = {"type": "function_call", **unpack(call.extra, _WIRE)}
+    kind = item_fields["type"]
+    arguments_field = _ARGUMENT_FIELDS.get(kind, "arguments")
     body: dict[str, Any] = {"call_id": call.id}
-    if kind in _NAMED:
-        body |= {"name": call.name, payload: call.arguments}
+    if kind in _NAMED_CALLS:
+        body |= {"name": call.name, arguments_field: call.arguments}
     else:
-        body[payload] = from_json(call.arguments)
-    return {**left, **body}
+        body[arguments_field] = from_json(call.arguments)
+    return {**item_fields, **body}
 
 
 def _write_message(message: Message) -> dict[str, Any]:
-    left = unpack(message.extra, _WIRE)
-    role = left.pop("role", message.role)
-    return {**left, "role": role, "content": _content(message.parts)}
+    extra_fields = unpack(message.extra, _WIRE)
+    role = extra_fields.pop("role", message.role)
+    return {**extra_fields, "role": role, "content": _content(message.parts)}
 
 
 def _write_output(message: Message) -> dict[str, Any]:
-    left = {"type": "function_call_output", **unpack(message.extra, _WIRE)}
+    item_fields = {"type": "function_call_output", **unpack(message.extra, _WIRE)}
     output: object = _content(message.parts)
-    carried = [part for part in message.parts if isinstance(part, Opaque) and part.wire == _WIRE]
-    if left["type"] == "computer_call_output" and carried:
-        output = reopen(carried[0])
-    return {**left, "call_id": message.answers, "output": output}
+    opaque_parts = [
+        part for part in message.parts if isinstance(part, Opaque) and part.wire == _WIRE
+    ]
+    if item_fields["type"] == "computer_call_output" and opaque_parts:
+        output = opaque_value(opaque_parts[0])
+    return {**item_fields, "call_id": message.answers, "output": output}
 
 
 def _content(parts: Sequence[Part]) -> str | list[Any]:
-    shown = [
+    sent_parts = [
         part
         for part in parts
         if isinstance(part, Text)
         or (isinstance(part, Media) and not is_private(part, _WIRE))
         or (isinstance(part, Opaque) and part.wire == _WIRE)
     ]
-    if not shown:
+    if not sent_parts:
         return ""
-    if len(shown) == 1 and isinstance(part := shown[0], Text) and not is_of(part.extra, _WIRE):
+    if (
+        len(sent_parts) == 1
+        and isinstance(part := sent_parts[0], Text)
+        and not is_from_wire(part.extra, _WIRE)
+    ):
         return part.text
-    return [_write_input(part) for part in shown]
+    return [_write_input(part) for part in sent_parts]
 
 
 def _write_input(part: Text | Media | Opaque) -> object:
     if isinstance(part, Text):
         return _write_text(part, "input_text")
     if isinstance(part, Opaque):
-        return reopen(part)
-    if (block := block_of(part, _WIRE)) is not None:
+        return opaque_value(part)
+    if (block := original_block(part, _WIRE)) is not None:
         return block
-    left = unpack(part.extra, _WIRE)
+    extra_fields = unpack(part.extra, _WIRE)
     if part.mime.startswith("image/"):
-        return {"type": "input_image", "image_url": url_of(part), **left}
+        return {"type": "input_image", "image_url": url_of(part), **extra_fields}
     if part.url:
-        return {"type": "input_file", "file_url": part.url, **left}
-    named = {"filename": f"file.{part.mime.rpartition('/')[2]}", **left}
-    return {"type": "input_file", "file_data": url_of(part), **named}
+        return {"type": "input_file", "file_url": part.url, **extra_fields}
+    file_fields = {"filename": f"file.{part.mime.rpartition('/')[2]}", **extra_fields}
+    return {"type": "input_file", "file_data": url_of(part), **file_fields}

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Origin, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.base import Note
-from thalweg.engine.wires.fields import is_of, opaque, pack, reopen, unpack
+from thalweg.engine.wires.fields import is_from_wire, opaque, opaque_value, pack, unpack
 from thalweg.engine.wires.media_blocks import is_private
 
 
@@ -27,19 +27,19 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Piece]:
     order; otherwise each is built from its parts. A message that has only parts of other wires
     gets their JSON as text, so that it is still a message.
     """
-    at = 0
-    while at < len(messages):
-        first, share = messages[at], _share(messages, at, wire)
-        if first.origin is not None and share:
+    index = 0
+    while index < len(messages):
+        first, shared_count = messages[index], _shared_count(messages, index, wire)
+        if first.origin is not None and shared_count:
             yield Piece(first, first.origin.raws)
         elif is_foreign_item(first, wire):
-            yield Piece(first, (_reopened(first),))
+            yield Piece(first, (_original_item(first),))
         else:
-            yield Piece(_legible(first, wire))
-        at += share or 1
+            yield Piece(_with_foreign_text(first, wire))
+        index += shared_count or 1
 
 
-def _legible(message: Message, wire: str) -> Message:
+def _with_foreign_text(message: Message, wire: str) -> Message:
     foreign = [part for part in message.parts if isinstance(part, Opaque) and part.wire != wire]
     if not foreign or any(_has_content(part, wire) for part in message.parts):
         return message
@@ -51,9 +51,9 @@ def _has_content(part: Part, wire: str) -> bool:
         case Text(text):
             return bool(text.strip())
         case Thinking(extra=extra):
-            return is_of(extra, wire)
-        case Opaque(wire=home):
-            return home == wire
+            return is_from_wire(extra, wire)
+        case Opaque(wire=part_wire):
+            return part_wire == wire
         case Media():
             return not is_private(part, wire)
         case ToolCall():
@@ -62,30 +62,30 @@ def _has_content(part: Part, wire: str) -> bool:
             assert_never(part)
 
 
-def _share(messages: Sequence[Message], at: int, wire: str) -> int:
+def _shared_count(messages: Sequence[Message], index: int, wire: str) -> int:
     """Count the messages from this one that complete their raw object; 0 if they do not."""
-    first = messages[at].origin
+    first = messages[index].origin
     if first is None or first.wire != wire or first.share[0] != 0:
         return 0
     count = first.share[1]
-    group = messages[at : at + count]
-    whole = len(group) == count and all(
+    group = messages[index : index + count]
+    is_complete = len(group) == count and all(
         (origin := message.origin) is not None
         and origin.wire == wire
         and origin.share == (k, count)
-        and _same(origin.raws, first.raws)
+        and _are_same_objects(origin.raws, first.raws)
         for k, message in enumerate(group)
     )
-    return count if whole else 0
+    return count if is_complete else 0
 
 
-def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return left is right or (
-        len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+def _are_same_objects(first: tuple[object, ...], second: tuple[object, ...]) -> bool:
+    return first is second or (
+        len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
     )
 
 
-def shared(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:
+def with_origin(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:
     """Return messages read from one object, with their origin set."""
     raws = (raw,)
     return [
@@ -115,5 +115,5 @@ def is_foreign_item(message: Message, wire: str) -> bool:
     return unpack(message.extra, _ITEM).get("wire") == wire
 
 
-def _reopened(message: Message) -> object:
-    return next((reopen(part) for part in message.parts if isinstance(part, Opaque)), None)
+def _original_item(message: Message) -> object:
+    return next((opaque_value(part) for part in message.parts if isinstance(part, Opaque)), None)

@@ -7,7 +7,7 @@ from typing import Any
 from thalweg.engine.wires.base import Wire
 from thalweg.errors import ConfigError
 
-_PLACES = {
+_WIRE_CLASS_PATHS = {
     "openai-chat": "thalweg.engine.wires.openai_chat:OpenAIChatWire",
     "openai-responses": "thalweg.engine.wires.openai_responses:OpenAIResponsesWire",
     "anthropic": "thalweg.engine.wires.anthropic:AnthropicWire",
@@ -23,28 +23,30 @@ class UnknownWireError(ConfigError, KeyError):
 class _Wires(Mapping[str, Wire]):
     """A mapping that imports a wire at its first lookup."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
+    def __init__(self, class_paths: Mapping[str, str]) -> None:
+        self._class_paths = class_paths
 
     def __getitem__(self, name: str) -> Wire:
-        if name not in self._places:
-            raise UnknownWireError(repr(name), "there is no such wire", f"known are {self._known}")
-        module, _, kind = self._places[name].partition(":")
-        make: Callable[[], Wire] = getattr(import_module(module), kind)
-        return make()
+        if name not in self._class_paths:
+            raise UnknownWireError(
+                repr(name), "there is no such wire", f"known are {self._known_names}"
+            )
+        module, _, kind = self._class_paths[name].partition(":")
+        wire_class: Callable[[], Wire] = getattr(import_module(module), kind)
+        return wire_class()
 
     @property
-    def _known(self) -> str:
-        return ", ".join(self._places)
+    def _known_names(self) -> str:
+        return ", ".join(self._class_paths)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._class_paths)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._class_paths)
 
 
-WIRES: Mapping[str, Wire] = _Wires(_PLACES)
+WIRES: Mapping[str, Wire] = _Wires(_WIRE_CLASS_PATHS)
 """Name to wire; a wire is imported at its first lookup.
 
 An unregistered name raises a `ConfigError` that lists the names."""
@@ -75,7 +77,7 @@ def split_system(wire: str, items: Sequence[Any]) -> tuple[Any, list[Any]]:
         ('Be brief.', [{'role': 'user', 'content': 'hi'}])
     """
     WIRES[wire]  # raises for an unregistered name
-    if (place := _SYSTEM_SPLITTERS.get(wire)) is None:
+    if (module := _SYSTEM_SPLITTERS.get(wire)) is None:
         return None, list(items)
-    parted: tuple[Any, list[Any]] = import_module(place).split_system(items)
-    return parted
+    system_and_messages: tuple[Any, list[Any]] = import_module(module).split_system(items)
+    return system_and_messages

@@ -52,7 +52,7 @@ class ExchangeChecker:
     """Whether a message after the system prompt has been checked."""
     answered: bool = False
     """Whether the last message so far is an answer."""
-    _found: list[RequestDefect] = field(default_factory=list)
+    _defects: list[RequestDefect] = field(default_factory=list)
     _pointer: Callable[[int], str] = str
 
     def check(self, exchange: Sequence[Message], pointer: Callable[[int], str]) -> RepairedExchange:
@@ -63,124 +63,130 @@ class ExchangeChecker:
             pointer: Returns how the model reads the message of an index in full; empty for a
                 message that is not in the log.
         """
-        self._found, self._pointer = [], pointer
-        single = [self._single(message, k) for k, message in enumerate(exchange)]
-        messages = tuple(self._paired(single))
+        self._defects, self._pointer = [], pointer
+        repaired = [self._repair_single(message, k) for k, message in enumerate(exchange)]
+        messages = tuple(self._paired_results(repaired))
         if messages and messages[-1].role != "system":
             self.answered = messages[-1].role == "assistant"
-        return RepairedExchange(messages, tuple(self._found))
+        return RepairedExchange(messages, tuple(self._defects))
 
-    def _note(self, index: int, reason: RepairReason, detail: str = "") -> None:
-        self._found.append(RequestDefect(index, reason, encodable(detail)[:DETAIL_CHARS]))
+    def _add_defect(self, index: int, reason: RepairReason, detail: str = "") -> None:
+        self._defects.append(RequestDefect(index, reason, encodable(detail)[:DETAIL_CHARS]))
 
-    def _single(self, message: Message, k: int) -> Message | None:
+    def _repair_single(self, message: Message, k: int) -> Message | None:
         """Repair one message without its results; `None` if nothing of it can be sent."""
         message = self._encodable(message, k)
         if message.role == "system":
             message = self._first_system(message, k)
         elif message.role == "assistant":
-            message = self._callable(message, k)
-        message = self._viewable(message, k)
-        return self._result(message, k) if message.role == "tool" else self._worded(message, k)
+            message = self._with_valid_calls(message, k)
+        message = self._without_refused_media(message, k)
+        return (
+            self._repaired_result(message, k)
+            if message.role == "tool"
+            else self._with_text(message, k)
+        )
 
     def _encodable(self, message: Message, k: int) -> Message:
-        parts = _each(message.parts, _encodable_part)
+        parts = _map_parts(message.parts, _encodable_part)
         name, extra = encodable(message.name), _encodable_json(message.extra)
         if parts is message.parts and name == message.name and extra == message.extra:
             return message
-        self._note(k, "the text cannot be encoded")
+        self._add_defect(k, "the text cannot be encoded")
         return replace(message, parts=parts, name=name, extra=extra, origin=None)
 
     def _first_system(self, message: Message, k: int) -> Message:
         if self.rules.accepts_late_system or not self.started:
             return message
-        self._note(k, "the provider accepts a system message at the beginning only")
+        self._add_defect(k, "the provider accepts a system message at the beginning only")
         text = prompt("moved_system").render(text=message.text)
         return Message("user", (Text(text),), kind="injected", uid=message.uid)
 
-    def _callable(self, message: Message, k: int) -> Message:
-        parts = _each(message.parts, lambda part: self._callable_part(part, k))
+    def _with_valid_calls(self, message: Message, k: int) -> Message:
+        parts = _map_parts(message.parts, lambda part: self._with_valid_call(part, k))
         return message if parts is message.parts else replace(message, parts=parts, origin=None)
 
-    def _callable_part(self, part: Part, k: int) -> Part:
+    def _with_valid_call(self, part: Part, k: int) -> Part:
         if not isinstance(part, ToolCall):
             return part
-        call = _with_object(part)
+        call = _with_object_arguments(part)
         if call is not part:
-            self._note(k, "the arguments of a call are not a JSON object", part.name)
+            self._add_defect(k, "the arguments of a call are not a JSON object", part.name)
         if self.rules.tool_name.fullmatch(call.name):
             return call
-        self._note(k, "the provider does not accept the name of a tool", part.name)
+        self._add_defect(k, "the provider does not accept the name of a tool", part.name)
         return replace(call, name=safe_name(call.name, self.rules))
 
-    def _viewable(self, message: Message, k: int) -> Message:
-        gone = [p for p in message.parts if isinstance(p, Media) and not self.rules.accepts(p)]
-        if not gone:
+    def _without_refused_media(self, message: Message, k: int) -> Message:
+        refused = [p for p in message.parts if isinstance(p, Media) and not self.rules.accepts(p)]
+        if not refused:
             return message
-        self._note(k, "the model does not accept such media", ", ".join(p.mime for p in gone))
+        self._add_defect(
+            k, "the model does not accept such media", ", ".join(p.mime for p in refused)
+        )
         pointer = self._pointer(k)
-        parts = _each(message.parts, lambda p: _notice(p, pointer) if p in gone else p)
+        parts = _map_parts(message.parts, lambda p: _notice(p, pointer) if p in refused else p)
         return replace(message, parts=parts, origin=None)
 
-    def _worded(self, message: Message, k: int) -> Message | None:
+    def _with_text(self, message: Message, k: int) -> Message | None:
         """Drop blank texts; a message with nothing else states that it is empty."""
         nonblank = _without_blank(message.parts)
         has_content = any(not isinstance(part, Thinking) for part in nonblank)
         if message.role == "system" and not has_content:
-            self._note(k, _EMPTY)
+            self._add_defect(k, _EMPTY)
             return None
-        is_fine = self.rules.accepts_blank and (has_content or not _has_empty_list(message))
-        if is_fine or (has_content and nonblank is message.parts):
+        is_accepted = self.rules.accepts_blank and (has_content or not _has_empty_list(message))
+        if is_accepted or (has_content and nonblank is message.parts):
             return message
-        self._note(k, _EMPTY)
+        self._add_defect(k, _EMPTY)
         parts = nonblank if has_content or self.rules.accepts_blank else (*nonblank, Text(NO_WORDS))
         return replace(message, parts=parts, origin=None)
 
-    def _result(self, message: Message, k: int) -> Message:
+    def _repaired_result(self, message: Message, k: int) -> Message:
         nonblank = message.parts if self.rules.accepts_blank else _without_blank(message.parts)
         if nonblank is message.parts and not _has_empty_list(message):
             return message
-        self._note(k, _EMPTY)
+        self._add_defect(k, _EMPTY)
         parts = nonblank or (Text(prompt("no_output").text),) if message.parts else ()
         return replace(message, parts=parts, origin=None)
 
-    def _paired(self, single: Sequence[Message | None]) -> Iterator[Message]:
+    def _paired_results(self, repaired: Sequence[Message | None]) -> Iterator[Message]:
         """Yield one result per call, directly after the message of the call."""
-        first, results = single[0], [*enumerate(single)]
+        first, results = repaired[0], [*enumerate(repaired)]
         if first is not None and first.role != "tool":
             results = results[1:]
             if first.role != "system":
-                yield from self._opening(first)
-            first = self._identified(first)
+                yield from self._missing_user_message(first)
+            first = self._with_unique_ids(first)
             yield first
         elif first is None:
             results = results[1:]
         calls = first.calls if first is not None and first.role == "assistant" else ()
-        recorded = [call.id for call in single[0].calls] if calls and single[0] else []
-        waiting = list(zip(recorded, calls, strict=True))
-        yield from self._answered(waiting, [(k, m) for k, m in results if m is not None])
+        recorded = [call.id for call in repaired[0].calls] if calls and repaired[0] else []
+        unanswered = list(zip(recorded, calls, strict=True))
+        yield from self._ordered_results(unanswered, [(k, m) for k, m in results if m is not None])
 
-    def _opening(self, first: Message) -> Iterator[Message]:
+    def _missing_user_message(self, first: Message) -> Iterator[Message]:
         """Yield a missing message of the user: at the beginning, or between two answers."""
         if self.rules.alternates and self.answered and first.role == "assistant":
-            self._note(0, "the provider demands that user and assistant alternate")
+            self._add_defect(0, "the provider demands that user and assistant alternate")
             yield Message("user", (Text(NO_ANSWER),), kind="injected")
         if not self.started and self.rules.user_first and first.role != "user":
-            self._note(0, "the provider demands a message of the user first")
+            self._add_defect(0, "the provider demands a message of the user first")
             yield Message("user", (Text(BEGINS),), kind="injected")
         self.started = True
 
-    def _identified(self, message: Message) -> Message:
+    def _with_unique_ids(self, message: Message) -> Message:
         """Assign each call an id that is valid and unique."""
         if message.role != "assistant":
             return message
-        parts = _each(message.parts, self._identified_part)
+        parts = _map_parts(message.parts, self._with_unique_id)
         if parts is message.parts:
             return message
-        self._note(0, "the provider does not accept the id of a call")
+        self._add_defect(0, "the provider does not accept the id of a call")
         return replace(message, parts=parts, origin=None)
 
-    def _identified_part(self, part: Part) -> Part:
+    def _with_unique_id(self, part: Part) -> Part:
         if not isinstance(part, ToolCall):
             return part
         unique = part.id
@@ -191,37 +197,44 @@ class ExchangeChecker:
         self.ids.add(unique)
         return part if unique == part.id else replace(part, id=unique)
 
-    def _answered(
-        self, waiting: list[tuple[str, ToolCall]], results: Sequence[tuple[int, Message]]
+    def _ordered_results(
+        self, unanswered: list[tuple[str, ToolCall]], results: Sequence[tuple[int, Message]]
     ) -> Iterator[Message]:
         """Yield the results that answer calls, then placeholders for missing ones, then the rest.
 
         Args:
-            waiting: The calls, each with the id that results refer to.
+            unanswered: The calls, each with the id that results refer to.
             results: Each with its index in the exchange.
         """
-        recorded = {call_id for call_id, _ in waiting}
+        recorded = {call_id for call_id, _ in unanswered}
         # A placeholder for a missing result yields to any real one.
-        by_worth = sorted(results, key=lambda pair: pair[1].text == NO_RESULT)
-        chosen: dict[int, ToolCall] = {}
-        for k, result in by_worth:
-            at = next((n for n, (i, _) in enumerate(waiting) if i == result.answers), None)
-            if at is not None:
-                chosen[k] = waiting.pop(at)[1]
-        yield from (self._answering(result, chosen[k]) for k, result in results if k in chosen)
-        for _, call in waiting:
-            self._note(0, _ONE_RESULT, call.name)
+        real_first = sorted(results, key=lambda pair: pair[1].text == NO_RESULT)
+        call_by_result: dict[int, ToolCall] = {}
+        for k, result in real_first:
+            match_index = next(
+                (call_index for call_index, (i, _) in enumerate(unanswered) if i == result.answers),
+                None,
+            )
+            if match_index is not None:
+                call_by_result[k] = unanswered.pop(match_index)[1]
+        yield from (
+            self._result_for_call(result, call_by_result[k])
+            for k, result in results
+            if k in call_by_result
+        )
+        for _, call in unanswered:
+            self._add_defect(0, _ONE_RESULT, call.name)
             yield Message("tool", (Text(NO_RESULT),), answers=call.id, name=call.name)
         for k, result in results:
-            if k in chosen:
+            if k in call_by_result:
                 continue
-            self._note(k, _ONE_RESULT, result.name)
+            self._add_defect(k, _ONE_RESULT, result.name)
             if result.answers not in recorded:
                 self.started = True
                 heading = Text(prompt("stray_result").render(name=result.name or "a tool"))
                 yield Message("user", (heading, *result.parts), kind="injected", uid=result.uid)
 
-    def _answering(self, result: Message, call: ToolCall) -> Message:
+    def _result_for_call(self, result: Message, call: ToolCall) -> Message:
         """Return a result that refers to the call it answers."""
         is_named = not result.name or self.rules.tool_name.fullmatch(result.name) is not None
         if result.answers == call.id and is_named:
@@ -237,10 +250,10 @@ _EMPTY: RepairReason = "the provider does not accept empty content"
 _ONE_RESULT: RepairReason = "a call needs one result, directly after it"
 
 
-def _each(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
+def _map_parts(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
     """Apply a change to each part; return the same tuple if none changes."""
-    made = tuple(map(change, parts))
-    return parts if all(a is b for a, b in zip(made, parts, strict=True)) else made
+    changed = tuple(map(change, parts))
+    return parts if all(a is b for a, b in zip(changed, parts, strict=True)) else changed
 
 
 def _without_blank(parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -266,44 +279,44 @@ def encodable(text: str) -> str:
 
 def _encodable_json(text: str) -> str:
     """Replace lone surrogates in a JSON text, escaped or not."""
-    value = from_json(text) if _ESCAPED.search(text) else None
+    value = from_json(text) if _ESCAPED_SURROGATE.search(text) else None
     if value is None:
         return encodable(text)
-    plain = json.dumps(value, ensure_ascii=False)
-    whole = encodable(plain)
-    return text if whole == plain else whole
+    serialized = json.dumps(value, ensure_ascii=False)
+    repaired = encodable(serialized)
+    return text if repaired == serialized else repaired
 
 
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """One surrogate of a pair, as JSON escapes it."""
 
 
 def _encodable_part(part: Part) -> Part:
-    made: Part
+    repaired: Part
     match part:
         case Text(text, extra):
-            made = Text(encodable(text), _encodable_json(extra))
+            repaired = Text(encodable(text), _encodable_json(extra))
         case Thinking(text, signature, extra):
-            made = Thinking(encodable(text), signature, _encodable_json(extra))
+            repaired = Thinking(encodable(text), signature, _encodable_json(extra))
         case Media(mime, data, url, extra):
-            made = Media(mime, data, encodable(url), _encodable_json(extra))
+            repaired = Media(mime, data, encodable(url), _encodable_json(extra))
         case ToolCall(call_id, name, arguments, extra):
             texts = encodable(call_id), encodable(name), _encodable_json(arguments)
-            made = ToolCall(*texts, _encodable_json(extra))
+            repaired = ToolCall(*texts, _encodable_json(extra))
         case Opaque(wire, text):
-            made = Opaque(wire, _encodable_json(text))
-    return part if made == part else made
+            repaired = Opaque(wire, _encodable_json(text))
+    return part if repaired == part else repaired
 
 
-def _with_object(call: ToolCall) -> ToolCall:
+def _with_object_arguments(call: ToolCall) -> ToolCall:
     """Make the arguments of a call a JSON object; text that cannot be parsed becomes a field."""
-    left = unpack(call.extra, _LANGCHAIN)
-    was_invalid = left.pop("invalid", None) is not None
+    extra_fields = unpack(call.extra, _LANGCHAIN)
+    was_invalid = extra_fields.pop("invalid", None) is not None
     value = from_json(call.arguments) if call.arguments.strip() else {}
     if isinstance(value, dict) and not was_invalid:
         return call
     arguments = json.dumps(arguments_object(call.arguments), ensure_ascii=False)
-    extra = pack(_LANGCHAIN, left) if was_invalid else call.extra
+    extra = pack(_LANGCHAIN, extra_fields) if was_invalid else call.extra
     return replace(call, arguments=arguments, extra=extra)
 
 

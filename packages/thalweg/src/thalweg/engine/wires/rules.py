@@ -39,14 +39,14 @@ class WireRules:
         mime = media.mime.partition(";")[0].strip().lower()
         if not mime or mime == _UNKNOWN_TYPE:
             return True
-        if _NATIVE.search(media.extra):
+        if _NATIVE_BLOCK.search(media.extra):
             return not (self.excluded and mime.startswith(self.excluded))
         if mime.endswith("/*"):
             return any(kind.startswith(mime[:-1]) for kind in self.media)
         return mime.startswith(self.media)
 
 
-_NATIVE = re.compile(r'"type": "(?:video_url|audio_url|input_image|input_file|media)"')
+_NATIVE_BLOCK = re.compile(r'"type": "(?:video_url|audio_url|input_image|input_file|media)"')
 """Types of blocks that are no provider-neutral form: a client passes them on as they are."""
 _UNKNOWN_TYPE = "application/octet-stream"
 _IMAGES = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
@@ -80,7 +80,7 @@ RULES: Mapping[str, WireRules] = {
 }
 """Rules by wire, each with the provider's page it is taken from."""
 
-_INPUTS: Mapping[str, str] = {
+_MEDIA_BY_PROFILE_FIELD: Mapping[str, str] = {
     "image_inputs": "image/",
     "pdf_inputs": "application/pdf",
     "audio_inputs": "audio/",
@@ -100,17 +100,19 @@ def rules_of(wire: str, profile: Mapping[str, object] | None = None) -> WireRule
         >>> rules_of("anthropic", {"pdf_inputs": False}).accepts(Media("application/pdf"))
         False
     """
-    rules, known = RULES.get(wire, _ANY), profile or {}
-    if known.get("mid_conversation_system_messages") is True:  # Claude Opus 4.8 and later
+    rules, profile_fields = RULES.get(wire, _COMMON_RULES), profile or {}
+    if profile_fields.get("mid_conversation_system_messages") is True:  # Claude Opus 4.8 and later
         rules = replace(rules, accepts_late_system=True)
-    gone = tuple(kind for name, kind in _INPUTS.items() if known.get(name) is False)
-    if not gone:
+    excluded_types = tuple(
+        kind for name, kind in _MEDIA_BY_PROFILE_FIELD.items() if profile_fields.get(name) is False
+    )
+    if not excluded_types:
         return rules
-    media = tuple(kind for kind in rules.media if not kind.startswith(gone))
-    return replace(rules, media=media, excluded=gone)
+    media = tuple(kind for kind in rules.media if not kind.startswith(excluded_types))
+    return replace(rules, media=media, excluded=excluded_types)
 
 
-_ANY = WireRules()
+_COMMON_RULES = WireRules()
 _LATE_SYSTEM = re.compile(r"claude-(opus-(4-[89]|[5-9])|(sonnet|haiku|fable|mythos)-[5-9])")
 """Claude accepts `system` messages in mid-conversation from Opus 4.8 on. Source:
 platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, 2026-05-28."""

@@ -27,14 +27,14 @@ class UnjoinedMessage:
     """The unmodified object; empty if the turn was built."""
 
 
-def turns(
+def draft_turns(
     messages: Sequence[Message],
     wire: str,
     *,
     model: str,
     draft: Callable[[Message, str], UnjoinedMessage],
     build: Callable[[UnjoinedMessage], object],
-    stays: Callable[[Message], bool] = lambda _: False,
+    keeps_role: Callable[[Message], bool] = lambda _: False,
 ) -> Iterator[UnjoinedMessage]:
     """Yield a turn per message. System messages after the head become user messages.
 
@@ -44,31 +44,31 @@ def turns(
         model: The wire's name for the model's role.
         draft: Returns the turn of one message for a role.
         build: Returns the provider's object for a turn.
-        stays: Returns whether a system message after the head keeps its role.
+        keeps_role: Returns whether a system message after the head keeps its role.
     """
     at_head = True
     for piece in pieces(messages, wire):
-        first, raws = piece.message, piece.raws
-        role = model if first.role == "assistant" else "user"
-        if first.role == "system":
+        message, raws = piece.message, piece.raws
+        role = model if message.role == "assistant" else "user"
+        if message.role == "system":
             if at_head:
-                yield UnjoinedMessage("", raws=raws or (build(draft(first, "system")),))
-            elif stays(first):
-                yield UnjoinedMessage("system", raws=raws) if raws else draft(first, "system")
+                yield UnjoinedMessage("", raws=raws or (build(draft(message, "system")),))
+            elif keeps_role(message):
+                yield UnjoinedMessage("system", raws=raws) if raws else draft(message, "system")
             else:
-                yield draft(first, role)
+                yield draft(message, role)
             continue
         at_head = False
         if raws:
-            yield UnjoinedMessage("" if is_foreign_item(first, wire) else role, raws=raws)
+            yield UnjoinedMessage("" if is_foreign_item(message, wire) else role, raws=raws)
         else:
-            yield draft(first, role)
+            yield draft(message, role)
 
 
-def join(
+def join_turns(
     drafted: Iterable[UnjoinedMessage],
     *,
-    opened: Callable[[UnjoinedMessage], UnjoinedMessage],
+    with_blocks: Callable[[UnjoinedMessage], UnjoinedMessage],
     build: Callable[[UnjoinedMessage], object],
     is_result: Callable[[Any], bool],
 ) -> list[object]:
@@ -76,28 +76,30 @@ def join(
 
     Args:
         drafted: In order.
-        opened: Returns an unmodified turn with the blocks and fields of its raw object.
+        with_blocks: Returns an unmodified turn with the blocks and fields of its raw object.
         build: Returns the provider's object for a turn.
         is_result: Returns whether a block is a tool result.
 
     Returns:
         The provider's objects; a turn without content is dropped.
     """
-    filled = [turn for turn in drafted if turn.raws or turn.blocks]
+    nonempty = [turn for turn in drafted if turn.raws or turn.blocks]
     written: list[object] = []
-    for role, neighbours in groupby(filled, key=lambda turn: turn.role):
-        run = list(neighbours)
-        if not role or (len(run) == 1 and run[0].raws):
-            written += [raw for turn in run for raw in turn.raws]
+    for role, neighbours in groupby(nonempty, key=lambda turn: turn.role):
+        adjacent = list(neighbours)
+        if not role or (len(adjacent) == 1 and adjacent[0].raws):
+            written += [raw for turn in adjacent for raw in turn.raws]
             continue
-        turn = _merged([opened(turn) if turn.raws else turn for turn in run], is_result)
+        turn = _merged([with_blocks(turn) if turn.raws else turn for turn in adjacent], is_result)
         if turn.blocks:
             written.append(build(turn))
     return written
 
 
-def _merged(run: Sequence[UnjoinedMessage], is_result: Callable[[Any], bool]) -> UnjoinedMessage:
-    blocks = [block for turn in run for block in turn.blocks]
+def _merged(
+    adjacent: Sequence[UnjoinedMessage], is_result: Callable[[Any], bool]
+) -> UnjoinedMessage:
+    blocks = [block for turn in adjacent for block in turn.blocks]
     blocks.sort(key=lambda block: not is_result(block))
-    fields = {name: value for turn in run for name, value in turn.fields.items()}
-    return UnjoinedMessage(run[0].role, tuple(blocks), fields)
+    fields = {name: value for turn in adjacent for name, value in turn.fields.items()}
+    return UnjoinedMessage(adjacent[0].role, tuple(blocks), fields)

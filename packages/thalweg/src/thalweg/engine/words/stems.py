@@ -1,6 +1,6 @@
 """Stems of English words by M. F. Porter's algorithm, compatible with SQLite's word index.
 
-An index without a stemmer of its own finds with these what SQLite's finds.
+With them, an index that has no stemmer finds the same texts as SQLite's index.
 """
 
 from functools import lru_cache
@@ -22,7 +22,7 @@ def stem(word: str) -> str:
     word = _without_past(_without_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
-    for endings in (_SECOND, _THIRD):
+    for endings in (_SECOND_ENDINGS, _THIRD_ENDINGS):
         word = _with_other_ending(word, endings)
     return _without_e(_without_last_ending(word))
 
@@ -64,9 +64,9 @@ def _without_past(word: str) -> str:
     if word.endswith("eed") and word != "eed":
         return word[:-1] if _measure(word[:-3]) else word
     for ending in ("ed", "ing"):
-        cut = word.removesuffix(ending)
-        if cut != word and _has_vowel(cut):
-            return _restored(cut)
+        base = word.removesuffix(ending)
+        if base != word and _has_vowel(base):
+            return _restored(base)
     return word
 
 
@@ -80,42 +80,42 @@ def _restored(word: str) -> str:
     return f"{word}e" if _measure(word) == 1 and _is_short(word) else word
 
 
-_SECOND = {
+_SECOND_ENDINGS = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
     "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
     "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive",
     "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
 }  # fmt: skip
-_THIRD = {
+_THIRD_ENDINGS = {
     "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
 }  # fmt: skip
-_LAST = (
+_LAST_ENDINGS = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti",
     "ous", "ive", "ize", "al", "er", "ic", "ou",
 )  # fmt: skip
 
 
 def _with_other_ending(word: str, endings: dict[str, str]) -> str:
-    for ending, other in endings.items():
+    for ending, replacement in endings.items():
         if word.endswith(ending):
-            cut = word[: -len(ending)]
-            return cut + other if _measure(cut) else word
+            base = word[: -len(ending)]
+            return base + replacement if _measure(base) else word
     return word
 
 
 def _without_last_ending(word: str) -> str:
-    for ending in _LAST:
+    for ending in _LAST_ENDINGS:
         if word.endswith(ending):
-            cut = word[: -len(ending)]
-            fits = ending != "ion" or cut.endswith(("s", "t"))
-            return cut if fits and _measure(cut) > 1 else word
+            base = word[: -len(ending)]
+            is_removable = ending != "ion" or base.endswith(("s", "t"))
+            return base if is_removable and _measure(base) > 1 else word
     return word
 
 
 def _without_e(word: str) -> str:
     if word.endswith("e"):
-        cut = word[:-1]
-        measure = _measure(cut)
-        if measure > 1 or (measure == 1 and not _is_short(cut)):
-            word = cut
+        base = word[:-1]
+        measure = _measure(base)
+        if measure > 1 or (measure == 1 and not _is_short(base)):
+            word = base
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

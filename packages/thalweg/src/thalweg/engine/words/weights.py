@@ -23,7 +23,7 @@ class Weights:
     """Weighs sets of words. A set is the bits of a number: bit i represents word i.
 
     Args:
-        single: The weight of each word.
+        word_weights: The weight of each word.
 
     Example:
         >>> weigh = Weights([1.0, 2.0, 4.0])
@@ -31,15 +31,17 @@ class Weights:
         (5.0, 7.0)
     """
 
-    def __init__(self, single: Sequence[float]) -> None:
-        self._single = single
+    def __init__(self, word_weights: Sequence[float]) -> None:
+        self._word_weights = word_weights
         self._sums: dict[int, float] = {}
-        self.all = self((1 << len(single)) - 1)
+        self.all = self((1 << len(word_weights)) - 1)
         """The weight of all words together."""
 
-    def __call__(self, words: int) -> float:
+    def __call__(self, word_bits: int) -> float:
         """Return the weight of a set, cached and summed exactly, so that order has no effect."""
-        if (known := self._sums.get(words)) is None:
-            known = math.fsum([w for bit, w in enumerate(self._single) if words >> bit & 1])
-            self._sums[words] = known
+        if (known := self._sums.get(word_bits)) is None:
+            known = math.fsum(
+                [w for bit, w in enumerate(self._word_weights) if word_bits >> bit & 1]
+            )
+            self._sums[word_bits] = known
         return known

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from thalweg.engine.data_files import distinct, read_table
+from thalweg.engine.data_files import read_table, unique_words
 
 MAX_WORD_CHARS = 64
 
@@ -19,9 +19,9 @@ _UNSPACED = (
 """Scripts written without spaces (Thai, Lao, Burmese, Khmer, Kana, Han), and Hangul, whose
 spaced words carry their particles: all are compared by pairs of letters."""
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'\u2019][^\W{_UNSPACED}]+)*")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_STARTS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SEPARATORS = re.compile(r"[._\-]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words(text: str) -> list[str]:
@@ -34,10 +34,10 @@ def words(text: str) -> list[str]:
         >>> words("Reading resume.go: handleTurnEnd")
         ['read', 'resum', 'go', 'resumego', 'handl', 'turn', 'end', 'handleturnend']
     """
-    found: list[str] = []
+    folded_words: list[str] = []
     for token in find_tokens(text):
-        found += token_words(token)
-    return found
+        folded_words += token_words(token)
+    return folded_words
 
 
 def find_tokens(text: str) -> list[str]:
@@ -52,22 +52,24 @@ def token_words(token: str) -> tuple[str, ...]:
         >>> token_words("user_ids")
         ('user', 'id', 'userid')
     """
-    if _IS_UNSPACED.match(token):
+    if _STARTS_UNSPACED.match(token):
         pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
-        return tuple(map(_ascii, pairs))
-    return _remembered_words(token) if len(token) <= MAX_WORD_CHARS else _spaced_words(token)
+        return tuple(map(_ascii_form, pairs))
+    return _cached_words(token) if len(token) <= MAX_WORD_CHARS else _spaced_words(token)
 
 
 def _spaced_words(token: str) -> tuple[str, ...]:
     token = token.removesuffix("'s").removesuffix("\u2019s").replace("'", "").replace("\u2019", "")
-    parts = [part for piece in _SEPARATORS.split(token) for part in _HUMP.split(piece) if part]
+    parts = [
+        part for piece in _SEPARATORS.split(token) for part in _CAMEL_BOUNDARY.split(piece) if part
+    ]
     if not parts:
         return ()
     return tuple(dict.fromkeys((*map(fold, parts), fold("".join(parts)))))
 
 
 # Bounded in number and, by the length of cached words, in bytes.
-_remembered_words = lru_cache(maxsize=1 << 16)(_spaced_words)
+_cached_words = lru_cache(maxsize=1 << 16)(_spaced_words)
 
 
 def fold(word: str) -> str:
@@ -78,7 +80,7 @@ def fold(word: str) -> str:
         ['deletion', 'delet', 'studi', 'studi', 'gross']
     """
     word = _unaccented(word.lower())
-    return _ascii(_without_ending(word))[:MAX_WORD_CHARS]
+    return _ascii_form(_without_ending(word))[:MAX_WORD_CHARS]
 
 
 def _unaccented(word: str) -> str:
@@ -107,27 +109,28 @@ def _without_ending(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and word[-2] not in "aeiou" else word
 
 
-def _ascii(word: str) -> str:
+def _ascii_form(word: str) -> str:
     """Return a word in ASCII; the final digit prevents its stemming as an English word."""
     return word if word.isascii() else f"u{word.encode('utf-8', 'replace').hex()}0"
 
 
 # -- words without information about the subject of a text ------------------------------
 
-_LISTS = {
-    name: distinct(listed.split()) for name, listed in read_table(__package__, "stop.toml").items()
+_WORD_LISTS = {
+    name: unique_words(listed.split())
+    for name, listed in read_table(__package__, "stop.toml").items()
 }
 
 
 def _folded(*names: str) -> frozenset[str]:
-    return frozenset(words(" ".join(word for name in names for word in _LISTS[name])))
+    return frozenset(words(" ".join(word for name in names for word in _WORD_LISTS[name])))
 
 
 WEAK_WORDS = _folded("weak")
 """Words that shape a question and occur in many answers by chance: they have a low weight."""
 STOP_WORDS = _folded("english", "chinese")
 """Words of every text: they are not searched for. Folded, as `words` returns them."""
-_PARTICLES = frozenset(distinct("".join(_LISTS["particles"])))
+_PARTICLES = frozenset(unique_words("".join(_WORD_LISTS["particles"])))
 
 
 def is_particle(letter: str) -> bool:

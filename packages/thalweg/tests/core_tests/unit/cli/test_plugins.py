@@ -11,7 +11,7 @@ import pytest
 
 from core_tests.distributions import install
 from thalweg.cli import main
-from thalweg.cli.plugins import TABLES, load_plugins
+from thalweg.cli.plugins import TABLES_GROUP, load_plugins
 
 GOOD = """
 COMMANDS = {"birds": ("%s_commands:birds", "Count birds.")}
@@ -139,10 +139,10 @@ def test_of_two_packages_with_one_name_the_first_is_called(
 
 
 def test_tables_of_a_broken_package_are_reported_and_skipped(site: Path) -> None:
-    install(site, "ada", "json:dumps", TABLES)
-    install(site, "bob", "no_such_module:create", TABLES)
+    install(site, "ada", "json:dumps", TABLES_GROUP)
+    install(site, "bob", "no_such_module:create", TABLES_GROUP)
     reported: list[str] = []
-    found = list(load_plugins(TABLES, lambda _, function: function, reported.append))
+    found = list(load_plugins(TABLES_GROUP, lambda _, function: function, reported.append))
     assert json.dumps in found
     assert len(found) == 2
     (sentence,) = reported

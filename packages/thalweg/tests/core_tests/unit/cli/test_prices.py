@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.cli.prices import find, lifetime, prices
+from thalweg.cli.prices import find_tariff, format_lifetime, prices
 from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.errors import ConfigError
 
@@ -27,9 +27,9 @@ def test_with_one_all_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_model_is_found_by_any_of_its_names() -> None:
-    assert find("anthropic").name == "anthropic"
-    assert find("claude-opus-5-5-1h").name == "claude-opus-5-5-1h"
-    assert find("openai/gpt-5.4-mini-2026-03-05").name == "gpt-5.4-mini"
+    assert find_tariff("anthropic").name == "anthropic"
+    assert find_tariff("claude-opus-5-5-1h").name == "claude-opus-5-5-1h"
+    assert find_tariff("openai/gpt-5.4-mini-2026-03-05").name == "gpt-5.4-mini"
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_model_is_found_by_any_of_its_names() -> None:
 )
 def test_what_is_not_known_is_refused_with_what_is(name: str, fix: str) -> None:
     with pytest.raises(ConfigError, match=f"there are no prices of '{name}'; ") as caught:
-        find(name)
+        find_tariff(name)
     assert fix in str(caught.value)
 
 
 def test_a_lifetime_is_written_in_hours_or_minutes() -> None:
-    assert [lifetime(s) for s in (300, 1_800, 3_600, 86_400, None)] == [
+    assert [format_lifetime(s) for s in (300, 1_800, 3_600, 86_400, None)] == [
         "5 min",
         "30 min",
         "1 h",

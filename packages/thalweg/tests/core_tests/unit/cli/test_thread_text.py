@@ -11,7 +11,7 @@ from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import OperationResult
-from thalweg.archive.threads.savings import Saved
+from thalweg.archive.threads.savings import BranchSavings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.cli.thread.text import (
     render_history,
@@ -108,7 +108,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
     lines = {2: a_saving("asked for"), 3: a_saving("asked for", saving=0.0, saved=0.0)}
     plain = replace(PAGE, edits=(FOLD,), spent=None)
     taken = [Taken(2, plain, None, is_current=True), Taken(3, plain, None, is_current=True)]
-    told = [*render_turns(taken, Saved(lines, beyond=4_000.0))]
+    told = [*render_turns(taken, BranchSavings(lines, beyond=4_000.0))]
 
     assert told[2:4] == [
         "        fold 900 -> 90: asked for",
@@ -124,7 +124,7 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
 def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
     """A line is broken rather than wider than a terminal."""
     lines = {2: a_saving("asked for", saving=1e9, saved=1e12, calls=1_000_000)}
-    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
+    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], BranchSavings(lines))]
 
     assert max(map(len, told)) <= 80
     assert "break-even after 1)" in " ".join(told)
@@ -133,7 +133,7 @@ def test_large_figures_of_a_fold_stay_on_the_screen() -> None:
 def test_bounding_what_arrived_is_no_rewrite_to_be_told_of() -> None:
     """It cannot lose: nothing that was sent is sent again."""
     lines = {2: a_saving("arrived too large")}
-    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], Saved(lines))]
+    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], BranchSavings(lines))]
 
     assert not any("predicted" in line for line in told)
     assert any("+9,870" in line for line in told)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.additions import (
-    MOST_LINES,
+    MAX_REMINDER_LINES,
     Addition,
-    Listed,
+    AdditionSize,
     Surroundings,
     plan_additions,
-    with_rest,
+    with_instructions,
 )
 
 LINES = st.lists(st.text("abc </>-\nrun-context", max_size=24), max_size=30, unique=True)
@@ -42,7 +42,7 @@ def test_nothing_is_told_twice(uploads: list[str], tasks: list[str]) -> None:
     """The same files and tasks again make no reminder."""
     first, second = runs((uploads, tasks), (uploads, tasks))
     lines = {" ".join(line.split()) for line in uploads}
-    if max(len(lines), len(tasks)) <= MOST_LINES:
+    if max(len(lines), len(tasks)) <= MAX_REMINDER_LINES:
         assert second == first
 
 
@@ -85,7 +85,7 @@ def test_without_a_message_of_the_user_only_the_date_is_told() -> None:
 
 
 def test_the_list_adds_up_to_the_system_prompt() -> None:
-    listed = [Listed("date", 10), Listed("uploads", 30, "/a", 4)]
-    whole = list(with_rest(listed, 110))
+    listed = [AdditionSize("date", 10), AdditionSize("uploads", 30, "/a", 4)]
+    whole = list(with_instructions(listed, 110))
     assert sum(one.tokens for one in whole if one.position < 0) == 110
-    assert whole[0] == Listed("instructions", 100)
+    assert whole[0] == AdditionSize("instructions", 100)

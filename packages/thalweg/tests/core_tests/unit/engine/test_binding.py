@@ -9,7 +9,7 @@ from thalweg.engine.compaction.offers import Costs
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Fold, Strip
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
-from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
+from thalweg.engine.serialization import snapshot_from_bytes, snapshot_to_bytes
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.binding import BINDING_MODELS, ReasoningBinding, binds_thinking
 
@@ -111,7 +111,7 @@ def test_reasoning_before_a_cleared_result_stays() -> None:
     work(engine, 0, 6)
     cleared = engine.window.entries[6]
     assert cleared.message.answers == "c2"
-    engine.window.apply([evict(engine.scene(), cleared, 20, "asked for")])
+    engine.window.apply([evict(engine.planning_context(), cleared, 20, "asked for")])
     work(engine, 6, 8)
     assert shown(engine) == ["s0", "s1", "s2", "s6", "s7"]
     (strip,) = (edit for edit in engine.history if isinstance(edit, Strip))
@@ -132,7 +132,7 @@ def test_another_engine_that_resumes_shows_the_same_reasoning() -> None:
     other = binding_engine(window=4_000)
     other.bond_in = bond_in
     live = [(p, entry.message) for p, entry in sorted(one.window.entries.items())]
-    other.resume(standing_from_bytes(standing_to_bytes(one.standing())), live)
+    other.resume(snapshot_from_bytes(snapshot_to_bytes(one.standing())), live)
     for engine in (one, other):
         engine.receive(user("and now?"))
         engine.prepare()
@@ -219,16 +219,16 @@ def test_reasoning_of_a_finished_exchange_costs_nothing() -> None:
     engine = binding_engine()
     engine.receive(user("go"))
     work(engine, 0, 4)
-    costs = Costs.of(engine.scene(), TARIFFS["anthropic"], cold=False)
-    under_way = costs.rethinking(engine.scene(), 1)
+    costs = Costs.of(engine.planning_context(), TARIFFS["anthropic"], cold=False)
+    under_way = costs.lost_reasoning_cost(engine.planning_context(), 1)
     assert under_way == TARIFFS["anthropic"].output * sum(
         entry.thinking for entry in engine.window.entries.values()
     )
-    assert costs.rethinking(engine.scene(), 3) < under_way
+    assert costs.lost_reasoning_cost(engine.planning_context(), 3) < under_way
     engine.receive(user("and now?"))
-    assert costs.rethinking(engine.scene(), 1) == 0
+    assert costs.lost_reasoning_cost(engine.planning_context(), 1) == 0
     engine.binds = False
-    assert costs.rethinking(engine.scene(), 1) == 0
+    assert costs.lost_reasoning_cost(engine.planning_context(), 1) == 0
 
 
 def test_a_lone_surrogate_in_prompt_or_words_is_hashed_like_any_text() -> None:

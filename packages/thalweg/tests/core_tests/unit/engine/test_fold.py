@@ -72,7 +72,7 @@ def test_requests_stay_verbatim_in_a_small_summary_that_may_widen() -> None:
         )
     ]
     record = absorb(Record(), entries(*talk))
-    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest=9_000)
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=9_000)
 
     assert all(f"End of part {n}." in text for n in range(30))
     assert "make part29" in text

@@ -9,7 +9,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from thalweg.context.request.message_writer import read_state
 from thalweg.engine.entries import Message, Text, message_from_json, message_to_json
-from thalweg.engine.identity import common, is_same
+from thalweg.engine.identity import common_prefix_length, is_same
 
 ODD = st.text(
     st.sampled_from("a?\x00\ufeff\ud83d\ude00\udce9\U0001f600é\n") | st.characters(), max_size=6
@@ -68,7 +68,7 @@ def test_other_words_with_the_same_id_are_an_edit(one: str, other: str) -> None:
     first, again = (Message("user", (Text(text),), uid="m1") for text in (one, other))
 
     assert is_same(first, again) == (one == other)
-    assert common([first], [again]) == int(one == other)
+    assert common_prefix_length([first], [again]) == int(one == other)
 
 
 def test_the_same_words_with_another_id_are_another_message() -> None:

@@ -42,7 +42,7 @@ def test_it_stands_right_before_its_message_and_counts() -> None:
     texts = [item.message.text for item in engine.window.items]
     assert texts == ["Go", "Gone", "<memory>likes tea</memory>", "Come"]
     assert engine.window.ledger.tokens["memory"] == engine.window.tokens - before > 0
-    assert set(engine.window.insert_places) == {"u2"}
+    assert set(engine.window.insert_positions) == {"u2"}
     assert [item.opens for item in engine.window.items[-2:]] == [True, False]
 
 
@@ -74,7 +74,7 @@ def test_a_fold_takes_it_along_with_its_message() -> None:
 
     assert any(isinstance(edit, Fold) for edit in engine.history)
     assert told(engine) == ["<memory>lives in Oslo</memory>"]
-    assert set(engine.window.insert_places) == {"u2"}
+    assert set(engine.window.insert_positions) == {"u2"}
     assert not check([item.message for item in engine.window.items])
 
 

@@ -14,14 +14,14 @@ from core_tests.unit.engine.threads import (
     steps,
     user,
 )
-from thalweg.engine.compaction.offers import Costs, clear
-from thalweg.engine.compaction.plan import kept_skills, plan_fold
+from thalweg.engine.compaction.offers import Costs, offer_clear
+from thalweg.engine.compaction.plan import kept_skill_positions, plan_fold
 from thalweg.engine.compaction.skills import loaded_skill, whole_skills
 from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.serialization import standing_from_bytes, standing_to_bytes
+from thalweg.engine.serialization import snapshot_from_bytes, snapshot_to_bytes
 from thalweg.engine.snapshot import EngineSnapshot, Record
 
 BODY = "---\nname: pdf\ndescription: Fill in forms\n---\n" + "Always flatten the form.\n" * 12
@@ -158,17 +158,19 @@ def test_all_pages_of_a_skill_stay_or_none() -> None:
     tokens = [s.shown_tokens(entry) for entry in s.window.entries.values()]
     page, csv = sum(tokens[1:3]), sum(tokens[5:7])
 
-    assert kept_skills(s, (), sum(tokens[1:])) == {1, 2, 3, 4, 5, 6}
-    assert kept_skills(s, (), page + csv) == {5, 6}
-    assert kept_skills(s, {3, 4, 5, 6}, 0) == set()
-    assert kept_skills(s, {3, 4, 5, 6}, page) == {1, 2}
+    assert kept_skill_positions(s, (), sum(tokens[1:])) == {1, 2, 3, 4, 5, 6}
+    assert kept_skill_positions(s, (), page + csv) == {5, 6}
+    assert kept_skill_positions(s, {3, 4, 5, 6}, 0) == set()
+    assert kept_skill_positions(s, {3, 4, 5, 6}, page) == {1, 2}
 
 
 def test_a_fold_without_room_for_skills_names_them() -> None:
     """The hard ceiling takes precedence over them."""
     s = scene(user("Go"), reads("a"), result("a", BODY), *steps(4), user("And now?"), says("Yes"))
 
-    fold = plan_fold(s, tail=50, record=900, reason="the request would not fit", skills=0)
+    fold = plan_fold(
+        s, tail_tokens=50, record_tokens=900, reason="the request would not fit", skills_tokens=0
+    )
 
     assert fold is not None
     assert 2 not in fold.kept
@@ -180,7 +182,7 @@ def test_clearing_old_results_leaves_loaded_skills_alone() -> None:
     s = scene(user("Go"), reads("a"), result("a", BODY * 6), *steps(12), window=20_000)
     costs = Costs.of(s, TARIFFS["anthropic"], cold=True)
 
-    cleared = [e.position for batch in clear(s, costs, 500).edits(s) for e in batch]  # type: ignore[union-attr]
+    cleared = [e.position for batch in offer_clear(s, costs, 500).edits(s) for e in batch]  # type: ignore[union-attr]
 
     assert cleared
     assert 2 not in cleared
@@ -204,5 +206,5 @@ def test_loaded_skills_survive_a_restart() -> None:
     record = absorb(Record(), entries(user("Go"), reads("a"), result("a", BODY)))
     standing = EngineSnapshot(record=record)
 
-    assert standing_from_bytes(standing_to_bytes(standing)) == standing
+    assert snapshot_from_bytes(snapshot_to_bytes(standing)) == standing
     assert record.skills[0].path == PATH

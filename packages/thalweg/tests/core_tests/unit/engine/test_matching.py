@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.engine.pricing.matching import UNKNOWN, tariff_for
-from thalweg.engine.pricing.table import MODELS, NAMED, TARIFFS
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF, tariff_for
+from thalweg.engine.pricing.table import MODELS, NAMED_TARIFFS, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 
 FAMILIES = set(TARIFFS)
@@ -93,7 +93,7 @@ def test_another_version_or_a_sister_is_priced_so_that_least_is_changed(
 @pytest.mark.parametrize("model", ["own-model", ""])
 def test_of_a_provider_that_nobody_knows_the_middle_is_assumed_and_said(model: str) -> None:
     found = tariff_for("", model)
-    assert found.tariff is UNKNOWN
+    assert found.tariff is UNKNOWN_TARIFF
     assert found.by == "nobody"
     assert found.note.startswith(
         f"the prices of {model or 'this model'} are unknown; compaction assumes those of "
@@ -112,8 +112,8 @@ def loss(assumed: Tariff, true: Tariff) -> float:
 
 
 def test_what_is_assumed_of_nobody_loses_less_at_worst_than_either_end() -> None:
-    sold = [row for row in NAMED.values() if row.unit == "USD" and row.rewriting >= 1]
+    sold = [row for row in NAMED_TARIFFS.values() if row.unit == "USD" and row.rewriting >= 1]
     ends = min(sold, key=lambda t: t.rewriting), max(sold, key=lambda t: t.rewriting)
-    worst = max(loss(UNKNOWN, true) for true in sold)
+    worst = max(loss(UNKNOWN_TARIFF, true) for true in sold)
     assert worst == pytest.approx(1.84, abs=0.01)
     assert all(worst < max(loss(end, true) for true in sold) / 1.5 for end in ends)

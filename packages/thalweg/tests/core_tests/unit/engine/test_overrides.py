@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.engine import TARIFFS, ContextPolicy, ModelPricing, Pricing, RentOrBuy, Tariff
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.errors import ConfigError
 
 TIER = {"above": 50_000, "input": 2, "read": 0.2, "write": 2.5, "output": 10}
@@ -28,8 +28,8 @@ def test_or_over_one_that_is_named() -> None:
     tariff = of({"tariff": "deepseek", "read": 0.05})
 
     assert (tariff.name, tariff.read, tariff.block) == ("deepseek", 0.05, 64)
-    assert of({"tariff": "claude-opus-5-5-1h"}) is NAMED["claude-opus-5-5-1h"]
-    assert of({}) is NAMED["claude-opus-5"]
+    assert of({"tariff": "claude-opus-5-5-1h"}) is NAMED_TARIFFS["claude-opus-5-5-1h"]
+    assert of({}) is NAMED_TARIFFS["claude-opus-5"]
 
 
 def test_tiers_follow_the_figures_they_are_times_of() -> None:

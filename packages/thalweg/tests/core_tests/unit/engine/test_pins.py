@@ -37,7 +37,7 @@ def test_constraints_can_be_bounded() -> None:
     text = "\n".join(f"{n} cannot connect" for n in range(2_000))
 
     assert excerpt(text, 160, 0, (), POINTER) == text
-    assert len(excerpt(text, 160, 0, (), POINTER, constraints=400)) < 900
+    assert len(excerpt(text, 160, 0, (), POINTER, max_constraint_chars=400)) < 900
 
 
 def test_a_constraint_in_the_middle_of_a_long_paragraph_is_a_sentence_of_its_own() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from core_tests.unit.engine.threads import call, result, run, says, scene, steps, user
 from thalweg.engine.compaction.plan import REPORT_CHARS, plan_arrivals, plan_fold
-from thalweg.engine.compaction.rewrites import elide, supersede, unthink
+from thalweg.engine.compaction.rewrites import drop_reasoning, elide, supersede
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
 
 LONG = "a line of the file\n" * 80
@@ -62,7 +62,7 @@ def test_reasoning_goes_when_a_person_spoke_after_its_loop() -> None:
         Message("assistant", (thought, ToolCall("b", "Bash", "{}"))), result("b"),
     )  # fmt: skip
 
-    assert [e.position for e in unthink(s, -1)] == [1]
+    assert [e.position for e in drop_reasoning(s, -1)] == [1]
 
 
 def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:
@@ -85,8 +85,12 @@ def test_large_arguments_become_what_they_act_on_and_a_handle() -> None:
 def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
     """As the message it is; one that is a quarter of the limit is moved into the record."""
     work = [says("Step. " * 60) for _ in range(6)]
-    small = plan_fold(scene(user("Go"), *work), tail=200, record=600, reason="asked for")
-    large = plan_fold(scene(user("Go " * 2_000), *work), tail=200, record=600, reason="asked for")
+    small = plan_fold(
+        scene(user("Go"), *work), tail_tokens=200, record_tokens=600, reason="asked for"
+    )
+    large = plan_fold(
+        scene(user("Go " * 2_000), *work), tail_tokens=200, record_tokens=600, reason="asked for"
+    )
 
     assert small is not None
     assert large is not None
@@ -97,7 +101,9 @@ def test_a_fold_keeps_the_latest_request_where_it_is_small() -> None:
 def test_the_latest_request_that_a_fold_keeps_is_one_that_says_something() -> None:
     """An empty one has no place in a request; kept, it would come out of nowhere after a fold."""
     work = [says("Step. " * 60) for _ in range(6)]
-    fold = plan_fold(scene(user("Go"), user(" "), *work), tail=200, record=600, reason="asked for")
+    fold = plan_fold(
+        scene(user("Go"), user(" "), *work), tail_tokens=200, record_tokens=600, reason="asked for"
+    )
 
     assert fold is not None
     assert fold.kept == (0,)
@@ -111,7 +117,10 @@ def test_empty_requests_never_make_a_request_that_no_provider_takes() -> None:
 
 def test_there_is_nothing_to_fold_in_a_new_thread() -> None:
     """No edit is better than an empty one."""
-    assert plan_fold(scene(user("Go")), tail=2_000, record=600, reason="asked for") is None
+    assert (
+        plan_fold(scene(user("Go")), tail_tokens=2_000, record_tokens=600, reason="asked for")
+        is None
+    )
 
 
 @pytest.mark.parametrize(("chars", "tool", "is_cut"), [

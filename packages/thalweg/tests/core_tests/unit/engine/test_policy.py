@@ -23,9 +23,9 @@ from thalweg.engine.window.budget import AMOUNTS, Budget
 class Never(Policy):
     """A policy that never folds, to compare with."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
-        assert scene.turn >= int(cold)
+        assert context.turn >= int(cold)
         return iter(())
 
 
@@ -135,7 +135,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
     messages = [user("Go"), *steps(300, 60)]
     Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=policy).run()
     assert policy.missed < before
-    assert policy.caution == 1
+    assert policy.tail_factor == 1
 
     often = RentOrBuy(TARIFFS["anthropic"])
     messages = [
@@ -144,7 +144,7 @@ def test_what_is_fetched_back_again_and_again_makes_compaction_dearer() -> None:
     ]
     Drive(Scenario(tuple(messages), Budget(window=400_000), "anthropic"), policy=often).run()
     assert often.missed > before
-    assert 1 < often.caution <= 2
+    assert 1 < often.tail_factor <= 2
 
 
 def test_one_fetch_costs_the_price_of_a_step() -> None:
@@ -192,10 +192,10 @@ def test_reading_is_cheaper_than_writing_in_every_tariff(name: str) -> None:
 class Forgetful(RentOrBuy):
     """Plans each compaction that is due, regardless of the last one's outcome."""
 
-    def prepare(self, scene: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
+    def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """See `Policy.prepare`."""
         self.memory.pop("over", None)
-        yield from super().prepare(scene, cold=cold)
+        yield from super().prepare(context, cold=cold)
 
 
 def test_a_compaction_that_would_be_dropped_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_tests.property.driving import quick_count
-from thalweg.engine.compaction.preview import REQUESTED, preview, requested_lines
+from thalweg.engine.compaction.preview import MAX_REQUESTED_LINES, preview, requested_lines
 from thalweg.engine.tokens import exact_counter
 
 POINTER = 'recall(handle="aaaaaaaaaaaaaaaa")'
@@ -102,5 +102,5 @@ def test_requested_lines_are_few_and_lines_of_the_text(lines: list[str], request
     found = requested_lines("\n".join(lines), request_)
     places = [[line.strip() for line in lines].index(line) for line in found]
 
-    assert len(found) <= REQUESTED
+    assert len(found) <= MAX_REQUESTED_LINES
     assert places == sorted(set(places))

@@ -7,7 +7,7 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, user
 from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg.engine.window.reading import BRIEF_CHARS, OPEN_CALLS, Reader, describe
+from thalweg.engine.window.reading import BRIEF_CHARS, MAX_OPEN_CALLS, Reader, classify_call
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_calls_of_real_agents_are_understood(
     name: str, arguments: dict[str, object], action: str, target: str
 ) -> None:
     """Claude Code, Codex, OpenHands, SWE-agent and editors with commands."""
-    use = describe(ToolCall("c", name, json.dumps(arguments)), "c", 0)
+    use = classify_call(ToolCall("c", name, json.dumps(arguments)), "c", 0)
 
     assert (use.action, use.target) == (action, target)
     assert len(use.brief) <= BRIEF_CHARS
@@ -50,7 +50,7 @@ def test_a_brief_is_one_short_line_whatever_the_arguments_are() -> None:
     odd = ("", "{", '{"a":1}{"b":2}', "null", "[1]", '{"a\\n## b": "c\\nd"}', "x\ny" * 9_000)
     deep = '{"path": ' + "[" * 700 + "]" * 700 + "}"
     for arguments in (*odd, deep, json.dumps({"content": "word " * 90_000})):
-        use = describe(ToolCall("c", "odd\nname", arguments), "c", 0)
+        use = classify_call(ToolCall("c", "odd\nname", arguments), "c", 0)
         assert "\n" not in use.brief
         assert len(use.brief) <= BRIEF_CHARS
         assert len(use.target) <= 1_000
@@ -106,7 +106,7 @@ def test_a_result_without_an_id_answers_the_oldest_call_of_its_tool() -> None:
 def test_unanswered_calls_are_forgotten_in_the_end() -> None:
     """Memory is bounded for any number of open calls."""
     reader = Reader(quick_count)
-    for n in range(OPEN_CALLS + 5):
+    for n in range(MAX_OPEN_CALLS + 5):
         reader.read(call(f"c{n}"))
 
     assert reader.read(result("c0")).answers is None
@@ -120,7 +120,7 @@ def test_a_call_with_the_id_of_a_compacted_one_is_the_newest_in_its_message() ->
         reader = Reader(quick_count)
         reader.read(Message("assistant", (ToolCall("c1", "read", "{}"),)))
         waiting = reader.waiting(0, ())
-        used = reader.narrow(())
+        used = reader.forget_dead_ids(())
         if restarts:
             reader = Reader(quick_count, position=1)
             reader.resume(used, waiting)

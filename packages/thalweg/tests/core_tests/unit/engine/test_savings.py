@@ -11,8 +11,8 @@ from thalweg.engine.pricing.tariff import Tariff, Tier
 from thalweg.engine.serialization import (
     edit_from_plain,
     edit_to_plain,
-    standing_from_bytes,
-    standing_to_bytes,
+    snapshot_from_bytes,
+    snapshot_to_bytes,
 )
 from thalweg.engine.snapshot import EngineSnapshot
 
@@ -51,7 +51,7 @@ def test_a_fold_keeps_its_forecast_when_it_is_saved(forecast: Forecast | None) -
     made = fold(forecast)
 
     assert edit_from_plain(edit_to_plain(made)) == made
-    assert standing_from_bytes(standing_to_bytes(EngineSnapshot(fold=made))).fold == made
+    assert snapshot_from_bytes(snapshot_to_bytes(EngineSnapshot(fold=made))).fold == made
 
 
 def test_a_fold_saved_before_there_were_forecasts_has_none() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from core_tests.unit.engine.threads import call, result, run, says, scene, steps, system, user
-from thalweg.engine.compaction.hard_limit import excess, squeeze
+from thalweg.engine.compaction.hard_limit import exceeds_limit, reduce_to_limit
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Evict, Fold, Pin
@@ -29,13 +29,13 @@ def test_a_system_prompt_that_fills_the_window_is_an_error_in_words(spare: int) 
 
 
 def _apply_all(tight: PlanningContext) -> None:
-    for edits in squeeze(tight):
+    for edits in reduce_to_limit(tight):
         tight.window.apply(edits)
 
 
 def test_nothing_is_done_where_nothing_is_wrong() -> None:
     """A request that fits yields no edit."""
-    assert list(squeeze(scene(user("Hi")))) == []
+    assert list(reduce_to_limit(scene(user("Hi")))) == []
 
 
 def test_reasoning_stays_in_front_of_a_preview() -> None:
@@ -112,10 +112,10 @@ def test_bytes_and_media_are_ceilings_of_their_own() -> None:
     picture = Media("image/png", "A" * 90)
     shown = [Message("user", (Text(f"Picture {n}"), picture)) for n in range(3)]
     s = scene(*shown, window=40_000, max_media=1)
-    for edits in squeeze(s):
+    for edits in reduce_to_limit(s):
         s.window.apply(edits)
 
-    assert not excess(s)
+    assert not exceeds_limit(s)
     assert s.window.ledger.media <= 1
 
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.compaction.model_summary import (
-    LEAST_COLD_TOKENS,
-    LEAST_TOKENS,
-    MOST_UNREAD,
+    MAX_UNSUMMARIZED,
+    MIN_COLD_TOKENS,
+    MIN_TOKENS,
     PROMPT_TOKENS,
-    caught_up,
-    first_unread,
-    least_tokens,
+    first_unsummarized,
+    min_summary_tokens,
     pays_in_place,
+    unsummarized_messages,
 )
 from thalweg.engine.compaction.offers import Costs
 from thalweg.engine.pricing.table import TARIFFS
@@ -37,7 +37,9 @@ def test_it_is_asked_behind_the_live_request_where_that_costs_less(
     live: int, folded: int, *, is_cold: bool, pays: bool
 ) -> None:
     """Cold, or of little, or where it would not fit, the originals are shown apart."""
-    told = pays_in_place(ANTHROPIC, live=live, folded=folded, limit=LIMIT, is_cold=is_cold)
+    told = pays_in_place(
+        ANTHROPIC, live_tokens=live, folded_tokens=folded, limit=LIMIT, is_cold=is_cold
+    )
 
     assert told is pays
 
@@ -46,11 +48,11 @@ def test_where_the_cache_is_cold_a_summary_waits_longer_and_costs_nothing_meanwh
     """Everything would be read at full price."""
     cold, warm = (Costs(ANTHROPIC, 20_000, 0, cold=cold) for cold in (True, False))
 
-    assert least_tokens(is_cold=False) == LEAST_TOKENS
-    assert least_tokens(is_cold=True) == LEAST_COLD_TOKENS
-    assert cold.asking(LEAST_COLD_TOKENS - 1) == 0
-    assert cold.asking(LEAST_COLD_TOKENS) > LEAST_COLD_TOKENS
-    assert warm.asking(LEAST_COLD_TOKENS - 1) > 0
+    assert min_summary_tokens(is_cold=False) == MIN_TOKENS
+    assert min_summary_tokens(is_cold=True) == MIN_COLD_TOKENS
+    assert cold.asking(MIN_COLD_TOKENS - 1) == 0
+    assert cold.asking(MIN_COLD_TOKENS) > MIN_COLD_TOKENS
+    assert warm.asking(MIN_COLD_TOKENS - 1) > 0
 
 
 def test_a_bound_on_what_is_read_holds_there_too() -> None:
@@ -58,7 +60,12 @@ def test_a_bound_on_what_is_read_holds_there_too() -> None:
 
     def pays(most: int) -> bool:
         return pays_in_place(
-            ANTHROPIC, live=60_000, folded=50_000, limit=LIMIT, is_cold=False, most=most
+            ANTHROPIC,
+            live_tokens=60_000,
+            folded_tokens=50_000,
+            limit=LIMIT,
+            is_cold=False,
+            max_request_tokens=most,
         )
 
     assert (pays(59_999), pays(60_000)) == (False, True)
@@ -71,7 +78,9 @@ def test_dearer_prices_of_large_requests_count() -> None:
 
     def pays(asked: int) -> bool:
         live = asked - PROMPT_TOKENS
-        return pays_in_place(tariff, live=live, folded=90_000, limit=200_000, is_cold=False)
+        return pays_in_place(
+            tariff, live_tokens=live, folded_tokens=90_000, limit=200_000, is_cold=False
+        )
 
     assert (pays(100_000), pays(100_001)) == (True, False)
 
@@ -80,16 +89,16 @@ def test_what_no_summary_is_of_is_caught_up_on() -> None:
     """From after the last summary, but not from long ago."""
     said = Summary(goal=("Count.",))
 
-    assert first_unread(Record(last=40)) == 0
-    assert first_unread(Record(last=40, summaries=((0, 30, said),))) == 31
-    assert first_unread(Record(last=900)) == 901 - MOST_UNREAD
+    assert first_unsummarized(Record(last=40)) == 0
+    assert first_unsummarized(Record(last=40, summaries=((0, 30, said),))) == 31
+    assert first_unsummarized(Record(last=900)) == 901 - MAX_UNSUMMARIZED
 
 
 @given(st.lists(st.integers(1, 4_000)), st.integers(0, 5_000))
 def test_no_more_is_caught_up_on_than_twice_what_is_folded(sizes: list[int], folded: int) -> None:
     """The newest, in order, as many as fit."""
-    picked = caught_up(reversed(sizes), folded, lambda size: size)
-    room = max(LEAST_TOKENS, 2 * folded)
+    picked = unsummarized_messages(reversed(sizes), folded, lambda size: size)
+    room = max(MIN_TOKENS, 2 * folded)
 
     assert picked == sizes[len(sizes) - len(picked) :]
     assert sum(picked) <= room

@@ -5,15 +5,15 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from thalweg.engine.pricing.table import LOCAL, MODELS, NAMED, TARIFFS
+from thalweg.engine.pricing.table import LOCAL, MODELS, NAMED_TARIFFS, TARIFFS
 from thalweg.engine.pricing.tariff import Tariff, Tier
 
 FIRST_DAY, LAST_DAY = date(2026, 8, 1), date(2026, 12, 1)
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@pytest.mark.parametrize("name", sorted(NAMED_TARIFFS))
 def test_every_row_says_where_and_when_it_was_read_and_what_its_unit_is_worth(name: str) -> None:
-    tariff = NAMED[name]
+    tariff = NAMED_TARIFFS[name]
     assert tariff.name == name
     assert tariff.source.startswith("https://")
     assert tariff.dated is not None
@@ -21,10 +21,10 @@ def test_every_row_says_where_and_when_it_was_read_and_what_its_unit_is_worth(na
     assert tariff.base
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@pytest.mark.parametrize("name", sorted(NAMED_TARIFFS))
 def test_a_row_is_one_that_a_provider_could_ask(name: str) -> None:
     """Reads are no dearer than input, writes no cheaper, and a larger request never costs less."""
-    tariff = NAMED[name]
+    tariff = NAMED_TARIFFS[name]
     assert 0 < tariff.read <= 1 <= tariff.write
     before = tariff.prices(1)
     for tier in tariff.tiers:
@@ -40,7 +40,7 @@ def test_a_row_is_one_that_a_provider_could_ask(name: str) -> None:
 def test_no_name_stands_twice() -> None:
     rows = [tariff.name for tariffs in MODELS.values() for tariff in tariffs]
     assert len(rows) == len(set(rows))
-    assert set(rows) <= set(NAMED)
+    assert set(rows) <= set(NAMED_TARIFFS)
 
 
 def test_the_families_ask_what_is_quoted_of_them() -> None:
@@ -68,7 +68,7 @@ REWRITING = [
 
 @pytest.mark.parametrize(("name", "reads"), REWRITING)
 def test_writing_a_prefix_anew_costs_so_many_reads_of_it(name: str, reads: float) -> None:
-    assert NAMED[name].rewriting == pytest.approx(reads, rel=0.002)
+    assert NAMED_TARIFFS[name].rewriting == pytest.approx(reads, rel=0.002)
 
 
 def test_where_reading_is_free_rewriting_costs_any_number_of_reads() -> None:
@@ -93,15 +93,15 @@ DOLLARS = [
 def test_a_request_costs_what_the_page_of_the_provider_says(
     name: str, tokens: int, plain: float, cached: float, written: float, answer: float
 ) -> None:
-    held = NAMED[name].prices(tokens)
+    held = NAMED_TARIFFS[name].prices(tokens)
     ratios = held.input, held.read, held.write, held.output
-    costs = [NAMED[name].cost_of(1_000_000 * ratio) for ratio in ratios]
+    costs = [NAMED_TARIFFS[name].cost_of(1_000_000 * ratio) for ratio in ratios]
     assert costs == pytest.approx([plain, cached, written, answer], rel=0.002)
 
 
 def test_an_hour_of_cache_is_another_price_for_writing_and_nothing_else() -> None:
-    for name in [name for name in NAMED if name.endswith("-1h")]:
-        short, long = NAMED[name.removesuffix("-1h")], NAMED[name]
+    for name in [name for name in NAMED_TARIFFS if name.endswith("-1h")]:
+        short, long = NAMED_TARIFFS[name.removesuffix("-1h")], NAMED_TARIFFS[name]
         assert (short.lifetime_s, long.lifetime_s, long.write) == (300, 3_600, 2.0)
         same = {"read", "output", "minimum", "breakpoints", "lookback", "base", "source"}
         assert long.model_dump(include=same) == short.model_dump(include=same)

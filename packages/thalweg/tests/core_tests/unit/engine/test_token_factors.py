@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
-from thalweg.engine.pricing.matching import UNKNOWN
+from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.table import MODELS
 from thalweg.engine.pricing.token_factors import FACTORS, counter_for, first_calibration
 from thalweg.engine.settings import ContextPolicy
@@ -79,7 +79,7 @@ def engine_for(model: str) -> Engine:
     policy = ContextPolicy()
     return Engine(
         budget=policy.budget(32_000),
-        policy=policy.policy(UNKNOWN),
+        policy=policy.policy(UNKNOWN_TARIFF),
         count=ours,
         name_span=lambda first, last: f"{first}-{last}",
         model=model,

@@ -6,7 +6,7 @@ import pytest
 
 from thalweg.engine.entries import Message, message_from_json, message_to_json
 from thalweg.engine.pricing.cost import cost_of, cost_of_answers, distinct, summed, units_of
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.wires.fields import as_usage
 
@@ -16,14 +16,14 @@ OPUS, HAIKU, SONNET = "claude-opus-4-5-20251101", "claude-haiku-4-5", "claude-so
 def test_an_hours_write_costs_twice_the_input_and_a_short_one_a_quarter_more() -> None:
     million = 1_000_000
     usage = Usage(2 * million, written=2 * million, written_long=million, model=OPUS)
-    assert cost_of(usage, NAMED["claude-opus-4-5"]) == pytest.approx(5 * 1.25 + 5 * 2)
+    assert cost_of(usage, NAMED_TARIFFS["claude-opus-4-5"]) == pytest.approx(5 * 1.25 + 5 * 2)
     assert cost_of_answers([usage]) == pytest.approx(16.25)
 
 
 def test_every_kind_of_token_has_its_price() -> None:
     usage = Usage(100, cached=50, written=30, written_long=10, output=8, reasoning=3)
     expected = 20 + 0.1 * 50 + 1.25 * 20 + 2 * 10 + 5 * 8
-    assert units_of(usage, NAMED["claude-opus-4-5"]) == pytest.approx(expected)
+    assert units_of(usage, NAMED_TARIFFS["claude-opus-4-5"]) == pytest.approx(expected)
 
 
 def test_each_answer_is_priced_at_its_own_model() -> None:

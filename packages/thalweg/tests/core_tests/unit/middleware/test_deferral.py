@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from strict_llm.rules.anthropic_deferral import deferral_problems
 from strict_llm.rules.responses_items import item_problems
 from thalweg.context.deferral.tool_layout import with_items, with_references
-from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, saving
-from thalweg.engine.pricing.table import NAMED
+from thalweg.engine.deferral import ToolCard, expected_saving, find_cards, plan_deferral
+from thalweg.engine.pricing.table import NAMED_TARIFFS
 
-PRICES = NAMED["anthropic"]
+PRICES = NAMED_TARIFFS["anthropic"]
 NAMES = [f"tool_{n}" for n in range(6)]
 CALLS = ["call_0", "call_1", "call_2"]
 LOADED = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["", *CALLS]))
@@ -26,15 +26,22 @@ def cards(number: int, tokens: int) -> list[ToolCard]:
 
 @given(st.integers(1, 200), st.integers(20, 2_000), st.sampled_from(["openai", "anthropic"]))
 def test_rewriting_the_prefix_is_never_cheaper(number: int, tokens: int, provider: str) -> None:
-    tariff = NAMED[provider]
+    tariff = NAMED_TARIFFS[provider]
     some = cards(number, tokens)
-    assert saving(some, tariff, rewrites=True) <= saving(some, tariff, rewrites=False)
+    assert expected_saving(some, tariff, rewrites=True) <= expected_saving(
+        some, tariff, rewrites=False
+    )
 
 
 def test_it_pays_from_some_size_on_and_in_a_small_window_at_once() -> None:
     def deferred(tokens: int, window: int) -> int:
         named = plan_deferral(
-            cards(60, tokens), system="", keep=(), tariff=PRICES, rewrites=False, window=window
+            cards(60, tokens),
+            system="",
+            kept_patterns=(),
+            tariff=PRICES,
+            rewrites=False,
+            window=window,
         )
         return len(named)
 

@@ -8,7 +8,14 @@ from typing import Any, NoReturn
 
 import pytest
 
-from thalweg.context.turn.effects import Either, Flow, Send, arun, arun_in_thread, both
+from thalweg.context.turn.effects import (
+    Flow,
+    Send,
+    SyncOrAsync,
+    arun,
+    arun_in_thread,
+    sync_and_async,
+)
 
 REQUEST: Any = None
 
@@ -139,14 +146,14 @@ def test_a_flow_gets_the_result_or_the_error_of_the_form_that_its_driver_perform
         return "awaited"
 
     def flow() -> Flow[list[str]]:
-        first: str = yield Either(lambda: "blocking", awaited)
+        first: str = yield SyncOrAsync(lambda: "blocking", awaited)
         try:
-            yield Either(fail, partial(asyncio.to_thread, fail))
+            yield SyncOrAsync(fail, partial(asyncio.to_thread, fail))
         except KeyError:
             return [first, "raised"]
         return [first]
 
-    now, later = both(flow)
+    now, later = sync_and_async(flow)
 
     assert now() == ["blocking", "raised"]
     assert asyncio.run(later()) == ["awaited", "raised"]

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from thalweg.context.request.message_adaptation import (
     TargetModel,
-    fitted,
+    adapt_message,
     is_own,
-    listener_of,
+    target_model_of,
     without_thinking,
 )
 from thalweg.context.request.message_writer import MessageWriter, read_state
@@ -106,9 +106,13 @@ def test_items_whose_reasoning_is_gone_go_without_their_ids() -> None:
     (message,) = read_state([gpt()])
     thoughtless = replace(message, parts=message.parts[1:], origin=None)
 
-    assert fitted(message, RESPONSES, own=True, thinks=True) is message
-    assert "msg_1" not in str(fitted(thoughtless, RESPONSES, own=True, thinks=True))
-    assert "rs_1" not in str(fitted(message, RESPONSES, own=True, thinks=False).parts)
+    assert adapt_message(message, RESPONSES, is_own_answer=True, sends_reasoning=True) is message
+    assert "msg_1" not in str(
+        adapt_message(thoughtless, RESPONSES, is_own_answer=True, sends_reasoning=True)
+    )
+    assert "rs_1" not in str(
+        adapt_message(message, RESPONSES, is_own_answer=True, sends_reasoning=False).parts
+    )
 
 
 @pytest.mark.parametrize("to", [CLAUDE, CHAT, replace(RESPONSES, model="openai:gpt-b")])
@@ -176,7 +180,7 @@ def test_the_client_is_told_by_the_model() -> None:
     """Who is asked, and by which of OpenAI's two interfaces."""
 
     def client(model: BaseChatModel) -> str:
-        return listener_of(ModelRequest(model=model, messages=[])).client
+        return target_model_of(ModelRequest(model=model, messages=[])).client
 
     assert client(ChatOpenAI(model="gpt-4o", api_key=KEY)) == "openai-chat"
     assert client(ChatOpenAI(model="gpt-4o", api_key=KEY, use_responses_api=True)) == (

@@ -16,7 +16,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
-from thalweg.context.request.merging import as_left
+from thalweg.context.request.merging import merge_changes
 from thalweg.engine.window.items import NO_RESULT
 from thalweg.testing import ScriptedModel
 
@@ -33,46 +33,46 @@ EXAMPLE: AnyMessage = HumanMessage("an example")
 
 
 def test_what_nobody_changed_is_the_view() -> None:
-    assert as_left(STATE, list(STATE), VIEW) == VIEW
+    assert merge_changes(STATE, list(STATE), VIEW) == VIEW
 
 
 def test_copies_change_nothing() -> None:
     copies: list[AnyMessage] = [m.model_copy(deep=True) for m in STATE]
 
-    assert as_left(STATE, copies, VIEW) == VIEW
+    assert merge_changes(STATE, copies, VIEW) == VIEW
 
 
 def test_what_was_put_in_front_stays_in_front() -> None:
-    assert as_left(STATE, [MEMORY, EXAMPLE, *STATE], VIEW) == [MEMORY, EXAMPLE, *VIEW]
+    assert merge_changes(STATE, [MEMORY, EXAMPLE, *STATE], VIEW) == [MEMORY, EXAMPLE, *VIEW]
 
 
 def test_what_was_put_at_the_end_stays_at_the_end() -> None:
     """Also where the last message of the state is no longer in the view."""
-    assert as_left(STATE, [*STATE, EXAMPLE], VIEW) == [*VIEW, EXAMPLE]
-    assert as_left(STATE, [*STATE, EXAMPLE], VIEW[:-1]) == [*VIEW[:-1], EXAMPLE]
+    assert merge_changes(STATE, [*STATE, EXAMPLE], VIEW) == [*VIEW, EXAMPLE]
+    assert merge_changes(STATE, [*STATE, EXAMPLE], VIEW[:-1]) == [*VIEW[:-1], EXAMPLE]
 
 
 def test_what_was_put_between_stays_behind_its_neighbour() -> None:
     request: list[AnyMessage] = [ASKED, EXAMPLE, *STATE[1:]]
 
-    assert as_left(STATE, request, VIEW) == [*VIEW[:2], EXAMPLE, *VIEW[2:]]
+    assert merge_changes(STATE, request, VIEW) == [*VIEW[:2], EXAMPLE, *VIEW[2:]]
 
 
 def test_what_would_part_a_call_from_its_result_goes_to_the_end() -> None:
     request: list[AnyMessage] = [ASKED, CALLED, EXAMPLE, RESULT, SAID, AGAIN]
 
-    assert as_left(STATE, request, VIEW) == [*VIEW, EXAMPLE]
+    assert merge_changes(STATE, request, VIEW) == [*VIEW, EXAMPLE]
 
 
 def test_what_was_removed_is_left_out() -> None:
-    assert as_left(STATE, STATE[-1:], VIEW) == [RECORD, AGAIN]
+    assert merge_changes(STATE, STATE[-1:], VIEW) == [RECORD, AGAIN]
 
 
 def test_a_result_that_was_removed_without_its_call_stays() -> None:
     """No provider takes a call without a result."""
     request: list[AnyMessage] = [message for message in STATE if message is not RESULT]
 
-    assert as_left(STATE, request, VIEW) == VIEW
+    assert merge_changes(STATE, request, VIEW) == VIEW
 
 
 def test_what_was_rewritten_is_taken_as_it_is() -> None:
@@ -83,7 +83,7 @@ def test_what_was_rewritten_is_taken_as_it_is() -> None:
     )
     request: list[AnyMessage] = [ASKED, called, masked, SAID, AGAIN]
 
-    assert as_left(STATE, request, VIEW) == [RECORD, *request]
+    assert merge_changes(STATE, request, VIEW) == [RECORD, *request]
 
 
 def test_a_preview_is_not_put_back_whole() -> None:
@@ -94,7 +94,7 @@ def test_a_preview_is_not_put_back_whole() -> None:
         message.model_copy(update={"content": str(message.content).upper()}) for message in STATE
     ]
 
-    left = as_left(STATE, request, view)
+    left = merge_changes(STATE, request, view)
 
     assert left[3] == preview
     assert left[1].content == "LOOK"
@@ -107,9 +107,17 @@ def test_an_added_result_takes_the_place_of_the_placeholder_for_its_call() -> No
     state: list[AnyMessage] = [ASKED, CALLED, AGAIN]
     view: list[AnyMessage] = [ASKED, CALLED, placeholder, AGAIN]
 
-    assert as_left(state, [ASKED, CALLED, error, AGAIN], view) == [ASKED, CALLED, error, AGAIN]
-    assert as_left(state, [ASKED, CALLED, error, AGAIN, EXAMPLE], view)[-2:] == [AGAIN, EXAMPLE]
-    last = as_left(state[:2], [ASKED, CALLED, error], view[:3])
+    assert merge_changes(state, [ASKED, CALLED, error, AGAIN], view) == [
+        ASKED,
+        CALLED,
+        error,
+        AGAIN,
+    ]
+    assert merge_changes(state, [ASKED, CALLED, error, AGAIN, EXAMPLE], view)[-2:] == [
+        AGAIN,
+        EXAMPLE,
+    ]
+    last = merge_changes(state[:2], [ASKED, CALLED, error], view[:3])
     assert last == [ASKED, CALLED, error]
 
 
@@ -124,7 +132,7 @@ def test_an_added_result_has_the_id_that_its_call_has_in_the_view() -> None:
     placeholder = ToolMessage(NO_RESULT, tool_call_id="call_1_0")
     view: list[AnyMessage] = [ASKED, called("call_1_0"), placeholder]
 
-    (*_, last) = as_left([ASKED, called("")], [ASKED, called(""), error], view)
+    (*_, last) = merge_changes([ASKED, called("")], [ASKED, called(""), error], view)
     assert last == error.model_copy(update={"tool_call_id": "call_1_0"})
 
 

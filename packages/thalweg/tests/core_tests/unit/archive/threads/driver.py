@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from core_tests.archives import archive_in_memory
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.opening import left_by_hand, open_session
+from thalweg.archive.threads.opening import manual_operations_since, open_session
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit
@@ -122,9 +122,9 @@ class Driver:
         self._entered(session.enter(page, ()))
 
     def _opened(self) -> ThreadSession:
-        by_hand = None if self.is_rewound else left_by_hand(self.archive, KEY, self.mark)
+        by_hand = None if self.is_rewound else manual_operations_since(self.archive, KEY, self.mark)
         session = open_session(self.archive, KEY, self.mark, self.state, self._engine, by_hand)
-        session.sync(self.state, joins=lambda: False)
+        session.sync(self.state, others_belong=lambda: False)
         return session
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:

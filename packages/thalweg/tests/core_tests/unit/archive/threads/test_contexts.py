@@ -6,7 +6,7 @@ from core_tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive.threads.contexts import budget_of
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import pin
-from thalweg.archive.threads.retry import TRIES
+from thalweg.archive.threads.retry import MAX_ATTEMPTS
 from thalweg.engine.window.budget import MIN_LIMIT
 from thalweg.errors import ConflictError
 
@@ -31,7 +31,9 @@ def test_the_budget_of_a_turn_is_what_its_page_says(
     assert budget_of(page).limit == expected
 
 
-@pytest.mark.parametrize(("conflicts", "is_done"), [(TRIES - 1, True), (TRIES, False)])
+@pytest.mark.parametrize(
+    ("conflicts", "is_done"), [(MAX_ATTEMPTS - 1, True), (MAX_ATTEMPTS, False)]
+)
 def test_what_a_person_does_is_tried_again_where_a_run_was_faster(
     monkeypatch: pytest.MonkeyPatch, conflicts: int, *, is_done: bool
 ) -> None:

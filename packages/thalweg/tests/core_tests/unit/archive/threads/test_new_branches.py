@@ -9,7 +9,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.base import Logged, TurnRow
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord, page_to_json
-from thalweg.archive.threads.opening import copied_turn, left_by_hand
+from thalweg.archive.threads.opening import copied_turn, manual_operations_since
 from thalweg.archive.threads.operations import pin
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.engine.entries import Message, Text
@@ -87,8 +87,8 @@ def test_an_operation_by_hand_is_for_the_newest_branch_alone(archive: Archive) -
     _, before = began(archive, "old")
     _, after = began(archive, "new")
     pin(archive, KEY, 1, "new")
-    assert left_by_hand(archive, KEY, before.mark) is None
-    assert left_by_hand(archive, KEY, after.mark) is not None
+    assert manual_operations_since(archive, KEY, before.mark) is None
+    assert manual_operations_since(archive, KEY, after.mark) is not None
 
 
 def test_a_refusal_is_remembered_in_its_own_branch(archive: Archive) -> None:

@@ -11,7 +11,7 @@ from core_tests.unit.archive.threads.driver import KEY
 from thalweg.archive import Archive, Logged
 from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.savings import Saved, saved_so_far
+from thalweg.archive.threads.savings import BranchSavings, compute_savings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
@@ -89,9 +89,9 @@ class Journal:
         )
         self.turns.append(Taken(number, page, usage, is_current=True, answer=answer))
 
-    def saved(self) -> Saved:
+    def saved(self) -> BranchSavings:
         """Draw up the ledger."""
-        return saved_so_far(self.archive, KEY, self.turns)
+        return compute_savings(self.archive, KEY, self.turns)
 
     def line(self) -> Saving:
         """Draw up a ledger of one line."""
@@ -240,7 +240,7 @@ def test_a_turn_from_before_prices_were_kept_is_passed_over() -> None:
     journal.call(9_500, 0, tariff="")
     journal.call(2_000, 0, fold(8_500, 500), tariff="")
 
-    assert journal.saved() == Saved({})
+    assert journal.saved() == BranchSavings({})
 
 
 def test_a_rewound_fold_is_in_no_line() -> None:
@@ -250,7 +250,7 @@ def test_a_rewound_fold_is_in_no_line() -> None:
     page = replace(journal.turns[3].page, parent=0)
     journal.turns[3] = replace(journal.turns[3], page=page)
 
-    assert journal.saved() == Saved({})
+    assert journal.saved() == BranchSavings({})
 
 
 RECALLED = "found " * 100

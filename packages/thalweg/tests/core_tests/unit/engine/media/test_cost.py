@@ -13,15 +13,15 @@ from core_tests.unit.engine.media.test_facts import pdf
 from thalweg.engine.entries import Media, Message, Text
 from thalweg.engine.media.cost import MediaCost, cost_of
 from thalweg.engine.media.table import (
-    DEAREST,
-    PRICED,
-    ROWS,
+    DEAREST_PRICES,
+    MEDIA_ROWS,
+    PRICE_FIELDS,
     UNREAD_PAGES,
     UNREAD_SECONDS,
     MediaLimits,
     limits_for,
+    media_row_of,
     price_of,
-    row_of,
 )
 from thalweg.engine.tokens import MESSAGE_OVERHEAD, Calibration, TokenCounts, measure
 
@@ -90,10 +90,10 @@ def test_an_unread_document_counts_as_ten_pages_and_a_sound_as_a_minute() -> Non
 
 
 def test_an_unknown_model_has_the_dearest_price_of_each_kind() -> None:
-    for name in PRICED:
-        prices = [price for row in ROWS if (price := getattr(row, name))]
-        assert DEAREST[name] == (max(tokens for tokens, _ in prices), 0)
-        assert price_of("somebody:new", name) == DEAREST[name]
+    for name in PRICE_FIELDS:
+        prices = [price for row in MEDIA_ROWS if (price := getattr(row, name))]
+        assert DEAREST_PRICES[name] == (max(tokens for tokens, _ in prices), 0)
+        assert price_of("somebody:new", name) == DEAREST_PRICES[name]
 
 
 def test_a_text_by_value_costs_what_its_bytes_may_hold() -> None:
@@ -105,10 +105,10 @@ def test_a_text_by_value_costs_what_its_bytes_may_hold() -> None:
 
 
 def test_every_row_has_a_source_a_date_and_prices_that_are_a_range() -> None:
-    for row in ROWS:
+    for row in MEDIA_ROWS:
         assert row.source.startswith("https://")
         assert row.dated.startswith("20")
-        for name in PRICED:
+        for name in PRICE_FIELDS:
             price = getattr(row, name)
             assert price is None or 0 < price[1] <= price[0]
 
@@ -125,7 +125,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize(("model", "name"), FAMILIES)
 def test_a_model_has_the_row_of_its_host(model: str, name: str) -> None:
-    row = row_of(model)
+    row = media_row_of(model)
 
     assert row is not None
     assert row.name == name

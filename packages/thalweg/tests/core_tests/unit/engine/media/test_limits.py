@@ -224,7 +224,7 @@ def test_a_price_of_the_provider_is_not_multiplied_by_how_it_counts_text() -> No
     driven.engine.calibration = Calibration(1.33, observations=3)
 
     assert sent(driven.run()) == [document]
-    assert driven.engine.scene().budget.limit < 64_400
+    assert driven.engine.planning_context().budget.limit < 64_400
 
 
 def test_a_refusal_makes_media_count_in_full() -> None:

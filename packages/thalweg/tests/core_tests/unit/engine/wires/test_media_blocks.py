@@ -24,7 +24,7 @@ from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.base import Wire
 from thalweg.engine.wires.gemini import GeminiWire
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.media_blocks import LONG_RUN, is_private
+from thalweg.engine.wires.media_blocks import MIN_BASE64_CHARS, is_private
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
 
@@ -206,7 +206,7 @@ def test_an_unknown_block_with_long_base64_is_media_of_unknown_type(
 
     assert isinstance(part, Media)
     assert part.mime == ""
-    assert len(part.data) >= LONG_RUN
+    assert len(part.data) >= MIN_BASE64_CHARS
     assert part.data not in part.extra
     assert json.dumps(block) in json.dumps(content(wire, message))
     for other in WIRES:
