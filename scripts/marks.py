@@ -211,14 +211,14 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (19_000, 16_500),
+    "code lines of thalweg": (20_100, 16_500),
     "code lines of thalweg_agent": (10_500, 10_500),
     "code lines of thalweg_evals": (4_900, 4_900),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
     "code lines of thalweg_recorder": (5_300, 4_800),
     "code lines of thalweg_server": (12_650, 12_500),
-    "code lines in all without strict_llm": (62_200, 59_500),
+    "code lines in all without strict_llm": (63_300, 59_500),
     "files in all packages": (800, 750),
     "files visited by one turn": (72, 30),
     "changes of file in one turn": (705, 705),
@@ -302,6 +302,16 @@ def code_lines(source: Source) -> int:
         if token.type not in _NO_CODE:
             code.update(range(token.start[0], token.end[0] + 1))
     return len(code - other)
+
+
+def statements(source: Source) -> int:
+    """Count the statements, without imports and docstrings; wrapping lines has no effect."""
+    return sum(
+        isinstance(node, ast.stmt)
+        and not isinstance(node, ast.Import | ast.ImportFrom)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in source.nodes
+    )
 
 
 def docstrings(sources: Sequence[Source]) -> list[str]:
@@ -428,6 +438,9 @@ def sizes(sources: Sequence[Source]) -> dict[str, float]:
     return {
         **{f"code lines of {name}": count for name, count in sorted(lines.items())},
         "code lines in all without strict_llm": lines.total() - lines["strict_llm"],
+        "statements in all without strict_llm": sum(
+            statements(source) for source in sources if not source.name.startswith("strict_llm")
+        ),
         "files in all packages": len(sources),
     }
 

@@ -42,10 +42,13 @@ def write_pointer(key: ThreadKey, turn: int, *, archive: str = "", released: int
 
     Example:
         >>> key = ThreadKey("ada", "t1")
-        >>> mark = write_mark(key, 12, archive="a1", released=3)
-        >>> read_mark(mark, key, "a1"), read_mark(mark, ThreadKey("bob", "t1"), "a1")
+        >>> pointer = write_pointer(key, 12, archive="a1", released=3)
+        >>> (
+        ...     read_pointer_turn(pointer, key, "a1"),
+        ...     read_pointer_turn(pointer, ThreadKey("bob", "t1"), "a1"),
+        ... )
         (12, None)
-        >>> parse_mark(mark).released
+        >>> parse_pointer(pointer).released
         3
     """
     return f"{_digest(key)}:{archive}:{turn}:{released}"

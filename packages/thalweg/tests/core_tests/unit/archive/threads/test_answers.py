@@ -76,7 +76,7 @@ def test_the_answer_that_came_last_is_known_at_once_and_taken_once(archive: Arch
 def test_records_are_read_as_far_back_as_needed(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "RECORDS_PER_READ", 4)
+    monkeypatch.setattr(answers, "RECORDS_PER_BATCH", 4)
     number: int | None = None
     for k in range(20):
         given = GivenAnswer(f"u{2 * k - 1}", f"openai:{k}") if k else None
