@@ -5,8 +5,9 @@ but the standard library, takes milliseconds, and ends with 0 in every case. A w
 of its own, does the rest (`recorder.worker`).
 
 Files in FOLDER: `queue/*.json` are events to work on, each with a folder of its name, in which is a
-copy of the log; `summaries/SESSION.md` is the summary of a
-session that was compacted; `summaries/SESSION.due` marks that the agent has not received it.
+copy of the log; `queue/failed/*.json` are those whose log cannot be read; `worker.log` has the
+errors of the worker; `summaries/SESSION.md` is the summary of a session that was compacted;
+`summaries/SESSION.due` marks that the agent has not received it.
 Nothing is written for a project that is opted out.
 """
 
@@ -34,7 +35,9 @@ MOST_COPIED = 32_000_000
 MOST_QUEUED = 50
 """Entries of the queue from which on no log is copied at them: the worker does not work."""
 CHUNK_BYTES = 1 << 20
-LOCK = "worker.lock"
+LOCK, LOG = "worker.lock", "worker.log"
+MOST_LOGGED = 1_000_000
+"""Bytes of the worker's log from which on it is begun anew."""
 OPT_OUT = ".thalweg-off"
 """A file of this name in a folder keeps the sessions of that folder, and of all below it, out."""
 
@@ -132,9 +135,7 @@ def enqueue(queue: str, event: dict[str, str]) -> None:
         is_small = os.stat(log).st_size <= MOST_COPIED and len(os.listdir(queue)) < MOST_QUEUED
         if is_small or event["hook_event_name"] in COMPACTING:
             os.mkdir(name, 0o700)
-            copy = os.path.join(name, os.path.basename(log))
-            copy_log(log, copy)
-            event = {**event, "copy": copy}
+            copy_log(log, os.path.join(name, os.path.basename(log)))
     except OSError:
         pass
     with open(os.open(f"{name}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -166,9 +167,13 @@ def start_worker(folder: str) -> None:
         except OSError:
             return
     command = [sys.executable, "-m", "thalweg_recorder.worker", folder]
-    nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    log = os.path.join(folder, LOG)
+    is_large = os.path.exists(log) and os.stat(log).st_size > MOST_LOGGED
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if is_large else os.O_APPEND)
+    streams = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+    streams.append((os.POSIX_SPAWN_OPEN, 2, log, flags, 0o600))
     os.nice(10)  # inherited: the agent and its hooks go first
-    os.posix_spawn(command[0], command, os.environ, file_actions=nothing, setsid=True)
+    os.posix_spawn(command[0], command, os.environ, file_actions=streams, setsid=True)
 
 
 def inject(place: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The coding agents that the recorder is installed in, and the entries in their configuration.
+"""The entries of the recorder in the configuration of coding agents.
 
 Everything here is a pure function of a file's text; `recorder.installing` reads and writes.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ConfigError
+from thalweg_recorder.recordings.agents import AgentPlaces, Machine
 
 SERVER = "thalweg"
 """Name of the MCP server in every configuration."""
@@ -35,27 +36,14 @@ class HostCommands:
 class Configuration:
     """One file of a host's, and how our part is put into it and taken out."""
 
-    path: str
-    """From the home folder."""
+    path: Path
     add: Callable[[str, HostCommands], str]
     """Takes the file's text, empty if there is none."""
     remove: Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class CodingAgent:
-    """A coding agent."""
-
-    name: str
-    folder: str
-    """From the home folder: if it exists, the agent is used."""
-    files: tuple[Configuration, ...]
-    note: str = ""
-    """Instructions or information for the user."""
-
-
 def _json(
-    path: str,
+    path: Path,
     *,
     hooks: Mapping[str, str] | None = None,
     server: str = "",
@@ -66,7 +54,7 @@ def _json(
     """Describe a JSON configuration.
 
     Args:
-        path: From the home folder.
+        path: Its place.
         hooks: Events and their matchers.
         server: Key under which MCP servers are listed; empty where ours is not among them.
         entry: What its entry has besides the command.
@@ -95,14 +83,14 @@ def _json(
     return Configuration(path, add, remove)
 
 
-def _parsed(path: str, text: str) -> JsonObject:
+def _parsed(path: Path, text: str) -> JsonObject:
     try:
         document = json.loads(text) if text.strip() else {}
     except ValueError as error:
         fix = "fix it; a file with comments cannot be changed without losing them"
-        raise ConfigError(path, f"it is not JSON ({error})", fix) from None
+        raise ConfigError(str(path), f"it is not JSON ({error})", fix) from None
     if not isinstance(document, dict) or not isinstance(document.get("hooks", {}), dict):
-        raise ConfigError(path, "it is not a JSON object of the expected form", "put it right")
+        raise ConfigError(str(path), "it is not a JSON object of the expected form", "put it right")
     return document
 
 
@@ -173,22 +161,19 @@ def _remove_plugin(text: str) -> str:
     return "" if _MARK.search(text) else text
 
 
-def _configuration(path: str, **described: Any) -> Configuration:  # noqa: ANN401 (a row of `hosts.toml`)
-    match Path(path).suffix:
-        case ".toml":
-            return Configuration(path, _add_to_toml, _remove_from_toml)
-        case ".js":
-            return Configuration(path, _add_plugin, _remove_plugin)
-        case _:
-            return _json(path, **described)
-
-
-def _agent(files: Sequence[Mapping[str, Any]], **described: str) -> CodingAgent:
-    return CodingAgent(files=tuple(_configuration(**file) for file in files), **described)
-
-
-HOSTS: tuple[CodingAgent, ...] = tuple(
-    _agent(**row)
-    for row in tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))["agents"]
-)
-"""Every host."""
+def configurations(agent: AgentPlaces, machine: Machine) -> list[Configuration]:
+    """Return the files of an agent that are changed, the one with its hooks first."""
+    folder = agent.settings_folder(machine)
+    found = []
+    for row in agent.files:
+        described = {**row}
+        names = described.pop("path")
+        path = next(iter(machine.places(one for one in names if one[0] in "~$")), folder / names[0])
+        match path.suffix:
+            case ".toml":
+                found.append(Configuration(path, _add_to_toml, _remove_from_toml))
+            case ".js":
+                found.append(Configuration(path, _add_plugin, _remove_plugin))
+            case _:
+                found.append(_json(path, **described))
+    return found

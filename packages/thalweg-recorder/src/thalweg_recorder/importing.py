@@ -174,10 +174,6 @@ def import_sessions(
         except RecordingError as error:
             yield Imported(str(path), thread, error=str(error))
             continue
-        except OSError as error:
-            problem = (error.strerror or str(error)).lower()
-            yield Imported(str(path), thread, error=f"{path}: {problem}")
-            continue
         source = ImportSource(str(path.absolute()), size, changed)
         yield import_recording(
             archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
@@ -211,7 +207,7 @@ def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
         if before is not None and _is_unchanged(before, *session_state(path)):
             return [path]
         return sessions_in(path)
-    except (RecordingError, OSError):
+    except RecordingError:
         return [path]
 
 

@@ -13,10 +13,25 @@ from pathlib import Path
 from thalweg.database.private_files import make_private_folder, open_private
 from thalweg.errors import ConfigError
 from thalweg_recorder import hook
-from thalweg_recorder.hosts import HOSTS, CodingAgent, Configuration, HostCommands
+from thalweg_recorder.hosts import Configuration, HostCommands, configurations
+from thalweg_recorder.recordings.agents import AGENTS, AgentPlaces, Machine
 
 MANIFEST = "installed.json"
 """In the recorder's folder: the earlier content of each configuration file, and what we wrote."""
+
+
+MOVED = "moved"
+"""In the recorder's folder: a hook found that its environment is gone, and reported it once."""
+_REPORT = (
+    "Thalweg no longer records this agent: its environment was moved or deleted. "
+    "Run `thalweg record on`, or remove its hooks from the settings."
+)
+_GUARD = (
+    f'[ -x "$1" ] && [ -f "$2" ] && exec "$1" -I -S "$2" "$3"; [ -d "$3" ] '
+    f'&& [ ! -e "$3/{MOVED}" ] '
+    f"&& : > \"$3/{MOVED}\" && echo '{json.dumps({'systemMessage': _REPORT})}'; exit 0"
+)
+"""Runs the hook; a hook that is gone is reported once, never as an error at each event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,9 @@ class FileChange:
     path: Path
     before: str | None
     after: str | None
+    agent: str = ""
+    folder: str = ""
+    """The folder of the agent's configuration."""
 
     @property
     def diff(self) -> str:
@@ -39,30 +57,30 @@ class FileChange:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def pick_hosts(home: Path, names: Sequence[str] = ()) -> list[CodingAgent]:
-    """Pick hosts by name; without names, those that are used in a home folder.
+def pick_agents(machine: Machine, names: Sequence[str] = ()) -> list[AgentPlaces]:
+    """Pick agents that have hooks by name; without names, those that are used on a machine.
 
     Raises:
-        ConfigError: There is no host of a name.
+        ConfigError: There is no such agent.
     """
-    by_name = {host.name: host for host in HOSTS}
+    by_name = {agent.name: agent for agent in AGENTS if agent.files}
     for name in names:
         if name not in by_name:
             raise ConfigError("--agent", f"there is no agent {name!r}", f"use {', '.join(by_name)}")
     if names:
         return [by_name[name] for name in dict.fromkeys(names)]
-    return [host for host in HOSTS if (home / host.folder).is_dir()]
+    return [agent for agent in by_name.values() if agent.is_used(machine)]
 
 
 def commands_for(folder: Path) -> HostCommands:
     """Name what agents run, with this interpreter and this recorder's folder."""
     return HostCommands(
-        hook=(sys.executable, "-I", "-S", hook.__file__, str(folder)),
+        hook=("/bin/sh", "-c", _GUARD, "thalweg", sys.executable, hook.__file__, str(folder)),
         server=(sys.executable, "-m", "thalweg", "mcp", "--archive", str(folder / "thalweg.db")),
     )
 
 
-def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
+def plan_install(machine: Machine, folder: Path, agents: Sequence[AgentPlaces]) -> list[FileChange]:
     """Plan the changes of an installation. Installed again, it changes nothing, or newer entries.
 
     Raises:
@@ -70,36 +88,45 @@ def plan_install(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list
         OSError: Likewise.
     """
     commands = commands_for(folder)
-    return _planned(home, folder, hosts, lambda one, text: one.add(text or "", commands))
+    return _planned(machine, folder, agents, lambda one, text: one.add(text or "", commands))
 
 
-def plan_uninstall(home: Path, folder: Path, hosts: Sequence[CodingAgent]) -> list[FileChange]:
-    """Plan the removal of the recorder: a file that was not changed since is restored.
+def plan_uninstall(
+    machine: Machine, folder: Path, agents: Sequence[AgentPlaces]
+) -> list[FileChange]:
+    """Plan the removal of the recorder, from all folders of the agents in which it is installed.
 
-    From one that was changed since, our part is removed and nothing else.
+    A file that was not changed since is restored; from one that was, our part is removed.
 
     Raises:
         ConfigError: A configuration cannot be parsed in its format.
         OSError: Likewise.
     """
-    return _planned(home, folder, hosts, lambda _, text: text)
+    return _planned(machine, folder, agents, lambda _, text: text, everywhere=True)
 
 
 def _planned(
-    home: Path,
+    machine: Machine,
     folder: Path,
-    hosts: Sequence[CodingAgent],
+    agents: Sequence[AgentPlaces],
     after: Callable[[Configuration, str | None], str | None],
+    *,
+    everywhere: bool = False,
 ) -> list[FileChange]:
     """Plan the new content of files, each made of its content without us."""
     manifest, changes = _manifest(folder), list[FileChange]()
-    for host in hosts:
-        for one in host.files:
+    for agent in agents:
+        own = str(agent.settings_folder(machine))
+        installed = [
+            Path(path) for path, known in manifest.items() if known.get("agent") == agent.name
+        ]
+        for one in configurations(agent, machine):
             # A link to where a user keeps configurations stays a link.
-            path = (home / one.path).resolve()
-            text = _read(path)
-            original = _restored(text, one, manifest.get(str(path)))
-            changes.append(FileChange(path, text, after(one, original)))
+            others = [path for path in installed if everywhere and path.name == one.path.name]
+            for path in dict.fromkeys((one.path.resolve(), *others)):
+                text = _read(path)
+                original = _restored(text, one, manifest.get(str(path)))
+                changes.append(FileChange(path, text, after(one, original), agent.name, own))
     return [change for change in changes if change.before != change.after]
 
 
@@ -121,7 +148,8 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
             # Written first: after a crash between the two, the file is still as it was before.
             keeps = known is not None and known["written"] == _digest(change.before)
             before = known["before"] if keeps and known is not None else _encoded(change.before)
-            manifest[str(change.path)] = {"before": before, "written": _digest(change.after)}
+            written = {"before": before, "written": _digest(change.after)}
+            manifest[str(change.path)] = {**written, "agent": change.agent, "folder": change.folder}
             _write(folder / MANIFEST, json.dumps(manifest, indent=1))
         if change.after is None:
             change.path.unlink()
@@ -144,7 +172,7 @@ def _restored(text: str | None, one: Configuration, known: Mapping[str, str] | N
 def _read(path: Path) -> str | None:
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 
@@ -162,6 +190,15 @@ def _write(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def installed_folders(folder: Path) -> dict[str, list[Path]]:
+    """Return the folders of configuration in which the recorder is installed, by agent."""
+    found: dict[str, list[Path]] = {}
+    for known in _manifest(folder).values():
+        if known.get("folder"):
+            found.setdefault(known["agent"], []).append(Path(known["folder"]))
+    return found
 
 
 def _manifest(folder: Path) -> dict[str, dict[str, str]]:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey
@@ -23,8 +24,9 @@ from thalweg.engine.window.reading import Reader
 from thalweg.errors import ThalwegError
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import CHUNK_BYTES, LOCK, session_file
-from thalweg_recorder.importing import import_copy, import_sessions
+from thalweg_recorder.importing import Imported, import_copy, import_sessions
 from thalweg_recorder.place import open_recorder
+from thalweg_recorder.recordings.files import file_of
 from thalweg_recorder.sessions import OWNER
 
 SUMMARY_TOKENS = 1_500
@@ -58,8 +60,9 @@ def summarize(archive: Archive, key: ThreadKey) -> str:
 def work(folder: Path) -> int:
     """Work off the queue; return at once if another process does.
 
-    An event whose import fails is kept in the queue for the next time. One that is no event is
-    dropped.
+    An event is kept in the queue for the next time while the archive cannot be written. One whose
+    log cannot be read is moved to the folder `failed` of the queue, the newest of each session; a
+    line on stderr states why. One that is no event is dropped.
 
     Returns:
         How many events were handled.
@@ -82,6 +85,22 @@ def work(folder: Path) -> int:
 
 def _queued(folder: Path) -> Iterator[Path]:
     yield from sorted((folder / "queue").glob("*.json"))
+
+
+def failed(folder: Path) -> list[Path]:
+    """Return the events whose log could not be read."""
+    return sorted((folder / "queue" / "failed").glob("*.json"))
+
+
+def requeue(folder: Path) -> None:
+    """Return the failed events to the queue."""
+    for place in failed(folder):
+        _move(place, folder / "queue" / place.name)
+
+
+def waiting(folder: Path) -> list[Path]:
+    """Return the events that wait for the worker."""
+    return list(_queued(folder))
 
 
 @contextmanager
@@ -108,18 +127,49 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
         return True
     try:
         forgotten = ForgottenNames(folder)
-        copy = Path(event.get("copy", ""))
-        if copy.is_file() and not _begins_with(Path(source), copy):
-            import_copy(archive, copy, Path(source), forgotten=forgotten)
-        for imported in import_sessions(archive, [Path(source)], forgotten=forgotten):
+        log = Path(source)
+        copy, results = place.with_suffix("") / log.name, list[Imported]()
+        if copy.is_file() and not _begins_with(log, copy):
+            results.append(import_copy(archive, copy, log, forgotten=forgotten))
+        if file_of(log).exists():
+            results += import_sessions(archive, [log], forgotten=forgotten)
+        elif not results:
+            _report(f"{log}: the log is gone")
+        for imported in results:
+            if imported.error:
+                return _set_aside(place, event, imported.error)
             if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
                 text = summarize(archive, ThreadKey(OWNER, imported.thread))
                 _write(folder / "summaries" / f"{session_file(session)}.md", text)
     except (ThalwegError, OSError) as error:
-        sys.stderr.write(f"thalweg: {error}\n")
+        _report(str(error))
         return False
     _drop(place)
     return True
+
+
+def _set_aside(place: Path, event: dict[str, str], error: str) -> bool:
+    """Keep the event of a log that cannot be read."""
+    _report(error)
+    target = place.parent / "failed" / f"{session_file(event['session_id'])}.json"
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    _write(place, json.dumps({**event, "error": error}))
+    _move(place, target)
+    return True
+
+
+def _move(place: Path, target: Path) -> None:
+    """Move an event, with its copy of a log, over an earlier one."""
+    copy = place.with_suffix("")
+    if copy.is_dir():
+        shutil.rmtree(target.with_suffix(""), ignore_errors=True)
+        copy.replace(target.with_suffix(""))
+    place.replace(target)
+
+
+def _report(problem: str) -> None:
+    sys.stderr.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {problem}\n")
+    sys.stderr.flush()
 
 
 def _begins_with(log: Path, copy: Path) -> bool:
@@ -143,7 +193,11 @@ def _drop(place: Path) -> None:
 def _drop_orphans(folder: Path) -> None:
     """Remove a killed process's remains from the queue: copies and beginnings of events."""
     for path in (folder / "queue").iterdir():
-        if path.suffix != ".json" and not path.with_suffix(".json").exists():
+        if (
+            path.name != "failed"
+            and path.suffix != ".json"
+            and not path.with_suffix(".json").exists()
+        ):
             if path.stat().st_mtime > time.time() - ORPHAN_S:
                 continue  # a hook may be writing it
             if path.is_dir():
@@ -161,4 +215,8 @@ def _write(place: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    work(Path(sys.argv[1]))
+    try:
+        work(Path(sys.argv[1]))
+    except (ThalwegError, OSError) as problem:
+        _report(str(problem))
+        raise SystemExit(1) from None

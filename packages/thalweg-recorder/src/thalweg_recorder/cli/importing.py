@@ -1,5 +1,6 @@
 """`thalweg import`: sessions of coding agents into the archive."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import print_result
+from thalweg.cli.printing import count, print_result
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
@@ -17,7 +18,10 @@ from thalweg_recorder import Imported, open_recorder, recorder_home
 from thalweg_recorder import import_sessions as import_into
 from thalweg_recorder.cli.options import Owner, Place
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import LOG
+from thalweg_recorder.installing import installed_folders
 from thalweg_recorder.recordings import coding_sessions, find_recordings
+from thalweg_recorder.recordings.agents import Machine
 
 
 @single_command
@@ -48,10 +52,14 @@ def import_sessions(
     are redacted. A project with a file .thalweg-off is skipped. New messages are indexed for
     search. Exit code 2 when a PATH could not be read; the others are imported all the same.
     """
-    home = home_folder()
-    found = find_recordings(paths) if paths else coding_sessions(home, subagents=True)
+    machine, folder = Machine(home_folder()), recorder_home()
+    if paths:
+        found = find_recordings(paths)
+    else:
+        _work_off(folder)
+        found = coding_sessions(machine, subagents=True, profiles=installed_folders(folder))
     if not found:
-        sys.stderr.write(f"There are no sessions of coding agents in {home}.\n")
+        sys.stderr.write(f"There are no sessions of coding agents in {machine.home}.\n")
         return
     with open_recorder(archive) as opened, progress_bar("importing", len(found)) as advance:
         results = []
@@ -60,7 +68,7 @@ def import_sessions(
             found,
             owner=owner,
             exclude=exclude or (),
-            forgotten=ForgottenNames(recorder_home()),
+            forgotten=ForgottenNames(folder),
         )
         for imported in importing:
             results.append(imported)
@@ -72,6 +80,27 @@ def import_sessions(
     print_result(_lines(results), {"sources": [asdict(one) for one in results]}, as_json=as_json)
     if paths and any(imported.error for imported in results):
         raise typer.Exit(2)
+
+
+def _work_off(folder: Path) -> None:
+    """Import what hooks enqueued, failed events included."""
+    if os.name != "posix":
+        return
+    from thalweg_recorder.worker import (  # noqa: PLC0415 (of POSIX alone)
+        failed,
+        requeue,
+        waiting,
+        work,
+    )
+
+    if waiting(folder) or failed(folder):
+        requeue(folder)
+        work(folder)
+        for place, problem in ((waiting(folder), "wait"), (failed(folder), "failed")):
+            if place:
+                sys.stderr.write(
+                    f"thalweg: {count(len(place), 'event')} {problem}; see {folder / LOG}\n"
+                )
 
 
 def _lines(results: Iterable[Imported]) -> Iterator[str]:

@@ -16,11 +16,13 @@ from thalweg.errors import ConfigError
 from thalweg_recorder.installing import (
     FileChange,
     apply_changes,
-    pick_hosts,
+    installed_folders,
+    pick_agents,
     plan_install,
     plan_uninstall,
 )
 from thalweg_recorder.place import recorder_home
+from thalweg_recorder.recordings.agents import Machine
 
 Agents = Annotated[
     list[str] | None,
@@ -43,13 +45,14 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
     if os.name != "posix":
         what, problem = "thalweg install", "hooks need POSIX"
         raise ConfigError(what, problem, "run `thalweg import` from time to time")
-    hosts = pick_hosts(home_folder(), agent or ())
-    if not hosts:
+    machine = Machine(home_folder())
+    agents = pick_agents(machine, agent or ())
+    if not agents:
         sys.stderr.write(f"No agent is installed in {home_folder()}; name one with --agent.\n")
         raise typer.Exit(2)
     folder = recorder_home().absolute()
-    _perform(plan_install(home_folder(), folder, hosts), yes=yes, installs=True)
-    print_lines(host.note for host in hosts if host.note)
+    _perform(plan_install(machine, folder, agents), yes=yes, installs=True)
+    print_lines(one.note for one in agents if one.note)
 
 
 @single_command
@@ -59,8 +62,9 @@ def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
     A configuration that was not changed since is restored, byte for byte.
     """
     folder = recorder_home().absolute()
-    hosts = pick_hosts(home_folder(), agent or ())
-    _perform(plan_uninstall(home_folder(), folder, hosts), yes=yes, installs=False)
+    machine = Machine(home_folder())
+    agents = pick_agents(machine, agent or [*installed_folders(folder)])
+    _perform(plan_uninstall(machine, folder, agents), yes=yes, installs=False)
 
 
 def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> None:

@@ -6,6 +6,7 @@ file, is `RecordingError`.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from glob import glob, has_magic
@@ -78,16 +79,37 @@ def read_recording(
             message, or several sessions.
     """
     path = Path(path)
+    with _guarded(path):
+        return _read(path, formats, is_growing=is_growing)
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Turn any error of a reader, which reads content of any form, into a `RecordingError`."""
+    try:
+        yield
+    except RecordingError:
+        raise
+    except OSError as error:
+        problem = f"cannot be read ({(error.strerror or str(error)).lower()})"
+        raise RecordingError(str(path), problem, "check its permissions") from error
+    except Exception as error:
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+        raise RecordingError(str(path), problem, "report it as a bug of the reader") from error
+
+
+def _read(path: Path, formats: Formats, *, is_growing: bool) -> Recording:
     if opencode_database.is_session(path):
         return opencode_database.read_session(path)
     if name := session_name(path):
         source = _session(path, name, formats)
+    elif opencode_database.is_database(path):
+        raise _several(path, [session_name(one) for one in opencode_database.sessions_in(path)])
     else:
         source = _opened(path, formats)
         source = without_open_line(source) if is_growing else source
         if sessions := _sessions(source, formats):
-            fix = f"name one, as {path}#{next(iter(sessions))}; it has {_few(sessions)}"
-            raise RecordingError(str(path), f"holds {len(sessions)} sessions", fix)
+            raise _several(path, list(sessions))
     known = format_of(source, formats)
     if known is None:
         raise _unknown(path, source, formats)
@@ -96,6 +118,11 @@ def read_recording(
         problem = f"was taken for {known.name} but holds no message"
         raise RecordingError(str(path), problem, "record at least one turn")
     return recording
+
+
+def _several(path: Path, names: Sequence[str]) -> RecordingError:
+    fix = f"name one, as {path}#{next(iter(names), 'NAME')}; it has {_few(names)}"
+    return RecordingError(str(path), f"holds {len(names)} sessions", fix)
 
 
 def _opened(path: Path, formats: Formats) -> RecordedFile:
@@ -110,12 +137,14 @@ def sessions_in(path: Path, formats: Formats = FORMATS) -> list[Path]:
     Raises:
         RecordingError: A database of opencode cannot be read.
     """
-    if path.name == opencode_database.DATABASE:
-        return opencode_database.sessions_in(path)
-    if not path.is_file() or _is_plain_log(path, formats):
-        return [path]
+    with _guarded(path):
+        if opencode_database.is_database(path):
+            return opencode_database.sessions_in(path)
     try:
-        names = list(_sessions(_opened(path, formats), formats))
+        with _guarded(path):
+            if not path.is_file() or _is_plain_log(path, formats):
+                return [path]
+            names = list(_sessions(_opened(path, formats), formats))
     except RecordingError:
         return [path]
     return [path.with_name(f"{path.name}#{name}") for name in names] or [path]
@@ -125,13 +154,13 @@ def session_state(path: Path) -> tuple[int, int]:
     """Return the size of a source, and when it changed last, in nanoseconds.
 
     Raises:
-        RecordingError: The database of opencode cannot be read.
-        OSError: The file cannot be read.
+        RecordingError: The file cannot be read.
     """
-    if opencode_database.is_session(path):
-        return opencode_database.session_state(path)
-    stat = file_of(path).stat()
-    return stat.st_size, stat.st_mtime_ns
+    with _guarded(path):
+        if opencode_database.is_session(path):
+            return opencode_database.session_state(path)
+        stat = file_of(path).stat()
+        return stat.st_size, stat.st_mtime_ns
 
 
 def file_of(path: Path) -> Path:
@@ -303,7 +332,8 @@ def _endings(formats: Formats) -> tuple[str, ...]:
 
 def _holds_thread(path: Path, formats: Formats) -> bool:
     try:
-        source = _opened(path, formats)
+        with _guarded(path):
+            source = _opened(path, formats)
+            return format_of(source, formats) is not None or bool(_sessions(source, formats))
     except RecordingError:
         return False
-    return format_of(source, formats) is not None or bool(_sessions(source, formats))

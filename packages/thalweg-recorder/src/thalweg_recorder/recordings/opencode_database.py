@@ -1,4 +1,4 @@
-"""The database of opencode: `~/.local/share/opencode/opencode.db`, with all of its sessions.
+"""The database of opencode, `opencode.db` or that of a channel, with all of its sessions.
 
 A session in it is addressed as a file would be: `…/opencode.db#ses_…`.
 """
@@ -14,10 +14,11 @@ from typing import Any
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.formats import opencode
+from thalweg_recorder.recordings.rows import as_object
 from thalweg_recorder.recordings.source import RecordedFile
 
-DATABASE = "opencode.db"
 BUSY_TIMEOUT_S = 5.0
+_SQLITE = b"SQLite format 3\0"
 
 
 def sessions_in(path: Path) -> list[Path]:
@@ -28,17 +29,25 @@ def sessions_in(path: Path) -> list[Path]:
     """
     with _opened(path) as db:
         rows = db.execute("SELECT id FROM session ORDER BY time_created, id").fetchall()
-    return [path.with_name(f"{DATABASE}#{session}") for (session,) in rows]
+    return [path.with_name(f"{path.name}#{session}") for (session,) in rows]
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file is a database of SQLite."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def is_session(path: Path) -> bool:
-    """Return whether a path addresses a session in a database of opencode.
+    """Return whether a path addresses a session in a database: `FILE#SESSION`."""
+    return bool(path.name.partition("#")[2]) and is_database(_database(path))
 
-    Example:
-        >>> is_session(Path("/data/opencode.db#ses_1")), is_session(Path("/data/opencode.db"))
-        (True, False)
-    """
-    return path.name.startswith(f"{DATABASE}#")
+
+def _database(path: Path) -> Path:
+    return path.with_name(path.name.partition("#")[0])
 
 
 def session_state(path: Path) -> tuple[int, int]:
@@ -48,9 +57,9 @@ def session_state(path: Path) -> tuple[int, int]:
         RecordingError: The database cannot be read.
     """
     session = path.name.partition("#")[2]
-    with _opened(path.with_name(DATABASE)) as db:
+    with _opened(_database(path)) as db:
         count, changed = db.execute(_STATE, {"session": session}).fetchone()
-    return count, (changed or 0) * 1_000_000
+    return count, changed * 1_000_000 if isinstance(changed, int) else 0
 
 
 def read_session(path: Path) -> Recording:
@@ -62,7 +71,7 @@ def read_session(path: Path) -> Recording:
         RecordingError: The database cannot be read, or has no such session or no message of it.
     """
     session = path.name.partition("#")[2]
-    with _opened(path.with_name(DATABASE)) as db:
+    with _opened(_database(path)) as db:
         info = db.execute(_SESSION, (session,)).fetchone()
         if info is None:
             raise RecordingError(str(path), "there is no such session", "list them: opencode")
@@ -78,23 +87,34 @@ def read_session(path: Path) -> Recording:
 def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:
     parts: dict[str, list[Any]] = {}
     for part, message, data in db.execute(_PARTS, (session,)):
-        parts.setdefault(message, []).append({**json.loads(data), "id": part})
+        parts.setdefault(message, []).append(_with_id(data, part))
     for message, data in db.execute(_MESSAGES, (session,)):
-        info = json.loads(data)
-        of_message = parts.get(message, [])
-        if info.get("role") == "assistant" and "completed" not in info.get("time", {}):
+        info, of_message = _with_id(data, message), parts.pop(message, [])
+        role, time = as_object(info).get("role"), as_object(as_object(info).get("time"))
+        if role == "assistant" and "completed" not in time:
             of_message = list(takewhile(_is_complete, of_message))
-        yield {"info": {**info, "id": message}, "parts": of_message}
+        yield {"info": info, "parts": of_message}
+    yield from ({"info": None, "parts": of_none} for of_none in parts.values())
 
 
-def _is_complete(part: dict[str, Any]) -> bool:
+def _with_id(data: object, own: str) -> Any:  # noqa: ANN401 (any JSON value)
+    """Parse the JSON of a row and add its id; a text that is no JSON is returned unchanged."""
+    try:
+        value = json.loads(data) if isinstance(data, str | bytes) else data
+    except (ValueError, RecursionError):
+        return str(data)
+    return {**value, "id": own} if isinstance(value, dict) else value
+
+
+def _is_complete(part: object) -> bool:
     """Return whether a part of an answer that is being written does not change any more.
 
     Only the result of a call is added to it; it is a message of its own.
     """
-    if part.get("type") == "tool":
-        return bool(part.get("state", {}).get("status") != "pending")
-    return "end" in part.get("time", {"end": 0})
+    known = as_object(part)
+    if known.get("type") == "tool":
+        return as_object(known.get("state")).get("status") != "pending"
+    return "end" in as_object(known.get("time", {"end": 0}))
 
 
 @contextmanager

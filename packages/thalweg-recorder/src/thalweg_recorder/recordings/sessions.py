@@ -1,59 +1,56 @@
 """The sessions that coding agents store on a machine."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from thalweg.errors import RecordingError
-from thalweg_recorder.recordings.opencode_database import DATABASE, session_state, sessions_in
+from thalweg_recorder.recordings.agents import AGENTS, Machine
+from thalweg_recorder.recordings.files import session_state, sessions_in
+from thalweg_recorder.recordings.opencode_database import is_database
 
-_PLACES = (
-    (".claude/projects", "*/*.jsonl"),
-    (".codex/sessions", "**/rollout-*.jsonl"),
-    (".codex/archived_sessions", "rollout-*.jsonl"),
-    (".gemini/tmp", "*/chats/*.json"),
-    (".gemini/tmp", "*/chats/*.jsonl"),
-    (".pi/agent/sessions", "*/*.jsonl"),
-    (".local/share/opencode", DATABASE),
-)
-_SUBAGENT_PLACES = ((".claude/projects", "*/*/subagents/*.jsonl"),)
 _SUBAGENT = "agent-"
 """Prefix of Claude Code's files of subagents, which are no sessions of their own."""
 
 
-def coding_sessions(home: Path, *, subagents: bool = False) -> list[Path]:
-    """Return the sessions of Claude Code, Codex, Gemini CLI, opencode and pi.
+def coding_sessions(
+    machine: Machine,
+    *,
+    subagents: bool = False,
+    profiles: Mapping[str, Sequence[Path]] | None = None,
+) -> list[Path]:
+    """Return the sessions of coding agents, the last modified first.
 
     Args:
-        home: The home folder to search.
+        machine: The home folder, and the variables that move folders of agents.
         subagents: Whether the threads of Claude Code's subagents are listed, too.
+        profiles: Further folders of agents, by the agents' names.
 
     Returns:
-        Readable, non-empty files, and the addresses of sessions in opencode's database; the last
-        modified first.
+        Non-empty files, the addresses of sessions in a file with several, and sources that cannot
+        be listed: reading one states why.
     """
-    return [
-        path for _, path in sorted(_found(home, subagents), key=lambda pair: (-pair[0], pair[1]))
-    ]
+    found = dict(_found(machine, profiles or {}, subagents=subagents))
+    return sorted(found, key=lambda path: (-found[path], path))
 
 
-def _found(home: Path, subagents: bool) -> Iterator[tuple[int, Path]]:  # noqa: FBT001 (private)
-    for folder, pattern in (*_PLACES, *(_SUBAGENT_PLACES if subagents else ())):
-        for path in _matches(home / folder, pattern):
-            if path.name.startswith(_SUBAGENT) and not subagents:
-                continue
-            try:
-                with path.open("rb") as opened:
-                    if not opened.read(1):
-                        continue
-                if path.name == DATABASE:
-                    yield from ((session_state(one)[1], one) for one in sessions_in(path))
-                else:
-                    yield path.stat().st_mtime_ns, path
-            except (OSError, RecordingError):
-                continue
+def _found(
+    machine: Machine, profiles: Mapping[str, Sequence[Path]], *, subagents: bool
+) -> Iterator[tuple[Path, int]]:
+    for agent in AGENTS:
+        for folder in dict.fromkeys(
+            (*machine.places(agent.folders), *profiles.get(agent.name, ()))
+        ):
+            for log in agent.logs(folder, subagents=subagents):
+                if subagents or not log.name.startswith(_SUBAGENT):
+                    yield from _dated(log)
 
 
-def _matches(folder: Path, pattern: str) -> Iterator[Path]:
-    with suppress(OSError):  # the rest of this folder cannot be listed
-        yield from filter(Path.is_file, folder.glob(pattern))
+def _dated(log: Path) -> Iterator[tuple[Path, int]]:
+    try:
+        if not is_database(log):
+            state = log.stat()
+            yield from [(log, state.st_mtime_ns)] if state.st_size else []
+        else:
+            yield from [(one, session_state(one)[1]) for one in sessions_in(log)]
+    except (OSError, RecordingError):
+        yield log, 0

@@ -66,6 +66,9 @@ class _OpencodeSession(SessionRows):
             self.odd(line, row)
             return
         info, parts = row["info"], as_objects(row["parts"])
+        for part in row["parts"]:
+            if not isinstance(part, dict):
+                self.odd(line, part)
         self.info = replace(self.info, model=as_str(info.get("modelID")) or self.info.model)
         compaction = next((part for part in parts if part.get("type") == "compaction"), None)
         if compaction is not None:

@@ -25,7 +25,7 @@ from recorder_tests.unit.recorder.sessions import (
 from thalweg.archive import open_existing
 from thalweg.engine.tokens import exact_counter
 from thalweg_recorder import hook, open_recorder
-from thalweg_recorder.worker import SUMMARY_TOKENS, summarize, work
+from thalweg_recorder.worker import SUMMARY_TOKENS, failed, requeue, summarize, waiting, work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
 
@@ -153,3 +153,40 @@ def test_a_summary_stays_in_its_budget(tmp_path: Path) -> None:
         text = summarize(archive, KEY)
     assert exact_counter()(text) <= SUMMARY_TOKENS
     assert "Do thing 0" in text
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_log_that_cannot_be_read_is_set_aside_and_the_next_event_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "other.jsonl"
+    other.write_text('{"no": "session"}\n')
+    for _ in range(2):
+        hook.main(str(home), event("Stop", other, session_id="unreadable"))
+    path = write(tmp_path, numbered([1]))
+    hook.main(str(home), event("Stop", path))
+
+    assert work(home) == 3
+
+    assert not waiting(home)
+    (place,) = failed(home)
+    assert "unknown format" in json.loads(place.read_text())["error"]
+    assert capsys.readouterr().err.count("unknown format") == 2
+    with open_existing(home / "thalweg.db") as archive:
+        assert [message.text for message in logged(archive)] == ["request 1"]
+
+    other.write_text('{"no": "session"}\n' + path.read_text().replace("request 1", "request 2"))
+    requeue(home)
+    work(home)
+    assert not failed(home)
+    assert not list((home / "queue" / "failed").iterdir())
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_event_of_a_log_that_is_gone_is_reported_and_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook.main(str(tmp_path), event("Stop", tmp_path / "none.jsonl"))
+    assert work(tmp_path) == 1
+    assert "is gone" in capsys.readouterr().err
+    assert not failed(tmp_path)

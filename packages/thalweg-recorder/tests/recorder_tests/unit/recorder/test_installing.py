@@ -1,6 +1,7 @@
 """An installation changes what it shows, and an uninstallation removes every trace."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,14 @@ from hypothesis import strategies as st
 
 from thalweg.errors import ConfigError
 from thalweg_recorder import hook
-from thalweg_recorder.hosts import HOSTS
-from thalweg_recorder.installing import apply_changes, pick_hosts, plan_install, plan_uninstall
+from thalweg_recorder.installing import (
+    apply_changes,
+    installed_folders,
+    pick_agents,
+    plan_install,
+    plan_uninstall,
+)
+from thalweg_recorder.recordings.agents import AGENTS, Machine
 
 OWN_HOOK = {"hooks": [{"type": "command", "command": "mine"}]}
 BEFORE = {
@@ -23,14 +30,14 @@ BEFORE = {
 }
 
 
-def _install(home: Path) -> None:
+def _install(home: Path, **variables: str) -> None:
     folder = home / ".thalweg"
-    apply_changes(folder, plan_install(home, folder, HOSTS), installs=True)
+    apply_changes(folder, plan_install(Machine(home, variables), folder, AGENTS), installs=True)
 
 
-def _uninstall(home: Path) -> None:
+def _uninstall(home: Path, **variables: str) -> None:
     folder = home / ".thalweg"
-    apply_changes(folder, plan_uninstall(home, folder, HOSTS), installs=False)
+    apply_changes(folder, plan_uninstall(Machine(home, variables), folder, AGENTS), installs=False)
 
 
 def _state(home: Path) -> dict[str, bytes]:
@@ -112,7 +119,7 @@ def test_a_hook_at_another_path_is_replaced_and_removed(home: Path, package: str
 
 
 def test_a_changed_file_is_not_overwritten(home: Path) -> None:
-    changes = plan_install(home, home / ".thalweg", HOSTS)
+    changes = plan_install(Machine(home, {}), home / ".thalweg", AGENTS)
     (home / ".claude.json").write_text("{}")
     with pytest.raises(ConfigError, match="changed in the meantime"):
         apply_changes(home / ".thalweg", changes, installs=True)
@@ -136,15 +143,57 @@ def test_a_link_stays_a_link_and_a_mode_a_mode(home: Path) -> None:
 def test_what_is_no_configuration_is_refused(home: Path, text: str) -> None:
     (home / ".gemini" / "settings.json").write_text(text)
     with pytest.raises(ConfigError, match="gemini/settings"):
-        plan_install(home, home / ".thalweg", HOSTS)
+        plan_install(Machine(home, {}), home / ".thalweg", AGENTS)
 
 
 def test_hosts_are_those_that_are_used_or_named(home: Path) -> None:
-    used = [host.name for host in pick_hosts(home)]
+    machine = Machine(home, {})
+    used = [agent.name for agent in pick_agents(machine)]
     assert used == ["claude-code", "codex", "gemini-cli"]
-    assert [host.name for host in pick_hosts(home, ["opencode"])] == ["opencode"]
+    assert [agent.name for agent in pick_agents(machine, ["opencode"])] == ["opencode"]
     with pytest.raises(ConfigError, match="there is no agent"):
-        pick_hosts(home, ["emacs"])
+        pick_agents(machine, ["emacs"])
+
+
+def test_variables_move_the_configuration_and_off_finds_every_profile(home: Path) -> None:
+    before = _state(home)
+    moved = {
+        "CLAUDE_CONFIG_DIR": str(home / "work-claude"),
+        "CODEX_HOME": str(home / "data" / "codex"),
+        "GEMINI_CLI_HOME": str(home / "g"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+    }
+    _install(home)
+    _install(home, **moved)
+    during = _state(home)
+    for name in (
+        "work-claude/settings.json",
+        "work-claude/.claude.json",
+        "data/codex/hooks.json",
+        "g/.gemini/settings.json",
+        "config/opencode/plugin/thalweg.js",
+    ):
+        assert b"thalweg" in during[name]
+    folders = installed_folders(home / ".thalweg")["claude-code"]
+    assert set(folders) == {home / ".claude", home / "work-claude"}
+    _uninstall(home)
+    assert _state(home) == before
+
+
+def test_a_hook_whose_environment_is_gone_reports_it_once(home: Path, tmp_path: Path) -> None:
+    _install(home)
+    written = json.loads((home / ".claude/settings.json").read_text())
+    command = written["hooks"]["Stop"][1]["hooks"][0]["command"]
+    moved = command.replace(hook.__file__, str(tmp_path / "nowhere" / "hook.py"))
+    runs = [
+        subprocess.run(
+            ["/bin/sh", "-c", moved], input="{}", capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert "thalweg record on" in json.loads(runs[0].stdout)["systemMessage"]
+    assert [one.stderr for one in runs] == ["", ""]
+    assert runs[1].stdout == ""
 
 
 _TEXTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=4)

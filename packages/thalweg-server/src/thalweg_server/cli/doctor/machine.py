@@ -121,24 +121,45 @@ def recorder(home: Path) -> Iterator[Finding]:
     """
     if not _is_there("thalweg_recorder"):
         return
-    from thalweg_recorder.installing import pick_hosts, plan_install  # noqa: PLC0415 (see above)
+    from thalweg_recorder.installing import (  # noqa: PLC0415 (see above)
+        installed_folders,
+        pick_agents,
+        plan_install,
+    )
     from thalweg_recorder.place import recorder_home  # noqa: PLC0415
+    from thalweg_recorder.recordings.agents import Machine  # noqa: PLC0415
     from thalweg_recorder.recordings.sessions import coding_sessions  # noqa: PLC0415
 
-    found = coding_sessions(home)
+    folder, agents = recorder_home(), Machine(home)
+    found = coding_sessions(agents, profiles=installed_folders(folder))
     none = f"none in {home} (thalweg replay has a sample)"
     yield Finding("sessions", f"{count(len(found), 'session')} in {home}" if found else none)
-    folder = recorder_home()
-    for host in pick_hosts(home):
+    for agent in pick_agents(agents):
+        name, fix = f"recorder {agent.name}", f"thalweg install --agent {agent.name}"
+        place = agent.settings_folder(agents)
         try:
-            changes = plan_install(home, folder, [host])
+            changes = plan_install(agents, folder, [agent])
         except (ThalwegError, OSError, ValueError) as error:
-            fix = f"thalweg install --agent {host.name}"
-            yield Finding(f"recorder {host.name}", f"{error}", fix, "broken")
+            yield Finding(name, f"{error}", fix, "broken")
             continue
-        fix = f"thalweg install --agent {host.name}" if changes else ""
-        seen = "its sessions are not recorded" if changes else "its sessions are recorded"
-        yield Finding(f"recorder {host.name}", seen, fix, "off" if changes else "ok")
+        if changes:
+            yield Finding(name, f"its sessions are not recorded (settings in {place})", fix, "off")
+        else:
+            yield Finding(name, f"its sessions are recorded (settings in {place})")
+    yield from _queue(folder)
+
+
+def _queue(folder: Path) -> Iterator[Finding]:
+    """Report events of hooks that wait, and those whose log could not be read."""
+    queue, log = folder / "queue", folder / "worker.log"
+    waiting, failed = (len([*one.glob("*.json")]) for one in (queue, queue / "failed"))
+    if waiting:
+        seen = f"{count(waiting, 'event')} of hooks wait; the last errors are in {log}"
+        yield Finding("recorder queue", seen, "thalweg import", "off")
+    if failed:
+        seen = f"{count(failed, 'session')} could not be read; {log} states why"
+        fix = f"thalweg import tries again; or delete {queue / 'failed'}"
+        yield Finding("recorder failures", seen, fix, "broken")
 
 
 def variables() -> Iterator[Finding]:

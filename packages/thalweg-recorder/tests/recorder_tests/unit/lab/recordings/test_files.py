@@ -10,6 +10,7 @@ from recorder_tests.unit.lab.recordings.log_files import read_document, read_lin
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.files import find_recordings, read_recording
+from thalweg_recorder.recordings.rows import LogFormat
 
 ROW = '{"role": "user", "content": "hi"}\n'
 
@@ -136,3 +137,17 @@ def test_the_format_is_known_by_content_and_not_by_name(tmp_path: Path) -> None:
     recording = read_recording(path)
 
     assert (recording.name, recording.format) == ("thread", "openai-chat-log")
+
+
+@pytest.mark.parametrize(
+    "error", [TypeError("x"), RecursionError(), KeyError("k"), OSError(5, "io")]
+)
+def test_any_error_of_a_reader_is_a_recording_error(tmp_path: Path, error: Exception) -> None:
+    def read(_: object) -> Recording:
+        raise error
+
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"a": 1}\n{"a": 2}\n')
+    broken = LogFormat("broken", "anything", lambda _: True, read)
+    with pytest.raises(RecordingError, match="cannot be read"):
+        read_recording(path, formats=(broken,))

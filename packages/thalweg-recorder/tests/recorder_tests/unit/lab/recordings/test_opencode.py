@@ -13,6 +13,7 @@ from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder import import_sessions, list_sessions
 from thalweg_recorder.recordings import coding_sessions, find_recordings, read_recording
+from thalweg_recorder.recordings.agents import Machine
 
 SCHEMA = """
 CREATE TABLE session (id text PRIMARY KEY, directory text, title text, version text,
@@ -121,7 +122,7 @@ def test_an_answer_that_grows_is_imported_once(database: Database, tmp_path: Pat
         assert [one.skipped for one in import_sessions(archive, [database.path])] == ["unchanged"]
         database.part("p8", "m5", "s1", type="text", text="unfinished", time={"end": 3})
         database.part("p9", "m5", "s1", **tool("running"))
-        second = list(import_sessions(archive, coding_sessions(tmp_path)))
+        second = list(import_sessions(archive, coding_sessions(Machine(tmp_path, {}))))
         assert [one.new for one in second] == [1]
         database.part("p9", "m5", "s1", **tool("completed", output="a crane"))
         done = {"created": START + 300_000, "completed": START + 400_000}
@@ -156,6 +157,29 @@ def test_a_database_that_cannot_be_read_is_an_error(database: Database, tmp_path
     with pytest.raises(RecordingError, match="no such session"):
         read_recording(gone)
     database.path.write_bytes(b"no database at all")
+    assert find_recordings([database.path]) == [database.path]
+    with pytest.raises(RecordingError, match="unknown format"):
+        read_recording(database.path)
+    database.path.write_bytes(b"SQLite format 3\0no database at all")
     with pytest.raises(RecordingError, match="that can be read"):
         find_recordings([database.path])
-    assert coding_sessions(tmp_path) == []
+    assert coding_sessions(Machine(tmp_path, {})) == [database.path]
+
+
+def test_rows_in_another_form_are_kept_and_stop_no_other_session(tmp_path: Path) -> None:
+    """`time: null` once ended the import of every agent with a TypeError."""
+    database = Database(tmp_path)
+    database.session("s1")
+    database.message("m1", "s1", role="assistant", time=None)
+    database.part("p1", "m1", "s1", type="text", text="half an answer")
+    database.message("m2", "s1")
+    database.put("part", "p2", "m2", "s1", START, START, '["a list"]')
+    database.session("s2")
+    database.put("message", "m3", "s2", START, "soon", '{"role": "user"}')
+    database.part("p3", "m3", "s2", type="text", text="Hello")
+
+    one, two = map(read_recording, find_recordings([database.path]))
+
+    assert "half an answer" in [message.text for message in one.messages]
+    assert any("a list" in message.text for message in one.messages)
+    assert [message.text for message in two.messages] == ["Hello"]

@@ -3,6 +3,11 @@
 import os
 from pathlib import Path
 
+import pytest
+
+from thalweg.errors import RecordingError
+from thalweg_recorder.recordings import read_recording
+from thalweg_recorder.recordings.agents import Machine
 from thalweg_recorder.recordings.sessions import coding_sessions
 
 SESSIONS = (
@@ -30,7 +35,9 @@ def test_sessions_of_every_agent_are_found_newest_first(tmp_path: Path) -> None:
     for changed_at, name in enumerate((*SESSIONS, *OTHERS), start=1_000):
         _write(tmp_path, name, changed_at)
 
-    assert coding_sessions(tmp_path) == [tmp_path / name for name in reversed(SESSIONS)]
+    assert coding_sessions(Machine(tmp_path, {})) == [
+        tmp_path / name for name in reversed(SESSIONS)
+    ]
 
 
 def test_sessions_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
@@ -40,9 +47,41 @@ def test_sessions_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
     (folder / "folder.jsonl").mkdir()
     (folder / "gone.jsonl").symlink_to(folder / "nowhere")
 
-    assert coding_sessions(tmp_path) == [folder / "good.jsonl"]
+    assert coding_sessions(Machine(tmp_path, {})) == [folder / "good.jsonl"]
 
 
 def test_a_home_without_agents_has_no_sessions(tmp_path: Path) -> None:
-    assert coding_sessions(tmp_path) == []
-    assert coding_sessions(tmp_path / "none") == []
+    assert coding_sessions(Machine(tmp_path, {})) == []
+    assert coding_sessions(Machine(tmp_path / "none", {})) == []
+
+
+def test_variables_and_profiles_move_the_folders(tmp_path: Path) -> None:
+    logs = (
+        "profile/projects/-w/a.jsonl",
+        ".claude/projects/-w/b.jsonl",
+        "config/claude/projects/-w/c.jsonl",
+        "codex/sessions/2026/02/01/rollout-d.jsonl",
+        "gemini/.gemini/tmp/hash/chats/session-e.json",
+        "other/projects/-w/f.jsonl",
+    )
+    for changed_at, name in enumerate(logs, start=1_000):
+        _write(tmp_path, name, changed_at)
+    moved = {
+        "CLAUDE_CONFIG_DIR": "~/profile",
+        "CODEX_HOME": str(tmp_path / "codex"),
+        "GEMINI_CLI_HOME": str(tmp_path / "gemini"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+    machine = Machine(tmp_path, moved)
+    known = {"claude-code": [tmp_path / "other"]}
+    expected = [tmp_path / name for name in reversed(logs)]
+    assert coding_sessions(machine, profiles=known) == expected
+    assert coding_sessions(Machine(tmp_path, {})) == [tmp_path / logs[1]]
+
+
+def test_a_database_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
+    place = ".local/share/opencode/opencode-beta.db"
+    _write(tmp_path, place, 1_000, "SQLite format 3\0 and no more")
+    assert coding_sessions(Machine(tmp_path, {})) == [tmp_path / place]
+    with pytest.raises(RecordingError, match="no database of opencode"):
+        read_recording(tmp_path / place)
