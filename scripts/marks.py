@@ -216,7 +216,7 @@ CEILINGS = {
     "code lines of thalweg_evals": (4_900, 4_900),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
-    "code lines of thalweg_recorder": (5_300, 4_800),
+    "code lines of thalweg_recorder": (5_500, 4_800),
     "code lines of thalweg_server": (12_650, 12_500),
     "code lines in all without strict_llm": (63_300, 59_500),
     "files in all packages": (800, 750),
