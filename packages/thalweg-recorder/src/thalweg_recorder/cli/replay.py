@@ -23,6 +23,7 @@ from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
 from thalweg_recorder.cli.replay_table import as_table
 from thalweg_recorder.pages import check_place
+from thalweg_recorder.recordings.agents import Machine
 from thalweg_recorder.recordings.files import find_recordings
 from thalweg_recorder.recordings.sessions import coding_sessions
 from thalweg_recorder.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
@@ -161,7 +162,7 @@ def tariffs_named(prices: str) -> list[Tariff]:
 
 def _without_path(newest: int) -> list[Path]:
     home = home_folder()
-    sessions = coding_sessions(home)
+    sessions = coding_sessions(Machine(home))
     if not sessions:
         sys.stderr.write(
             f"No PATH, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
