@@ -232,7 +232,7 @@ def lay_out_tools(
         tool_set,
         count,
         system=system,
-        keep=policy.keep_tools,
+        kept_patterns=policy.keep_tools,
         tariff=tariff,
         rewrites=way == "rewrite",
         window=window,
