@@ -14,7 +14,7 @@ from thalweg_server.app import App, open_app
 from thalweg_server.gateway import create_app
 from thalweg_server.gateway.serving import GatewayServer, address_of, bound
 from thalweg_server.settings import Settings
-from thalweg_server.settings.sections.gateway import HEADER_TIMEOUT_S
+from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
 PATIENCE_S = 60.0
 Live = Callable[[socket.socket, "Future[Served]"], Awaitable[None]]

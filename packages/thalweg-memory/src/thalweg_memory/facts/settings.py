@@ -1,8 +1,16 @@
 """What users configure of memory: the `memory:` section, with DeerFlow's keys and defaults."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from thalweg.engine.sections import SettingsSection
 from thalweg_memory.facts.values import Category
@@ -45,7 +53,8 @@ class MemorySettings(SettingsSection):
     placement: Literal["tail", "system_prompt"] = "tail"
     """Position of recalled facts: after the cached prefix, or in the system prompt's `<memory>`."""
     storage: Literal["database", "json"] = "database"
-    """`json`: `memory.json` at `storage_path` is the document that people edit by hand."""
+    """`json`: `memory.json` at `storage_path` is the document that people edit by hand. The default
+    if `storage_path` is set, as in DeerFlow."""
     storage_path: str = ""
     """The document for `storage: json`; `memory.json` in Thalweg's folder when it is empty."""
     debounce_seconds: NonNegativeFloat = 30
@@ -94,3 +103,10 @@ class MemorySettings(SettingsSection):
 
     Facts from them wait for the user's approval (`review`), for any value listed here.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_means_document(cls, given: object) -> object:
+        if isinstance(given, Mapping) and given.get("storage_path") and not given.get("storage"):
+            return {**given, "storage": "json"}
+        return given

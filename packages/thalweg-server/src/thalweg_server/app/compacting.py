@@ -21,7 +21,7 @@ from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg_server.app.spending import Prices
 from thalweg_server.models import model_by_name
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 
 
 def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> OperationResult:

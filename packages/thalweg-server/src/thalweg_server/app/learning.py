@@ -13,7 +13,7 @@ from thalweg_memory.jobs.worker import Worker
 from thalweg_server.app.performing.watching import JobEnded, ModelCalled, Publish
 from thalweg_server.app.registry import Registry
 from thalweg_server.app.spending import Prices
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 
 if TYPE_CHECKING:
     from thalweg_memory.jobs.learner import Learner

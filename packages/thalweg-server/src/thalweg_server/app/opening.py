@@ -35,9 +35,9 @@ from thalweg_server.liveness.opening import presence_at
 from thalweg_server.runs.base import RunRecord
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
-from thalweg_server.settings.parts import is_owner
+from thalweg_server.settings.fields import is_owner
 from thalweg_server.settings.reloading import SettingsFile
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 from thalweg_server.uploads.converting import Converter
 from thalweg_server.uploads.places import open_places
 from thalweg_server.uploads.policy import UploadPolicy

@@ -11,7 +11,7 @@ from thalweg_server.app.response_cache import ResponseCache
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.running import ProcessRuns
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.converting import Converter
 

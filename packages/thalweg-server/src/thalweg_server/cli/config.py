@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,14 +16,20 @@ import typer
 
 from thalweg.cli.printing import count, print_json, print_lines, print_result
 from thalweg.cli.shared_options import AsJson, command_group
+from thalweg.database.private_files import open_private
 from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError, SettingsError
-from thalweg_server.settings.loading import SettingsReport, examine, examine_text
+from thalweg_server.settings.loading import (
+    SettingNotice,
+    SettingsReport,
+    examine,
+    examine_text,
+    load_settings,
+    unset_variables,
+)
 from thalweg_server.settings.nodes import Node
-from thalweg_server.settings.showing import ShownSetting, YamlLine, nested, shown, yaml_lines
-from thalweg_server.settings.starting import SANDBOXES, short_file, starting_file
-from thalweg_server.settings.usage import unused_and_wanting, wanting
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
+from thalweg_server.settings.showing import ShownSetting, inline, nested, shown, yaml_lines
 
 _MOST_SHOWN: Final = 9
 _PLACES: Final = {
@@ -32,6 +39,19 @@ _PLACES: Final = {
     "podman": "in a container",
     "host": "unconfined, as you",
 }
+SANDBOXES: Final = tuple(_PLACES)
+"""Values of `sandbox.use` that need no other setting."""
+SHORT: Final = """\
+# Settings of Thalweg. Check them: thalweg config check; see what works: thalweg doctor
+agent:
+  model: {model}
+sandbox:
+  use: {sandbox}  # where commands of the agent run: {places}
+memory:
+  enabled: {memory}
+# Every setting with its default: thalweg config init --all everything.yaml
+"""
+"""A configuration with three decisions."""
 Place = Annotated[
     Path | None,
     typer.Argument(
@@ -79,24 +99,35 @@ def init(
     Each option answers one question. Without a terminal nothing is asked: --model is required,
     commands are off and memory is on by default.
     """
-    if path.exists() and not force:
-        raise _exists(path)
-    text = starting_file() if everything else _answered(model, sandbox, memory)
+    _validate_new(path, force=force)
+    if everything:
+        text = files("thalweg_server.settings").joinpath("starting.yaml").read_text("utf-8")
+    else:
+        text = _answered(model, sandbox, memory)
     examine_text(text.encode(), str(path), os.environ).unless_wrong()
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        raise _exists(path) from None
+    _write(path, text, force=force)
     shown = "" if path == Path("config.yaml") else f" {path}"
     print_lines([f"{path}: written; edit it, then run: thalweg config check{shown}"])
     if not everything:
         print_lines(_next_steps(path))
 
 
-def _exists(path: Path) -> ConfigError:
-    fix = "name another file, or overwrite it with --force"
-    return ConfigError(str(path), "the file exists already", fix)
+def _validate_new(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        fix = "name another file, or overwrite it with --force"
+        raise ConfigError(str(path), "the file exists already", fix)
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    """Write a file that only its owner can read: it may have keys."""
+    try:
+        with open(
+            path, "w" if force else "x", encoding="utf-8", newline="\n", opener=open_private
+        ) as file:
+            file.write(text)
+    except FileExistsError:
+        _validate_new(path, force=force)
+        raise
 
 
 def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FBT001 (an option)
@@ -116,7 +147,10 @@ def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FB
         memory = not is_interactive or typer.confirm(
             "3/3  Remember facts between threads?", default=True
         )
-    return short_file(model=model, sandbox=sandbox, memory=memory)
+    places = ", ".join(SANDBOXES)
+    return SHORT.format(
+        model=inline(model), sandbox=sandbox, places=places, memory=str(memory).lower()
+    )
 
 
 def _prompt_model() -> str:
@@ -144,7 +178,6 @@ def _prompt_sandbox() -> str:
 def _next_steps(path: Path) -> list[str]:
     """Return the steps that remain before the model can answer."""
     from thalweg_server.models import model_by_name  # noqa: PLC0415 (LangChain)
-    from thalweg_server.settings.loading import load_settings  # noqa: PLC0415 (the same)
 
     settings = load_settings(path)
     option = "" if path == Path("config.yaml") else f" --config {path}"
@@ -165,12 +198,8 @@ def check(path: Place = None, *, as_json: AsJson = False) -> None:
     plain = {
         "file": report.file or None,
         "problems": [_plain(problem) for problem in problems],
-        "notices": [
-            {"file": n.place.file, "line": n.place.line, "key": n.place.key, "kind": n.kind}
-            | {"told": n.message}
-            for n in report.notices
-        ],
-        "warnings": [{"place": place, "told": message} for place, message in warnings],
+        "notices": [_notice(notice) for notice in report.notices],
+        "warnings": [{"place": place, "message": message} for place, message in warnings],
     }
     print_result(_findings(report, problems, warnings), plain, as_json=as_json)
     if problems:
@@ -196,10 +225,43 @@ def show(
     if as_json:
         print_json(_as_object(report, rows))
     elif rows:
-        print_lines(_aligned(list(yaml_lines(rows))))
+        print_lines(_aligned(rows))
     else:
         named = report.file or "no config.yaml here"
         print_lines([f"# {named}: nothing is set; --defaults shows what holds"])
+
+
+@config.command(short_help="Convert a configuration of DeerFlow.")
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="DEERFLOW.YAML", help="Its config.yaml.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write.")] = Path(
+        "thalweg.yaml"
+    ),
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write DeerFlow's configuration as one of Thalweg, and list each key that is left out and why.
+
+    The file that is read stays as it is. Variables keep their names; comments are not copied.
+    """
+    from thalweg_server.settings.deerflow import convert as converted  # noqa: PLC0415 (only here)
+
+    _validate_new(path, force=force)
+    try:
+        given = source.read_bytes()
+    except OSError as error:
+        problem = f"it cannot be read: {(error.strerror or str(error)).lower()}"
+        raise ConfigError(str(source), problem, "name another file") from None
+    text, notices = converted(given, str(source), os.environ)
+    _write(path, text, force=force)
+    lines = [f"{n.position}: {n.kind}: {n.position.key} {n.message}" for n in notices]
+    left_out = sum(notice.kind == "left out" for notice in notices)
+    lines.append(
+        f"{path}: written; {count(left_out, 'key')} left out; next: thalweg config check {path}"
+    )
+    plain = {"file": str(path), "notices": [_notice(notice) for notice in notices]}
+    print_result(lines, plain, as_json=as_json)
 
 
 config.command("init", short_help="Write an initial configuration.")(init)
@@ -213,9 +275,10 @@ def _looked_at(
     settings = report.settings
     if settings is None:
         return report, report.problems, []
-    problems = (*report.problems, *wanting(settings))
+    used, unused = unset_variables(settings)
+    problems = (*report.problems, *used)
     warnings = [
-        *map(_before_use, unused_and_wanting(settings)),
+        *map(_before_use, unused),
         *_not_installed(report.root),
         *_taken(settings, report.root),
     ]
@@ -223,7 +286,7 @@ def _looked_at(
 
 
 def _before_use(error: SettingsError) -> _Warning:
-    place = f"{error.file}:{error.line}"
+    place = f"{error.file}:{error.line}:{error.column}"
     return place, f"{error.key}: {error.problem}; {error.fix} before you use it"
 
 
@@ -236,13 +299,13 @@ def _not_installed(root: Node) -> Iterator[_Warning]:
             if use is not None and package.isidentifier() and find_spec(package) is None:
                 named = repr(use.written if use.variables else package)
                 problem = f"package {named} is not installed; install it before you use it"
-                yield str(use.place), f"{use.place.key}: {problem}"
+                yield str(use.position), f"{use.position.key}: {problem}"
 
 
 def _taken(settings: Settings, root: Node) -> Iterator[_Warning]:
     gateway = settings.gateway
-    node = root.find(("gateway", "port"))
-    place = "gateway" if node is None else node.place
+    node = root.find("gateway", "port")
+    place = "gateway" if node is None else node.position
     if not gateway.port:
         return
     try:
@@ -258,14 +321,14 @@ def _findings(
     report: SettingsReport, problems: tuple[SettingsError, ...], warnings: list[_Warning]
 ) -> Iterator[str]:
     for problem in problems:
-        place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
         key = f"{problem.key}: " if problem.key else ""
         yield f"{place}: error: {key}{problem.problem}; {problem.fix}"
     for place, message in warnings:
         yield f"{place}: warning: {message}"
     for notice in report.notices:
         kind = "warning" if notice.kind == "warning" else "note"
-        yield f"{notice.place}: {kind}: {notice.place.key} {notice.message}"
+        yield f"{notice.position}: {kind}: {notice.position.key} {notice.message}"
     configured = ", ".join(_configured(report.settings)) if report.settings is not None else ""
     if problems:
         yield f"{report.file}: {count(len(problems), 'error')}"
@@ -290,15 +353,29 @@ def _configured(settings: Settings) -> Iterator[str]:
 
 
 def _plain(problem: SettingsError) -> dict[str, Any]:
-    names = ("file", "line", "key", "problem", "fix")
+    names = ("file", "line", "column", "key", "problem", "fix")
     return {name: getattr(problem, name) for name in names}
 
 
-def _aligned(lines: list[YamlLine]) -> Iterator[str]:
-    """Put the places in a column of comments."""
-    column = max((len(line.text) for line in lines if len(line.text) <= _WIDEST), default=0)
-    for line in lines:
-        yield f"{line.text:<{column}}  # {line.origin}" if line.origin else line.text
+def _notice(notice: SettingNotice) -> dict[str, Any]:
+    at = notice.position
+    return {
+        "file": at.file,
+        "line": at.line,
+        "column": at.column,
+        "key": at.key,
+        "kind": notice.kind,
+        "message": notice.message,
+    }
+
+
+def _aligned(rows: list[ShownSetting]) -> Iterator[str]:
+    """Yield the YAML of settings, with their origins in a column of comments."""
+    lines = list(yaml_lines(rows))
+    column = max((len(text) for _, text in lines if len(text) <= _WIDEST), default=0)
+    origins = {row.path: row.origin for row in rows}
+    for path, text in lines:
+        yield f"{text:<{column}}  # {origins[path]}" if path in origins else text
 
 
 def _as_object(report: SettingsReport, rows: list[ShownSetting]) -> dict[str, Any]:

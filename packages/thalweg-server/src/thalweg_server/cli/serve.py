@@ -12,13 +12,13 @@ import typer
 from thalweg.cli.printing import count
 from thalweg.cli.shared_options import bounded, single_command
 from thalweg.errors import ConfigError
-from thalweg_server.settings.sections.gateway import GatewaySettings, is_loopback
+from thalweg_server.settings.sections import GatewaySettings, is_loopback
 
 if TYPE_CHECKING:
     from thalweg_server.app import App
+    from thalweg_server.gateway.local_token import LocalToken
     from thalweg_server.settings import Settings
     from thalweg_server.settings.loading import SettingsReport
-    from thalweg_server.settings.local_token import LocalToken
 
 _MOST_NAMES = 6
 _LAST_PORT = 65_535
@@ -123,7 +123,7 @@ def screen(
 
 
 def _file(report: "SettingsReport") -> str:
-    idle = [notice.place.key for notice in report.notices if notice.kind == "no effect"]
+    idle = [notice.position.key for notice in report.notices if notice.kind == "no effect"]
     if not idle:
         return report.file
     more = f" and {len(idle) - _MOST_NAMES} more" if len(idle) > _MOST_NAMES else ""

@@ -69,8 +69,8 @@ class GatewayAddress:
 def _local_token(bases: Sequence[str]) -> str | None:
     """Find the token of this machine's gateway in the usual data folder; for no other machine."""
     from thalweg.archive.paths import home  # noqa: PLC0415 (with the first request)
-    from thalweg_server.settings.local_token import find_token  # noqa: PLC0415 (the same)
-    from thalweg_server.settings.sections.gateway import is_loopback  # noqa: PLC0415 (the same)
+    from thalweg_server.gateway.local_token import find_token  # noqa: PLC0415 (the same)
+    from thalweg_server.settings.sections import is_loopback  # noqa: PLC0415 (the same)
 
     if not all(is_loopback(urlsplit(base).hostname or "") for base in bases):
         return None

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.settings.sections.gateway import is_loopback
+from thalweg_server.settings.sections import is_loopback
 
 LOCAL = "local"
 """The owner of everything if callers need not authenticate."""

@@ -15,7 +15,7 @@ from threading import Lock
 
 from thalweg_server.app.performing.watching import Happened, ModelCalled
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.settings.sections.gateway import OwnerLimits
+from thalweg_server.settings.sections import OwnerLimits
 
 _MOST_OWNERS = 10_000
 """Owners whose rates are remembered; the ones that asked last."""

@@ -10,7 +10,7 @@ from thalweg_server.gateway.authentication import LOCAL, KeyLock, Keys, Lock, Lo
 from thalweg_server.gateway.bodies import BodyLimits
 from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg_server.settings import GatewaySettings
-from thalweg_server.settings.sections.gateway import OwnerLimits
+from thalweg_server.settings.sections import OwnerLimits
 
 _OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
 """Paths that reveal no owner's data."""

@@ -30,9 +30,9 @@ from thalweg.errors import ConfigError
 from thalweg_server.app import App, open_app
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
+from thalweg_server.gateway.local_token import LocalToken, ensure_token
 from thalweg_server.settings import Settings
-from thalweg_server.settings.local_token import LocalToken, ensure_token
-from thalweg_server.settings.sections.gateway import HEADER_TIMEOUT_S
+from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
 P = ParamSpec("P")
 T = TypeVar("T")

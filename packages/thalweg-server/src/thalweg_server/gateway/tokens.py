@@ -19,7 +19,7 @@ import jwt
 from thalweg_server.app.opening import NOBODY
 from thalweg_server.gateway.authentication import LOCAL, UNKNOWN, unauthorized
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.settings.parts import is_owner
+from thalweg_server.settings.fields import is_owner
 
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _FAMILIES = {

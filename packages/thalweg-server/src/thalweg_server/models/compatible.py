@@ -13,7 +13,7 @@ from pydantic import Field
 
 from thalweg.engine.tokens import count_json, exact_counter, measure
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg_server.settings.sections.gateway import is_loopback
+from thalweg_server.settings.sections import is_loopback
 
 
 class CompatibleChat(ChatOpenAI):

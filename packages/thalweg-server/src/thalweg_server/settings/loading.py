@@ -1,19 +1,20 @@
-"""A file to settings, with its errors and notices."""
+"""A file to settings: every error at once and every notice, each with its position."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Literal
 
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from thalweg.engine.sections import KeyPath, as_config_error
 from thalweg.errors import SettingsError
-from thalweg_server.settings.checking import checked, unset_at_once
-from thalweg_server.settings.nodes import Node, NodePosition
-from thalweg_server.settings.notices import SettingNotice, doubts
-from thalweg_server.settings.reading import read
-from thalweg_server.settings.shaping import shaped
-from thalweg_server.settings.variables import fill
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.fields import UnsetVariable, is_secret
+from thalweg_server.settings.nodes import Node, Position, fill, read
+from thalweg_server.settings.sections import Settings
 
 USUAL = "config.yaml"
 """The file that is read when none is named, if it is in the working folder."""
@@ -21,6 +22,23 @@ VARIABLE = "THALWEG_CONFIG"
 """The variable that names another one."""
 HOME = "THALWEG_HOME"
 """The variable that names the folder of Thalweg's files."""
+_DEFERRED = ("models", "tools", "mcp_servers")
+"""Sections whose parts need their variables only when they are used, except these keys."""
+_NEEDED_AT_ONCE = ("name", "use")
+_UNLESS_SEEDS = "unless memory.retrieval is seeds"
+_ALSO_AT_THE_TOP = ("offload", "pricing")
+"""Keys of `summarization` that may be at the top of the file as well."""
+_FORMER = (("agent", "shell"),)
+"""Keys of former versions that have no effect: commands run where `sandbox.use` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingNotice:
+    """A setting that has no effect, looks like a mistake, or was converted."""
+
+    position: Position
+    message: str
+    kind: Literal["no effect", "warning", "left out", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +52,7 @@ class SettingsReport:
     problems: tuple[SettingsError, ...]
     """The errors, in the order of the lines."""
     notices: tuple[SettingNotice, ...]
-    """Settings that have no effect, are taken as another one, or look like a mistake."""
+    """Settings that have no effect or look like a mistake, in the order of the lines."""
     root: Node
     """Its values with their positions."""
 
@@ -73,21 +91,23 @@ def load_settings(
 def examine(
     path: str | PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
 ) -> SettingsReport:
-    """Read and validate a file, and report every error.
-
-    Args:
-        path: As for `load_settings`.
-        environ: As for `load_settings`.
-    """
+    """Read and validate a file, and report every error; arguments as for `load_settings`."""
     environ = os.environ if environ is None else environ
     file = find(path, environ)
-    if not file:
-        return examine_text(b"", "", environ)
     try:
-        text = Path(file).read_bytes()
+        text = Path(file).read_bytes() if file else b""
+    except FileNotFoundError:
+        problem = "the file does not exist"
+        fix = "name another file, or write one: thalweg config init"
+        if path is None and environ.get(VARIABLE):
+            problem = f"{VARIABLE} names a file that is not there"
+            fix = "correct or unset the variable"
     except OSError as error:
-        return _failed(file, _unreadable(file, error, path, environ))
-    return examine_text(text, file, environ)
+        problem = f"it cannot be read: {(error.strerror or str(error)).lower()}"
+        fix = "name another file"
+    else:
+        return examine_text(text, file, environ)
+    return _failed(SettingsError(file, 0, 0, "", problem, fix))
 
 
 def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
@@ -96,49 +116,200 @@ def find(path: str | PathLike[str] | None, environ: Mapping[str, str]) -> str:
     return named or (USUAL if Path(USUAL).exists() else "")
 
 
+def _failed(error: SettingsError) -> SettingsReport:
+    return SettingsReport(error.file, None, (error,), (), Node({}, Position(error.file)))
+
+
 def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> SettingsReport:
     """Validate the content of a file."""
     try:
-        root, unread = read(text, file)
+        root, problems = read(text, file)
     except SettingsError as error:
-        return _failed(file, error)
-    root, unfilled = fill(root, environ)
-    shaping = shaped(root)
-    root = _at_home(shaping.root, environ)
-    settings, wrong = checked(root)
-    problems = (*unread, *unfilled, *shaping.problems, *unset_at_once(root), *wrong)
-    notices = (*shaping.notices, *doubts(root, settings))
+        return _failed(error)
+    return examine_tree(root, problems, environ)
+
+
+def examine_tree(
+    root: Node, problems: list[SettingsError], environ: Mapping[str, str]
+) -> SettingsReport:
+    """Validate a file that was read, whose errors so far are `problems`."""
+    notices: list[SettingNotice] = []
+    for section, key in _FORMER:
+        if (node := root.find(section, key)) is not None:
+            node.is_removed = True
+            message = "has no effect: commands are disabled until sandbox.use names a sandbox"
+            notices += [SettingNotice(node.position, message, "no effect")] if node.value else []
+    problems += fill(root, environ)
+    problems += _moved_below(root)
+    if environ.get(HOME) and root.find("storage", "home") is None:
+        home = Node(environ[HOME], Position("", path=("storage", "home")), f"${HOME}", (HOME,))
+        root.put(home, "storage", "home")
+    problems += _unset_at_once(root)
+    settings, invalid = validated(root)
+    problems += invalid
+    notices += _doubts(root, settings) if settings is not None else ()
     return SettingsReport(
-        file,
+        root.position.file,
         settings,
-        tuple(sorted(problems, key=lambda problem: problem.line)),
-        tuple(sorted(notices, key=lambda notice: notice.place.line)),
+        tuple(sorted(problems, key=lambda problem: (problem.line, problem.column))),
+        tuple(sorted(notices, key=lambda notice: notice.position.line)),
         root,
     )
 
 
-def _at_home(root: Node, environ: Mapping[str, str]) -> Node:
-    """Add the home of the environment if the file names none."""
-    home = environ.get(HOME)
-    storage = root.keys.get("storage")
-    if not home or (storage and ("home" in storage.keys or not isinstance(storage.value, Mapping))):
-        return root
-    at = NodePosition("", 0, "storage.home")
-    return root.put(("storage", "home"), Node(home, at, f"${HOME}", (HOME,)))
+def _moved_below(root: Node) -> Iterator[SettingsError]:
+    """Move the keys of `summarization` that are at the top of the file."""
+    for key in _ALSO_AT_THE_TOP:
+        node, other = root.child(key), root.find("summarization", key)
+        if node is None:
+            continue
+        root.put(Node(None, node.position, is_removed=True), key)
+        if other is not None and other.value is not None:
+            problem = f"{other.position.key} in line {other.position.line} has the same meaning"
+            yield node.position.error(problem, "remove one of the two")
+        elif node.value is not None:
+            root.put(node, "summarization", key)
 
 
-def _failed(file: str, error: SettingsError) -> SettingsReport:
-    return SettingsReport(file, None, (error,), (), Node({}, NodePosition(file, 1, "")))
+def _unset_at_once(root: Node) -> Iterator[SettingsError]:
+    """Yield an error for each variable that is not set and needed by every command."""
+    for node in root.walk():
+        path = node.position.path
+        if node.unset and (path[0] not in _DEFERRED or path[-1] in _NEEDED_AT_ONCE):
+            yield from (UnsetVariable(node.position, name).error for name in node.unset)
 
 
-def _unreadable(
-    file: str, error: OSError, path: str | PathLike[str] | None, environ: Mapping[str, str]
-) -> SettingsError:
-    if not isinstance(error, FileNotFoundError):
-        why = (error.strerror or str(error)).lower()
-        return SettingsError(file, 0, "", f"it cannot be read: {why}", "name another file")
-    if path is None and environ.get(VARIABLE):
-        problem, fix = f"{VARIABLE} names a file that is not there", "mend or unset the variable"
-        return SettingsError(file, 0, "", problem, fix)
-    fix = "name another file, or write one: thalweg config init"
-    return SettingsError(file, 0, "", "the file does not exist", fix)
+def is_private(path: KeyPath) -> bool:
+    """Return whether the value at a path is never shown.
+
+    Example:
+        >>> is_private(("models", 0, "api_key")), is_private(("models", 0, "window"))
+        (True, False)
+    """
+    match path:
+        case ("storage", "url", *_) | ("sandbox", "env", *_) | ("mcp_servers", _, "env", *_):
+            return True
+        case ("gateway", "keys", *_):
+            return path[-1] != "owner"
+    return any(is_secret(step) for step in path if isinstance(step, str))
+
+
+def validated(root: Node) -> tuple[Settings | None, list[SettingsError]]:
+    """Validate a tree.
+
+    Pydantic checks for contradictions only if each value is valid by itself. So invalid values
+    are removed, and the rest is validated again.
+
+    Returns:
+        The settings without invalid values, `None` if too many are invalid; and the errors.
+    """
+    problems: dict[str, SettingsError] = {}
+    removed: set[str] = set()
+    while True:
+        try:
+            return Settings.model_validate(root.plain()), list(problems.values())
+        except ValidationError as error:
+            faults = [_fault(root, each) for each in error.errors(include_url=False)]
+        for _, problem in faults:
+            # Where a value was removed, its key is missing, or its default no better.
+            if problem is not None and problem.key not in removed:
+                problems.setdefault(problem.key, problem)
+        if any(node is root for node, _ in faults):
+            return None, list(problems.values())
+        for node, _ in faults:
+            node.is_removed = True
+            removed.add(node.position.key)
+
+
+def _fault(root: Node, details: ErrorDetails) -> tuple[Node, SettingsError | None]:
+    """Return the value to remove, and its error.
+
+    There is none for a value that is `null` or a variable that is not set.
+    """
+    context = details.get("ctx", {})
+    section = root
+    for step in details["loc"]:  # it has steps that are not in the file, such as members of unions
+        section = section.child(step) or section
+    absent: list[str | int] = [*context.get("key", ())]
+    if details["type"] == "missing":
+        absent = [details["loc"][-1]]
+    node = section
+    while absent and (child := node.child(absent[0])) is not None:
+        node = child
+        del absent[0]
+    position = node.position
+    if (node.value is None and not absent) or node.unset:
+        return node, None
+    is_hidden = is_private((*position.path, *absent))
+    shown = repr(node.written) if node.variables else "this value" if is_hidden else None
+    worded = as_config_error("", {**details, "loc": ()}, quoted_value=shown)
+    problem, fix = worded.problem, worded.fix
+    if is_hidden and details["type"] == "string_type":
+        problem, fix = "it is no text", "put it in quotes"
+    if node.variables:
+        problem = problem.replace(str(node.value), node.written)
+    other = section.find(*context["against"]) if context.get("against") else None
+    if other is not None:
+        problem += f" ({other.position.key} is in line {other.position.line})"
+    error = position.error(problem, fix, *absent)
+    return (other if other is not None and absent else node), error
+
+
+def unset_variables(
+    settings: Settings,
+) -> tuple[list[SettingsError], list[SettingsError]]:
+    """Return errors of variables that are not set: those that are used, and those of other models.
+
+    A model that no setting names is used only if a run does.
+    """
+    others = [model for model in settings.models if model.name not in settings.used_models]
+    used, unused = (
+        [each.error for part in parts for each in part.unset]
+        for parts in (settings.used_parts, others)
+    )
+    return used, unused
+
+
+def _doubts(root: Node, settings: Settings) -> Iterator[SettingNotice]:
+    """Yield a notice for each valid setting that may be a mistake."""
+    yield from _without_effect(root, settings)
+    groups = sorted(group.name for group in settings.tool_groups)
+    tools = root.keys.get("tools")
+    for tool in tools.items if groups and tools is not None else ():
+        group = tool.keys.get("group")
+        if group is not None and group.value and group.value not in groups:
+            message = f"there is no group {group.value!r} in tool_groups ({', '.join(groups)})"
+            yield SettingNotice(group.position, message, "warning")
+    oidc, prefix = settings.gateway.oidc, root.find("gateway", "oidc", "owner_prefix")
+    if oidc and prefix is not None and not oidc.owner_prefix and settings.gateway.keys:
+        message = "a token whose claim equals the owner of a key has the rights of that key"
+        yield SettingNotice(prefix.position, message, "warning")
+    for node in root.walk():
+        match node.position.path:
+            # A server of one's own (`base_url`) often ignores its key.
+            case ("models", int() as index, "api_key") if not root.find(
+                "models", index, "base_url"
+            ):
+                is_key = True
+            case ("gateway", "keys", int(), "key"):
+                is_key = True
+            case _:
+                is_key = False
+        if is_key and not node.variables:
+            message = "everyone who can read the file has this key; use a variable, such as $MY_KEY"
+            yield SettingNotice(node.position, message, "warning")
+
+
+def _without_effect(root: Node, settings: Settings) -> Iterator[SettingNotice]:
+    """Yield the settings that were changed and have no effect with the others."""
+    memory, summarization = settings.memory, settings.summarization
+    for section, key, has_effect, why in (
+        ("memory", "storage_path", memory.storage == "json", "unless memory.storage is json"),
+        ("memory", "similarity_weight", memory.retrieval == "seeds", _UNLESS_SEEDS),
+        ("memory", "confidence_weight", memory.retrieval == "seeds", _UNLESS_SEEDS),
+        ("summarization", "keep", summarization.triggers, "without summarization.trigger"),
+    ):
+        node = root.find(section, key)
+        value, default = (getattr(getattr(of, section), key) for of in (settings, Settings()))
+        if node is not None and not has_effect and value != default:
+            yield SettingNotice(node.position, f"has no effect {why}", "no effect")

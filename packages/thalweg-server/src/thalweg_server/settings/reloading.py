@@ -1,35 +1,18 @@
 """A file of settings that is read again when it changes."""
 
 import os
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from threading import Lock
 
 from thalweg.errors import SettingsError
 from thalweg_server.settings.loading import SettingsReport, examine, examine_text, find
-from thalweg_server.settings.sections.gateway import is_loopback
-from thalweg_server.settings.whole import Settings
-
-_FRESH_NS = 2_000_000_000
-"""A file changed so lately may change again without another time of change."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A file as it was when it was last looked at."""
-
-    stat: tuple[int, int, int] | None
-    """Time of change, size, inode; `None` if it was missing."""
-    is_settled: bool
-    """Whether it had not changed for a while: then the next change has another time."""
-    text: bytes | None = None
+from thalweg_server.settings.sections import Settings, is_loopback
 
 
 class SettingsFile:
-    """The settings of a file, as it is now. Any thread may ask.
+    """The settings of a file, as it is now; safe for threads.
 
     With an invalid file the earlier settings are kept, and `problem` is its error.
 
@@ -55,7 +38,7 @@ class SettingsFile:
         self._environ = os.environ if environ is None else environ
         self._lock = Lock()
         self._file = ""
-        self._seen = _Seen(None, is_settled=False)
+        self._text: bytes | None = None
         report = self._read_if_changed() or examine(path, environ=self._environ)
         self._current = report.unless_wrong()
         self._problem: SettingsError | None = None
@@ -98,32 +81,20 @@ class SettingsFile:
             return new
 
     def _read_if_changed(self) -> SettingsReport | None:
-        """Read the file, unless it is as it was before.
+        """Read the file, unless its content is that of before.
 
         A file that was found once is the one: without it, the defaults do not come back.
         """
         self._file = self._file or find(self._path, self._environ)
-        before, stat = self._seen, _stat(self._file)
-        if before.stat == stat and (stat is None or before.is_settled):
-            return None
         try:
-            text = Path(self._file).read_bytes()
+            text = Path(self._file).read_bytes() if self._file else b""
         except OSError:
-            self._seen = _Seen(None, is_settled=False)
+            self._text = None
             return examine(self._file, environ=self._environ)
-        is_settled = stat is not None and time.time_ns() - stat[0] > _FRESH_NS
-        self._seen = _Seen(stat, is_settled, text)
-        if text == before.text:
+        if text == self._text:
             return None
+        self._text = text
         return examine_text(text, self._file, self._environ)
-
-
-def _stat(file: str) -> tuple[int, int, int] | None:
-    try:
-        stat = Path(file).stat() if file else None
-    except OSError:
-        return None
-    return stat and (stat.st_mtime_ns, stat.st_size, stat.st_ino)
 
 
 def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
@@ -133,16 +104,16 @@ def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[s
         SettingsError: With the kept settings, the new ones would allow access without a key.
 
     """
-    listening = {"host": old.gateway.host, "port": old.gateway.port}
-    gateway = new.gateway.model_copy(update=listening)
-    if gateway.is_open and not is_loopback(gateway.host):
-        problem = f"this process listens on {gateway.host} until it ends; without a key or oidc"
+    host, port = old.gateway.host, old.gateway.port
+    kept = new.gateway.model_copy(update={"host": host, "port": port})
+    if kept.is_open and not is_loopback(host):
+        problem = f"this process listens on {host} until it ends; without a key or oidc everyone"
         fix = "add gateway.keys or gateway.oidc, or restart it"
-        raise SettingsError(file, 0, "gateway.host", f"{problem} everyone would have access", fix)
-    pairs = (
-        ("storage", old.storage, new.storage),
-        ("gateway.host", old.gateway.host, new.gateway.host),
-        ("gateway.port", old.gateway.port, new.gateway.port),
-    )
-    waiting = tuple(name for name, was, is_now in pairs if was != is_now)
-    return new.model_copy(update={"storage": old.storage, "gateway": gateway}), waiting
+        raise SettingsError(file, 0, 0, "gateway.host", f"{problem} would have access", fix)
+    pairs = {
+        "storage": old.storage == new.storage,
+        "gateway.host": host == new.gateway.host,
+        "gateway.port": port == new.gateway.port,
+    }
+    waiting = tuple(name for name, is_same in pairs.items() if not is_same)
+    return new.model_copy(update={"storage": old.storage, "gateway": kept}), waiting

@@ -1,19 +1,17 @@
-"""Every setting with the origin of its value; secrets masked."""
+"""Every setting with the origin of its value, secrets masked; values as YAML."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import SecretStr
 
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.sections import SettingsSection, dotted
-from thalweg_server.settings.fixed import is_secret
-from thalweg_server.settings.nodes import Node, Path
-from thalweg_server.settings.parts import MASK, Open
-from thalweg_server.settings.whole import Settings
-from thalweg_server.settings.writing import Reference, inline
+from thalweg.engine.sections import KeyPath, SettingsSection, dotted
+from thalweg_server.settings.fields import MASK, Open, is_secret, mapped
+from thalweg_server.settings.nodes import Node, escaped
+from thalweg_server.settings.sections import Settings
 
 _ONE_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -21,14 +19,20 @@ _SECRET_OF_ADDRESS = re.compile(
     r"([?&][\w.-]*(?:key|token|secret|password|signature|sig)[\w.-]*=)[^&#\s]+", re.IGNORECASE
 )
 _FLAG = re.compile(r"--?([\w-]+)(=)?(.*)", re.DOTALL)
-_DEFAULT = "default"
+_WIDE = 10_000
+
+
+class Reference(str):
+    """A text that is a variable: its dollar is not escaped when it is written."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSetting:
     """One setting, as it may be shown."""
 
-    path: Path
+    path: KeyPath
     value: object
     """Plain: as JSON has it."""
     origin: str
@@ -47,20 +51,27 @@ def shown(settings: Settings, root: Node) -> Iterator[ShownSetting]:
 
     Args:
         settings: The settings.
-        root: The file that they come from, in shape.
+        root: The file that they come from, as its report has it.
     """
-    yield from _below(settings, (), root)
+    return _below(settings, (), root)
 
 
-def _below(value: object, path: Path, root: Node) -> Iterator[ShownSetting]:
+def _below(value: object, path: KeyPath, node: Node | None) -> Iterator[ShownSetting]:
     parts = _parts(value)
     for step, each in parts.items():
+        below = node and node.child(step)
         if isinstance(value, Open) and step == "options":
-            yield from _options(each, path, root)
+            # Shown as keys of the section itself: both are read as the same.
+            for name, option in each.items():
+                yield _leaf(
+                    option,
+                    (*path, name),
+                    (below and below.child(name)) or (node and node.child(name)),
+                )
         else:
-            yield from _below(each, (*path, step), root)
+            yield from _below(each, (*path, step), below)
     if not parts:
-        yield _leaf(value, path, root)
+        yield _leaf(value, path, node)
 
 
 def _parts(value: object) -> Mapping[str | int, Any]:
@@ -75,25 +86,15 @@ def _parts(value: object) -> Mapping[str | int, Any]:
             return {}
 
 
-def _options(options: Mapping[str, object], path: Path, root: Node) -> Iterator[ShownSetting]:
-    for name, value in options.items():
-        listed = (*path, "options", name)
-        below = listed if root.find(listed) is not None else (*path, name)
-        # Beside the other keys, wherever it was written: it is read as the same.
-        leaf = _leaf(value, below, root)
-        yield replace(leaf, path=(*path, name), is_given=True)
-
-
-def _leaf(value: object, path: Path, root: Node) -> ShownSetting:
-    node = root.find(path)
-    masked = _masked(value, node)
+def _leaf(value: object, path: KeyPath, node: Node | None) -> ShownSetting:
     if node is None:
-        return ShownSetting(path, masked, _DEFAULT, is_given=False)
-    variables = sorted({variable for _, each in node.walk() for variable in each.variables})
-    unset = {variable for _, each in node.walk() for variable in each.unset}
-    named = [f"${v}{' (not set)' if v in unset else ''}" for v in variables]
-    at = [str(node.place)] if node.place.file else []
-    return ShownSetting(path, masked, ", ".join((*at, *named)), is_given=True)
+        return ShownSetting(path, _masked(value, node), "default", is_given=False)
+    variables = sorted(
+        {(name, name in each.unset) for each in node.walk() for name in each.variables}
+    )
+    named = [f"${name}{' (not set)' if is_unset else ''}" for name, is_unset in variables]
+    at = [f"{node.position.file}:{node.position.line}"] if node.position.file else []
+    return ShownSetting(path, _masked(value, node), ", ".join((*at, *named)), is_given=True)
 
 
 def _masked(value: object, node: Node | None) -> object:
@@ -109,11 +110,6 @@ def _masked(value: object, node: Node | None) -> object:
         if is_hidden or node.unset:
             is_one = _ONE_VARIABLE.fullmatch(node.written)
             return MASK if is_hidden and not is_one else Reference(node.written)
-    return _bare(value)
-
-
-def _bare(value: object) -> object:
-    """Mask a secret, and those inside an address."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     if not isinstance(text, str):
         return text
@@ -138,45 +134,61 @@ def _arguments(items: list[object]) -> list[object]:
     return masked
 
 
-@dataclass(frozen=True, slots=True)
-class YamlLine:
-    """A line of YAML and its comment."""
+def inline(value: object) -> str:
+    """Write a plain value in one line of YAML."""
+    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 (slow; only texts need it)
 
-    text: str
-    origin: str = ""
+    def escape(each: object) -> object:
+        is_text = isinstance(each, str) and not isinstance(each, Reference)
+        return escaped(str(each)) if is_text else str(each) if isinstance(each, str) else each
+
+    data = mapped(value, escape)
+    options = {"default_flow_style": True, "width": _WIDE}
+    dumped: str = yaml.safe_dump(data, allow_unicode=True, sort_keys=False, **options)
+    text = dumped.removesuffix("...\n").rstrip("\n")
+    if "\n" not in text:
+        return text
+    quoted: str = yaml.safe_dump(data, default_style='"', **options)
+    return quoted.rstrip("\n")
 
 
-def yaml_lines(settings: Iterable[ShownSetting]) -> Iterator[YamlLine]:
-    """Write settings as a file that can be read again, except for masked values."""
-    above: Path = ()
+def yaml_lines(settings: Iterable[ShownSetting]) -> Iterator[tuple[KeyPath, str]]:
+    """Write settings as a file that can be read again, except for masked values.
+
+    Yields:
+        The path of a setting or of a section, and its line.
+    """
+    above: KeyPath = ()
     for each in settings:
         *sections, last = each.path
-        for depth, step in enumerate(sections):
-            if each.path[: depth + 1] == above[: depth + 1]:
-                continue
-            if isinstance(step, str):
-                yield YamlLine(f"{'  ' * depth}{inline(step)}:")
-        value = inline(each.value)
-        dash = "  " * len(sections)
+        for depth, step in enumerate(sections, 1):
+            if each.path[:depth] != above[:depth] and isinstance(step, str):
+                yield each.path[:depth], f"{'  ' * (depth - 1)}{inline(step)}:"
+        indent = "  " * len(sections)
+        if sections and isinstance(sections[-1], int) and each.path[:-1] != above[: len(sections)]:
+            indent = f"{indent[:-2]}- "  # the first key of an item
         key = f"{inline(last)}: " if isinstance(last, str) else ""
-        is_first = bool(sections) and isinstance(sections[-1], int)
-        is_first = is_first and each.path[:-1] != above[: len(each.path) - 1]
-        lead = f"{dash[:-2]}- " if is_first else dash
-        yield YamlLine(f"{lead}{key}{value}", each.origin)
+        yield each.path, f"{indent}{key}{inline(each.value)}"
         above = each.path
 
 
-def nested(settings: Iterable[ShownSetting]) -> dict[str, object]:
+def nested(settings: Iterable[ShownSetting]) -> dict[str, Any]:
     """Return settings as nested mappings and lists, as JSON has them."""
-    top: dict[str, object] = {}
+    top: dict[str | int, Any] = {}
     for each in settings:
-        at: dict[str, object] | list[object] = top
-        for step, below in zip(each.path, (*each.path[1:], None), strict=True):
-            new: object = each.value if below is None else [] if isinstance(below, int) else {}
-            if isinstance(at, dict):
-                at = at.setdefault(str(step), new)  # type: ignore[assignment]  # a value comes last
-            else:
-                if step == len(at):
-                    at.append(new)
-                at = at[-1]  # type: ignore[assignment]
-    return top
+        *above, last = each.path
+        at = top
+        for step in above:
+            at = at.setdefault(step, {})
+        at[last] = each.value
+    settings_of_json: dict[str, Any] = _with_lists(top)
+    return settings_of_json
+
+
+def _with_lists(value: Any) -> Any:  # noqa: ANN401 (as JSON has it)
+    """Return mappings whose keys are indices as lists."""
+    if not isinstance(value, dict):
+        return value
+    changed = {key: _with_lists(each) for key, each in value.items()}
+    is_list = changed and all(isinstance(key, int) for key in changed)
+    return list(changed.values()) if is_list else changed

@@ -14,7 +14,7 @@ import pytest
 from core_tests.forking import PYTHON_PATH
 from thalweg.errors import ClientError, ConfigError
 from thalweg_server.client import ThalwegClient
-from thalweg_server.settings.local_token import ensure_token, find_token
+from thalweg_server.gateway.local_token import ensure_token, find_token
 
 ROOT = Path(__file__).parents[5]
 

@@ -13,16 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from scripts.configuration_page import Field, described
 from thalweg.engine.sections import SettingsSection
 from thalweg_server.cli.config import config
 from thalweg_server.settings import Settings
-from thalweg_server.settings.fixed import nearly, one_edit_apart
+from thalweg_server.settings.fields import Open, nearly, one_edit_apart
 from thalweg_server.settings.loading import examine_text
-from thalweg_server.settings.parts import Open
-from thalweg_server.settings.reading import read
+from thalweg_server.settings.nodes import escaped, filled, read
 from thalweg_server.settings.showing import nested, shown, yaml_lines
-from thalweg_server.settings.starting import Field, described
-from thalweg_server.settings.variables import escaped, filled
 
 texts = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=20
@@ -143,7 +141,8 @@ def test_what_is_shown_is_read_again_as_the_same(file: dict[str, Any], defaults:
     report = examine_text(text.encode(), "c", ENVIRON)
     settings = report.unless_wrong()
     rows = [row for row in shown(settings, report.root) if defaults or row.is_given]
-    again = "\n".join(f"{line.text}  # {line.origin}" for line in yaml_lines(rows))
+    origins = {row.path: row.origin for row in rows}
+    again = "\n".join(f"{text}  # {origins.get(path)}" for path, text in yaml_lines(rows))
 
     assert loaded(again) == settings
     for row in rows:  # where it says that a value stands, it does
@@ -157,7 +156,7 @@ def test_the_object_for_programs_has_what_the_lines_have(file: dict[str, Any]) -
     report = examine_text(yaml.safe_dump(with_dollars(file)).encode(), "c", ENVIRON)
     settings = report.unless_wrong()
     rows = [row for row in shown(settings, report.root) if row.is_given]
-    plain = yaml.safe_load("\n".join(line.text for line in yaml_lines(rows))) or {}
+    plain = yaml.safe_load("\n".join(text for _, text in yaml_lines(rows))) or {}
     assert with_dollars(json.loads(json.dumps(nested(rows)))) == plain
 
 
@@ -165,7 +164,7 @@ def keys() -> Iterator[tuple[tuple[str, ...], Field, type[SettingsSection]]]:
     """Yield every key of every section, with the sections above it."""
 
     def below(section: type[SettingsSection], path: tuple[str, ...]) -> Iterator[Any]:
-        for field in described(section):
+        for field in described(section).values():
             yield path, field, section
             if field.section is not None and field.section is not section and len(path) < 3:
                 step = {"one": "", "list": "[]", "mapping": ".x"}[field.holds]
@@ -221,7 +220,7 @@ def file_with(
         if is_list:
             lines.append(f"{indent}-")
             indent += "  "
-    needed = {field.name for field in described(section) if field.is_needed}
+    needed = {field.name for field in described(section).values() if field.is_needed}
     lines += [f"{indent}{name}: {NEEDED[name]}" for name in sorted(needed)]
     lines.append(f"{indent}{key}: 1")
     return lines, len(lines)
@@ -234,7 +233,7 @@ def test_a_slip_of_the_finger_is_named_with_the_right_key_and_line(
     """At the top, in every section, in lists and mappings of sections."""
     path, field, section = which
     wrong = with_slip(field.name, *slip)
-    known = {each.name for each in described(section)}
+    known = set(described(section))
     # `skills.path` is DeerFlow's.
     theirs = section.KNOWN_KEYS if issubclass(section, Open) else frozenset()
     if (
@@ -332,12 +331,12 @@ def test_whatever_is_in_a_file_ends_in_settings_or_in_errors_with_lines(text: by
     assert (report.settings is not None) or report.problems
     for problem in report.problems:
         assert 1 <= problem.line <= raw.count(b"\n") + raw.count(b"\r") + 2
-        assert re.match(r"c:\d+: ", str(problem))
+        assert re.match(r"c:\d+:\d+: ", str(problem))
 
 
 @given(files)
 def test_every_value_is_read_as_yaml_reads_it(file: dict[str, Any]) -> None:
     text = yaml.safe_dump(file, allow_unicode=True)
     root, problems = read(text.encode(), "c")
-    assert problems == ()
+    assert problems == []
     assert root.plain() == yaml.safe_load(text)

@@ -79,6 +79,7 @@ class SettingsError(ConfigError):
     Attributes:
         file: The file's path as passed; empty if none was read.
         line: The line of the error, from 1; 0 if it is in no line.
+        column: Its column there, from 1; 0 if it is in no line.
         key: The path of the setting in the file (`models[0].window`); may be empty.
         others: Further errors of the file.
     """
@@ -86,13 +87,21 @@ class SettingsError(ConfigError):
     code = "config.settings"
 
     def __init__(
-        self, file: str, line: int, key: str, problem: str, fix: str, *others: "SettingsError"
+        self,
+        file: str,
+        line: int,
+        column: int,
+        key: str,
+        problem: str,
+        fix: str,
+        *others: "SettingsError",
     ) -> None:
-        place = f"{file}:{line}" if file and line else file
+        place = f"{file}:{line}:{column}" if file and line else file
         super().__init__(": ".join(part for part in (place, key) if part), problem, fix)
-        self.args = (file, line, key, problem, fix, *others)
+        self.args = (file, line, column, key, problem, fix, *others)
         self.file = file
         self.line = line
+        self.column = column
         self.key = key
         self.others = others
 
@@ -100,7 +109,7 @@ class SettingsError(ConfigError):
     def of(cls, errors: Iterable["SettingsError"]) -> "SettingsError":
         """Return the first of some errors, with the others in it."""
         first, *others = errors
-        return cls(first.file, first.line, first.key, first.problem, first.fix, *others)
+        return cls(*first.args[:6], *others)
 
     def __str__(self) -> str:
         """A sentence for everything that is wrong, a line each."""

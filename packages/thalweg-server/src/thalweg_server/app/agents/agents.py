@@ -50,9 +50,8 @@ from thalweg_server.app.files.run_files import (
 )
 from thalweg_server.app.files.sandboxes import made_by_factory, shell_over
 from thalweg_server.models import model_by_name
-from thalweg_server.settings.fixed import thawed
-from thalweg_server.settings.sections.agents import SubagentSettings
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.fields import thawed
+from thalweg_server.settings.sections import Settings, SubagentSettings
 from thalweg_server.uploads.base import Places
 
 SKILLS = "/skills"

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from thalweg.errors import ConfigError, NoSuchModelError
 from thalweg_server.api.catalogue import Model, Models
-from thalweg_server.settings.sections.models import ModelSettings
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import ModelSettings, Settings
 
 
 def named_model(settings: Settings, name: str | None = None, *, any_model: bool = False) -> str:

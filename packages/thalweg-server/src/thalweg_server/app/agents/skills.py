@@ -7,7 +7,7 @@ from pathlib import Path
 from thalweg.errors import NoSuchSkillError
 from thalweg_agent.skills.format import parse_skill
 from thalweg_server.api.catalogue import Skill, Skills
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 
 FILE = "SKILL.md"
 

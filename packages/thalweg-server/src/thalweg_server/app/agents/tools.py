@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg_server.app.agents.importing import import_named
-from thalweg_server.settings.sections.tools import McpServer, ToolSettings
+from thalweg_server.settings.sections import McpServer, ToolSettings
 
 PATIENCE_S = 30.0
 """Seconds to wait for the list of tools of an MCP server."""

@@ -12,8 +12,8 @@ from thalweg_agent.backends.local.process_limits import ProcessLimits
 from thalweg_agent.backends.local_shell import LocalShellBackend
 from thalweg_agent.backends.protocol import SandboxBackendProtocol
 from thalweg_server.app.agents.importing import import_named
-from thalweg_server.settings.fixed import thawed
-from thalweg_server.settings.sections.sandbox import SandboxSettings
+from thalweg_server.settings.fields import thawed
+from thalweg_server.settings.sections import SandboxSettings
 
 OpenShell = Callable[[Path], LocalShellBackend]
 """Makes the shell of one thread, whose files are in the folder."""

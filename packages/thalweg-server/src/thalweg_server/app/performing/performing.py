@@ -57,7 +57,7 @@ from thalweg_server.runs.base import Draft, RunRecord
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.running import RunOutcome
-from thalweg_server.settings.whole import Settings
+from thalweg_server.settings.sections import Settings
 
 _DECISION: TypeAdapter[Decision] = TypeAdapter(Annotated[Decision, Field(discriminator="type")])
 RUN = "thalweg_run"

@@ -28,8 +28,7 @@ from thalweg_server.models import find_models, model_by_name
 from thalweg_server.models.discovery import ollama_address
 from thalweg_server.settings import Settings
 from thalweg_server.settings.loading import examine
-from thalweg_server.settings.sections.gateway import is_loopback
-from thalweg_server.settings.usage import used_models
+from thalweg_server.settings.sections import is_loopback
 
 _TIMEOUT_S: Final = 1.0
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -79,7 +78,7 @@ def configured(settings: Settings) -> Iterator[Finding]:
 
 def _models(settings: Settings) -> Iterator[Finding]:
     """Make each model without asking it; check that its server listens."""
-    used = used_models(settings)
+    used = settings.used_models
     for name in dict.fromkeys((*sorted(used), *(one.name for one in settings.models))):
         what = f"model {name}"
         try:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from scripts.configuration_page import STARTING
 from thalweg.errors import ConfigError, SettingsError
-from thalweg_server.cli.config import config
+from thalweg_server.cli.config import SANDBOXES, config
 from thalweg_server.settings import Settings
 from thalweg_server.settings.loading import examine_text
-from thalweg_server.settings.starting import SANDBOXES, short_file, starting_file
 
 GOOD = """\
 models:
@@ -64,22 +64,25 @@ def test_without_a_file_the_defaults_hold() -> None:
 
 
 def test_everything_wrong_has_a_line_and_ends_with_1() -> None:
-    write("models: [{name: a, windw: 1}]\nmemry: {}\ntitle: {}\n")
+    write("models: [{name: a, windw: 1}]\nmemry: {}\nagent: {shell: true}\n")
     ended = run("check")
     assert ended.exit_code == 1
     assert ended.stdout.splitlines() == [
         (
-            "config.yaml:1: error: models[0].windw: there is no setting 'windw'; "
+            "config.yaml:1:20: error: models[0].windw: there is no setting 'windw'; "
             "did you mean 'window'?"
         ),
-        "config.yaml:2: error: memry: there is no setting 'memry'; did you mean 'memory'?",
-        "config.yaml:3: note: title has no effect here",
+        "config.yaml:2:1: error: memry: there is no setting 'memry'; did you mean 'memory'?",
+        (
+            "config.yaml:3:9: note: agent.shell has no effect: commands are disabled until "
+            "sandbox.use names a sandbox"
+        ),
         "config.yaml: 2 errors",
     ]
 
 
 def test_the_same_is_told_to_programs() -> None:
-    write("memry: {}\ntitle: {}\n")
+    write("memry: {}\nagent: {shell: true}\n")
     ended = run("check", "--json")
     assert ended.exit_code == 1
     told = json.loads(ended.stdout)
@@ -87,12 +90,15 @@ def test_the_same_is_told_to_programs() -> None:
         {
             "file": "config.yaml",
             "line": 1,
+            "column": 1,
             "key": "memry",
             "problem": "there is no setting 'memry'",
             "fix": "did you mean 'memory'?",
         }
     ]
-    assert [notice["key"] for notice in told["notices"]] == ["title"]
+    (notice,) = told["notices"]
+    assert (notice["line"], notice["column"], notice["key"]) == (2, 9, "agent.shell")
+    assert (notice["kind"], notice["message"][:13]) == ("no effect", "has no effect")
 
 
 def test_a_variable_is_missed_where_it_is_used_and_warned_of_where_it_may_be() -> None:
@@ -103,9 +109,9 @@ def test_a_variable_is_missed_where_it_is_used_and_warned_of_where_it_may_be() -
     ended = run("check")
     assert ended.exit_code == 1
     assert ended.stdout.splitlines()[:2] == [
-        "config.yaml:2: error: models[0].api_key: the variable MY_KEY is not set; set it",
+        "config.yaml:2:31: error: models[0].api_key: the variable MY_KEY is not set; set it",
         (
-            "config.yaml:3: warning: models[1].api_key: the variable NO_KEY is not set; "
+            "config.yaml:3:31: warning: models[1].api_key: the variable NO_KEY is not set; "
             "set it before you use it"
         ),
     ]
@@ -116,7 +122,7 @@ def test_a_package_that_is_not_here_is_a_warning() -> None:
     ended = run("check")
     assert ended.exit_code == 0
     assert ended.stdout.splitlines()[0] == (
-        "config.yaml:1: warning: tools[0].use: package 'no_such_thing' is not installed; "
+        "config.yaml:1:19: warning: tools[0].use: package 'no_such_thing' is not installed; "
         "install it before you use it"
     )
 
@@ -128,7 +134,7 @@ def test_a_port_that_something_answers_on_is_a_warning() -> None:
         ended = run("check")
     assert ended.exit_code == 0
     assert ended.stdout.splitlines()[0] == (
-        f"config.yaml:2: warning: gateway.port: something answers on 127.0.0.1:{port} already; "
+        f"config.yaml:2:3: warning: gateway.port: something answers on 127.0.0.1:{port} already; "
         "use another port, unless it is this gateway"
     )
 
@@ -190,7 +196,7 @@ def test_a_file_to_start_with_is_written_once() -> None:
     )
     assert Path("config.yaml").read_text(encoding="utf-8") == "memory: {max_facts: 3}"
     assert run("init", "--all", "--force").exit_code == 0
-    assert Path("config.yaml").read_text(encoding="utf-8") == starting_file()
+    assert Path("config.yaml").read_text(encoding="utf-8") == STARTING.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +205,9 @@ def test_a_file_to_start_with_is_written_once() -> None:
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 @pytest.mark.parametrize("memory", [True, False])
 def test_ten_lines_hold_three_decisions(model: str, sandbox: str, *, memory: bool) -> None:
-    text = short_file(model=model, sandbox=sandbox, memory=memory)
+    flag = "--memory" if memory else "--no-memory"
+    assert run("init", "--model", model, "--sandbox", sandbox, flag).exit_code == 0
+    text = Path("config.yaml").read_text(encoding="utf-8")
     assert text.count("\n") <= 10
 
     settings = examine_text(text.encode(), "c", {}).unless_wrong()
@@ -227,7 +235,7 @@ def test_without_a_terminal_nothing_is_asked() -> None:
 
 
 def test_a_file_to_start_with_changes_nothing_and_every_line_of_it_may_be_used() -> None:
-    text = starting_file()
+    text = STARTING.read_text(encoding="utf-8")
     assert examine_text(text.encode(), "c", {}).unless_wrong() == Settings()
 
     used = re.sub(r"^#(?! \S)", "", text, flags=re.MULTILINE)
@@ -241,7 +249,7 @@ def test_a_file_to_start_with_changes_nothing_and_every_line_of_it_may_be_used()
 
 
 def test_a_file_to_start_with_has_every_setting() -> None:
-    text = starting_file()
+    text = STARTING.read_text(encoding="utf-8")
     for name, field in Settings.model_fields.items():
         assert f"\n#{name}:" in text
         for inner in getattr(field.annotation, "model_fields", {}):

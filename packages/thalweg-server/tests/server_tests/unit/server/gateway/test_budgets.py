@@ -15,7 +15,7 @@ from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.gateway.rules import rules_of
 from thalweg_server.settings import GatewaySettings
-from thalweg_server.settings.sections.gateway import OwnerLimits
+from thalweg_server.settings.sections import OwnerLimits
 
 NONE = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)
 

@@ -1,14 +1,19 @@
-"""A file of DeerFlow's shape loads unchanged, and reports keys that have no effect here."""
+"""DeerFlow's documented blocks load as they are; its other keys are converted or left out."""
 
+import re
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 from pydantic import SecretStr
+from typer.testing import CliRunner
 
 from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.errors import SettingsError
+from thalweg_server.cli.config import config
 from thalweg_server.settings import Settings, SubagentSettings
-from thalweg_server.settings.loading import SettingsReport, examine_text
+from thalweg_server.settings.deerflow import convert
+from thalweg_server.settings.loading import SettingNotice, SettingsReport, examine_text
 
 SEEDS = """\
 models:
@@ -78,6 +83,8 @@ uploads: {max_files: 10, max_file_size: 1000, pdf_converter: auto}
 sandbox:
   use: deerflow.sandbox.local:LocalSandboxProvider
   allow_host_bash: true
+  environment: {LANG: C}
+  bash_command_timeout: 90
 subagents:
   timeout_seconds: 1800
   max_total_per_run: 6
@@ -114,13 +121,26 @@ scheduler: {enabled: false}
 """
 
 
+SHARED = Path(__file__).parents[8] / "shared"
+"""Documents and files of others, which are not part of the project."""
+BLOCK = re.compile(r"^(?:summarization|memory|trigger|keep):[ ]*\n(?:[ ]{2,}.*\n)+", re.MULTILINE)
+"""A block of YAML in the documents, which are plain text."""
+
+
 def read(text: str, **environ: str) -> tuple[Settings, SettingsReport]:
     """Read a file that nothing is wrong with."""
     report = examine_text(dedent(text).encode(), "c", environ)
     return report.unless_wrong(), report
 
 
-def test_a_file_of_the_seeds_loads_as_it_is() -> None:
+def converted(text: str, **environ: str) -> tuple[Settings, dict[str, SettingNotice]]:
+    """Convert a file, and return the settings of the result and the notices by their keys."""
+    written, notices = convert(dedent(text).encode(), "deerflow.yaml", environ)
+    report = examine_text(written.encode(), "c", environ)
+    return report.unless_wrong(), {notice.position.key: notice for notice in notices}
+
+
+def test_a_file_of_the_documents_loads_as_it_is() -> None:
     settings, report = read(SEEDS, OPENAI_API_KEY="k")
 
     (model,) = settings.models
@@ -132,14 +152,45 @@ def test_a_file_of_the_seeds_loads_as_it_is() -> None:
     )
     assert settings.summarization.trim_tokens_to_summarize == 4000
     assert settings.memory.max_facts == 100
-    assert [(str(n.place), n.place.key, n.message) for n in report.notices] == [
-        ("c:22", "memory.storage_path", "is taken as the document of memory.storage: json")
-    ]
     assert settings.memory.storage == "json"
+    assert settings.memory.storage_path == "backend/.deer-flow/memory.json"
+    assert report.notices == ()
 
 
-def test_what_has_an_equivalent_is_moved_there() -> None:
-    settings, _ = read(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
+def documented_blocks() -> list[tuple[str, str]]:
+    """Return every block of YAML in the documents, and the document it is from."""
+    files = sorted((SHARED / "seeds").glob("*.txt")) if (SHARED / "seeds").is_dir() else []
+    return [
+        (file.name[:3], block)
+        for file in files
+        for block in BLOCK.findall(file.read_text(encoding="utf-8"))
+    ]
+
+
+def test_every_block_of_the_documents_loads_word_for_word() -> None:
+    blocks = documented_blocks()
+    if not blocks:
+        pytest.skip(f"{SHARED / 'seeds'} is not here")
+    assert len(blocks) == 21
+
+    for document, block in blocks:
+        text = block
+        if block.startswith(("trigger", "keep")):  # shown without the section they belong to
+            text = f"summarization:\n{indent(block, '  ')}"
+        text += "models: [{name: gpt-4o-mini, provider: openai}]\n"
+        report = examine_text(text.encode(), f"{document}.yaml", {})
+        assert report.problems == (), block
+        for key in re.findall(r"^  (\w+):", text, re.MULTILINE):
+            section = text.partition(":")[0]
+            node = report.root.find(section, key)
+            assert node is not None
+            given = getattr(getattr(report.settings, section), key)
+            if isinstance(node.value, bool | int | float | str):
+                assert given == node.value
+
+
+def test_a_key_with_a_counterpart_becomes_it() -> None:
+    settings, notices = converted(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
 
     (model,) = settings.models
     assert model.use == "langchain_openai:ChatOpenAI"
@@ -152,6 +203,8 @@ def test_what_has_an_equivalent_is_moved_there() -> None:
     ]
     assert settings.gateway.max_upload_bytes == 1000
     assert not settings.sandbox.is_on
+    assert settings.sandbox.variables == {"LANG": "C"}
+    assert settings.sandbox.timeout_seconds == 90
     assert settings.subagents.timeout_seconds == 1800
     assert settings.subagents.agents == (
         SubagentSettings(name="general-purpose", timeout_seconds=2700),
@@ -164,13 +217,23 @@ def test_what_has_an_equivalent_is_moved_there() -> None:
     assert settings.memory.mode == "inject"
     assert settings.storage.address == "postgresql://h/d"
     assert settings.storage.home == ".thalweg"
+    assert {key: n.message for key, n in notices.items() if n.kind == "changed"} == {
+        "models[0].pricing": "became summarization.pricing.models['own/large']",
+        "models[0].use": "became langchain_openai:ChatOpenAI",
+        "tools[1]": "is the agent's own read_file",
+        "uploads.max_file_size": "became gateway.max_upload_bytes",
+        "sandbox.bash_command_timeout": "became sandbox.timeout_seconds",
+        "sandbox.environment": "became sandbox.env",
+        "skills.path": "became skills.paths",
+        "database.postgres_url": "became storage.url",
+    }
 
 
-def test_what_has_none_is_told() -> None:
-    _, report = read(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
-    idle = {n.place.key for n in report.notices if n.kind == "no effect"}
+def test_a_key_without_one_is_left_out_with_its_line_and_the_reason() -> None:
+    _, notices = converted(WHOLE, OWN_KEY="k", DATABASE_URL="postgresql://h/d")
+    left_out = {key: notice for key, notice in notices.items() if notice.kind == "left out"}
 
-    assert idle == {
+    assert set(left_out) == {
         "config_version",
         "database.pool_recycle",
         "database.sqlite_dir",
@@ -191,39 +254,84 @@ def test_what_has_none_is_told() -> None:
         "uploads.max_files",
         "uploads.pdf_converter",
     }
-    taken = {n.place.key: n.message for n in report.notices if n.kind == "taken as"}
-    assert taken["tools[1]"] == "is taken as the agent's own read_file"
-    assert taken["database.postgres_url"] == "is taken as storage.url"
+    assert str(left_out["title"].position) == "deerflow.yaml:54:1"
+    assert left_out["memory.backend_config.token_counting"].message == (
+        "has no counterpart here: tokens are counted exactly"
+    )
+    assert "DeerFlow's own" in left_out["tools[0]"].message
 
 
-def test_errors_name_the_keys_that_stand_in_the_file() -> None:
-    text = "offload:\n  result_tokens: 0\nuploads: {max_file_size: -1}\n"
-    text += "memory: {backend_config: {max_facts: 0}}\nskills: {path: ''}\n"
-    report = examine_text(text.encode(), "c", {})
+def test_a_value_that_cannot_be_used_is_an_error_in_the_line_of_the_original() -> None:
+    text = "uploads: {max_file_size: -1}\nmemory: {backend_config: {max_facts: 0}}\n"
+    text += "skills: {path: ''}\nsandbox: {environment: {A: b}, env: {A: c}}\n"
+    with pytest.raises(SettingsError) as caught:
+        convert(text.encode(), "c", {})
+    problems = (caught.value, *caught.value.others)
 
-    assert [f"{p.line}: {p.key}" for p in report.problems] == [
-        "2: offload.result_tokens",
-        "3: uploads.max_file_size",
-        "4: memory.backend_config.max_facts",
-        "5: skills.path",
+    assert [f"{p.line}:{p.column}: {p.key}" for p in problems] == [
+        "1:11: uploads.max_file_size",
+        "2:27: memory.backend_config.max_facts",
+        "3:10: skills.path",
+        "4:11: sandbox.environment",
     ]
 
 
 def test_a_checkpointer_on_postgres_is_the_storage() -> None:
-    settings, _ = read("checkpointer: {type: postgres, connection_string: postgresql://h/d}")
+    settings, _ = converted("checkpointer: {type: postgres, connection_string: postgresql://h/d}")
     assert settings.storage.address == "postgresql://h/d"
 
-    _, report = read("checkpointer: {type: sqlite, connection_string: checkpoints.db}")
-    assert [n.message for n in report.notices] == ["has no effect here: see storage"]
+    _, notices = converted("checkpointer: {type: sqlite, connection_string: checkpoints.db}")
+    assert notices["checkpointer.connection_string"].message.endswith("see storage")
 
 
 def test_prices_in_another_currency_are_ratios_without_a_base() -> None:
     text = (
         "models: [{name: a, pricing: {currency: CNY, input_per_million: 4, output_per_million: 8}}]"
     )
-    settings, _ = read(text)
+    settings, _ = converted(text)
     prices = settings.summarization.pricing.models["a"]
     assert (prices.base, prices.output) == (None, 2.0)
+
+
+def test_a_text_is_one_variable_or_none_as_in_deerflow() -> None:
+    text = "models: [{name: a, api_key: $KEY, organization: 'a $5 bill, $HOME'}]"
+    settings, _ = converted(text, KEY="k", HOME="/root")
+    assert settings.models[0].api_key == SecretStr("k")
+    assert settings.models[0].arguments() == {"organization": "a $5 bill, $HOME"}
+
+
+def test_the_result_keeps_the_names_of_variables_that_are_not_set() -> None:
+    text = b"models: [{name: a, api_key: $KEY}]\ndatabase: {backend: postgres, postgres_url: $DB}"
+    written, _ = convert(text, "c", {})
+    assert "api_key: $KEY" in written
+    assert "url: $DB" in written
+
+
+def test_a_memory_folder_is_imported_instead() -> None:
+    settings, notices = converted("memory: {backend_config: {storage_path: .deer-flow}}")
+    assert settings.memory.storage == "database"
+    assert "thalweg memory import" in notices["memory.backend_config.storage_path"].message
+
+
+def test_deerflow_s_keys_are_errors_in_a_live_file_that_name_the_converter() -> None:
+    report = examine_text(b"config_version: 33\nmemory: {max_facts: 3}", "c", {})
+    (problem,) = report.problems
+    assert "there is no setting 'config_version'" in str(problem)
+    assert problem.fix.endswith("for a file of DeerFlow: thalweg config convert")
+
+
+@pytest.mark.parametrize("name", ["config.v2.0.0.yaml", "config.2026-08-22.yaml"])
+def test_deerflow_s_own_example_is_converted(name: str, tmp_path: Path) -> None:
+    file = SHARED / "peers" / "deerflow" / name
+    if not file.exists():
+        pytest.skip(f"{file} is not here")
+
+    ours = tmp_path / "thalweg.yaml"
+    ended = CliRunner().invoke(config, ["convert", str(file), str(ours)])
+    assert ended.exit_code == 0, ended.output
+    assert ended.output.count(": left out: ") >= 30
+    report = examine_text(ours.read_bytes(), "thalweg.yaml", {})
+    assert (report.problems, report.notices) == ((), ())
 
 
 def test_a_group_that_is_not_listed_is_a_warning() -> None:
@@ -233,50 +341,8 @@ def test_a_group_that_is_not_listed_is_a_warning() -> None:
     ]
 
 
-EXAMPLES = Path(__file__).parents[8] / "shared" / "peers" / "deerflow"
-"""DeerFlow's own `config.example.yaml` of several releases; they are not part of the project."""
-
-
-@pytest.mark.parametrize("name", ["config.v2.0.0.yaml", "config.2026-08-22.yaml"])
-def test_deerflows_own_example_loads_as_it_is(name: str) -> None:
-    file = EXAMPLES / name
-    if not file.exists():
-        pytest.skip(f"{file} is not here")
-
-    report = examine_text(file.read_bytes(), name, {})
-
-    assert report.problems == ()
-    assert report.settings is not None
-    assert len([n for n in report.notices if n.kind == "no effect"]) > 20
-
-
-def test_a_key_that_only_deerflow_has_is_a_notice_whatever_it_is_called() -> None:
-    """Below a section of both, in any file; at the top, in a file that is DeerFlow's."""
-    below = "memory: {fact_eviction_policy: lru, tomorrows_key: 1}"
-    _, report = read(below)
-    assert [(n.place.key, n.message) for n in report.notices] == [
-        (
-            "memory.fact_eviction_policy",
-            "has no effect here: memory.max_facts keeps the most valuable facts",
-        ),
-        ("memory.tomorrows_key", "has no effect here"),
-    ]
-    _, report = read("config_version: 40\ntomorrows_section: {a: 1}")
-    assert [n.place.key for n in report.notices] == ["config_version", "tomorrows_section"]
-    assert examine_text(b"tomorrows_section: {a: 1}", "c", {}).problems
-
-
-def test_a_slip_of_the_finger_is_an_error_unless_the_file_is_deerflows() -> None:
-    slip = "memory: {max_fact: 3}"
-    (problem,) = examine_text(slip.encode(), "c", {}).problems
-    assert problem.fix == "did you mean 'max_facts'?"
-
-    _, report = read(f"config_version: 33\n{slip}")
-    assert [n.place.key for n in report.notices] == ["config_version", "memory.max_fact"]
-
-
 @pytest.mark.parametrize(
-    ("text", "key", "told"),
+    ("text", "key", "message"),
     [
         (
             "memory: {similarity_weight: 0.7}",
@@ -289,12 +355,12 @@ def test_a_slip_of_the_finger_is_an_error_unless_the_file_is_deerflows() -> None
             "has no effect without summarization.trigger",
         ),
         (
-            "memory: {storage_path: .deer-flow}",
+            "memory: {storage: database, storage_path: m.json}",
             "memory.storage_path",
-            "has no effect here: import its documents with `thalweg memory import FILE`",
+            "has no effect unless memory.storage is json",
         ),
     ],
 )
-def test_a_setting_that_has_no_effect_is_named(text: str, key: str, told: str) -> None:
+def test_a_setting_that_has_no_effect_is_named(text: str, key: str, message: str) -> None:
     _, report = read(text)
-    assert [(n.place.key, n.message) for n in report.notices] == [(key, told)]
+    assert [(n.position.key, n.message) for n in report.notices] == [(key, message)]

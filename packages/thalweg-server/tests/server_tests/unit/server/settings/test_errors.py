@@ -12,26 +12,26 @@ from thalweg_server.settings.loading import examine_text, load_settings
 
 
 def said(text: str, **environ: str) -> list[str]:
-    """Return the errors of a file, without its name."""
+    """Return the errors of a file, without its name and their columns."""
     report = examine_text(dedent(text).encode(), "c", environ)
-    return [str(problem).removeprefix("c:") for problem in report.problems]
+    return [re.sub(r"^c:(\d+):\d+: ", r"\1: ", str(problem)) for problem in report.problems]
 
 
 YAML = [
-    ("a: [1", "1: it is not YAML, line 1, column 6: ", "close the bracket, or put a comma"),
-    ("agent:\n\tmodel: x", "2: it is not YAML, line 2, column 1: ", "indent with spaces, not with"),
-    ("agent: x: y", "1: it is not YAML, line 1, column 9: ", "put a text with a colon in quotes"),
-    ("agent:\n  model: 'x", "2: it is not YAML, line 2, column 12: ", "close the quote"),
-    ("a: 1\n b: 2", "2: it is not YAML, line 2, column 3: ", "or mend the indentation"),
-    ("a: *b", "1: it is not YAML, line 1, column 4: found undefined alias; ", "&name first"),
-    ("a: @b", "1: it is not YAML, line 1, column 4: ", "begins with such a character in quotes"),
-    ("a: 1\n---\nb: 2", "2: it is not YAML, line 2, column 1: ", "one file is one configuration"),
-    ('a: "\\q"', "1: it is not YAML, line 1, column 6: ", "use single quotes around a text with"),
-    ("a: {b: 1", "1: it is not YAML, line 1, column 9: ", "close the bracket, or put a comma"),
-    ("a\nb: 1", "2: it is not YAML, line 2, column 2: ", "mend the indentation"),
+    ("a: [1", "1: it is not YAML: ", "close the bracket, or put a comma"),
+    ("agent:\n\tmodel: x", "2: it is not YAML: ", "indent with spaces, not with"),
+    ("agent: x: y", "1: it is not YAML: ", "put a text with a colon in quotes"),
+    ("agent:\n  model: 'x", "2: it is not YAML: ", "close the quote"),
+    ("a: 1\n b: 2", "2: it is not YAML: ", "or correct the indentation"),
+    ("a: *b", "1: it is not YAML: found undefined alias; ", "&name first"),
+    ("a: @b", "1: it is not YAML: ", "begins with such a character in quotes"),
+    ("a: 1\n---\nb: 2", "2: it is not YAML: ", "one file is one configuration"),
+    ('a: "\\q"', "1: it is not YAML: ", "use single quotes around a text with"),
+    ("a: {b: 1", "1: it is not YAML: ", "close the bracket, or put a comma"),
+    ("a\nb: 1", "2: it is not YAML: ", "correct the indentation"),
     ("- a", "1: it is not a mapping; begin with a section", "such as `models:`"),
     ("models", "1: it is not a mapping; begin with a section", "such as `models:`"),
-    ("a: " + "[" * 5_000, "1: it is nested too deep; nest it less", ""),
+    ("a: " + "[" * 5_000, "1: it is nested too deep, or contains itself; nest it less", ""),
 ]
 
 
@@ -45,7 +45,7 @@ def test_what_is_no_yaml_is_told_with_line_and_column(text: str, begin: str, fix
 def test_a_file_in_another_encoding_is_told_the_line() -> None:
     report = examine_text("agent:\n  system_prompt: Grüße".encode("latin-1"), "c", {})
     assert [str(p) for p in report.problems] == [
-        "c:2: byte 0xfc is not UTF-8; save the file as UTF-8"
+        "c:2:20: byte 0xfc is not UTF-8; save the file as UTF-8"
     ]
 
 
@@ -73,7 +73,13 @@ SENTENCES = [
         "agent: !!python/name:os.system x",
         ("1: agent: tags are not supported; remove it, or quote a text that begins with !"),
     ),
-    ("agent:\n  <<: 3", "2: agent.<<: `<<` requires a mapping; use an anchor of a mapping"),
+    (
+        "agent:\n  <<: 3",
+        (
+            "2: it is not YAML: while constructing a mapping: expected a mapping or list of "
+            "mappings for merging, but found scalar; use an anchor of a mapping"
+        ),
+    ),
     # values
     ("agent: 3", "1: agent: '3' cannot be used; it should be keys and values"),
     (
@@ -188,7 +194,10 @@ SENTENCES = [
     ),
     (
         "models:\n- name: a\n  max_tokens: 10\n  max_output: 11",
-        ("3: models[0].max_tokens: it is 10 and max_output in line 4 is 11; remove one of the two"),
+        (
+            "3: models[0].max_tokens: it is 10 and max_output is 11 (models[0].max_output is in "
+            "line 4); remove one of the two"
+        ),
     ),
     (
         "models:\n- name: a\n  provider: openai\n  use: x:Y",
@@ -315,7 +324,7 @@ REMEDIES = [
     ("gateway: {port: '8,001'}", "1: gateway.port: .*; write 8001$"),
     (
         "gateway: {keys: {ada: swordfish}}",
-        "1: gateway.keys: what is written cannot be .* be a list;",
+        "1: gateway.keys: this value cannot be .* be a list;",
     ),
     ("memory: {enabled: yess}", "1: memory.enabled: 'yess' cannot .* should be true or false$"),
     ("memory:\n  maxFacts: 10", "2: memory.maxFacts: there is no setting .* mean 'max_facts'.$"),
@@ -343,6 +352,76 @@ def test_one_mistake_is_one_error_that_says_what_to_write(text: str, told: str) 
     (sentence,) = said(text)
     assert re.match(told.replace("[0]", re.escape("[0]")), sentence), sentence
     assert "swordfish" not in sentence
+
+
+MISTAKES = {
+    "an unknown key": (
+        "agent:\n  model: openai:x\n  colour: red\n",
+        "3:3: agent.colour: there is no setting 'colour'; use system_prompt, model, ",
+    ),
+    "a misspelt key": (
+        "models:\n  - name: a\n    windw: 3\n",
+        "3:5: models[0].windw: there is no setting 'windw'; did you mean 'window'?",
+    ),
+    "a value of another type": (
+        "memory:\n  max_facts: many\n",
+        "2:3: memory.max_facts: 'many' cannot be used; it should be a whole number",
+    ),
+    "wrong nesting": (
+        "models:\n  name: a\n  provider: openai\n",
+        "1:1: models: a mapping cannot be used; it should be a list; write [a, b], or a line",
+    ),
+    "a repeated key": (
+        "gateway:\n  port: 1\n  host: localhost\n  port: 2\n",
+        "4:3: gateway.port: 'port' is repeated; keep one of them; the first is in line 2",
+    ),
+    "a tab": (
+        "agent:\n\tmodel: openai:x\n",
+        (
+            "2:1: it is not YAML: while scanning for the next token: found character '\\t' that "
+            "cannot start any token; indent with spaces, not with tabs"
+        ),
+    ),
+    "a missing value": (
+        "tools:\n  - name: search\n",
+        "2:5: tools[0].use: it is missing; add it",
+    ),
+    "a word that is none of those": (
+        "sandbox:\n  use: bublewrap\n",
+        (
+            "2:3: sandbox.use: 'bublewrap' cannot be used; it should be 'none', 'bubblewrap', "
+            "'docker', 'podman', 'custom' or 'host'; did you mean 'bubblewrap'?"
+        ),
+    ),
+    "an address of another kind": (
+        "storage:\n  url: mysql://h/d\n",
+        "2:3: storage.url: it is not the address of a PostgreSQL server; write postgresql://",
+    ),
+    "a negative number": (
+        "subagents:\n  max_turns: -3\n",
+        "2:3: subagents.max_turns: '-3' cannot be used; it should be greater than 0",
+    ),
+    "a secret that the environment does not have": (
+        "gateway:\n  keys:\n    - {key: $ADAS_KEY, owner: ada}\n",
+        "3:8: gateway.keys[0].key: the variable ADAS_KEY is not set; set it",
+    ),
+    "an alias without an anchor": (
+        "models:\n  - <<: *base\n    name: a\n",
+        "2:9: it is not YAML: found undefined alias; define it with &name first, or put a text",
+    ),
+    "a key of another section": (
+        "max_facts: 3\n",
+        "1:1: max_facts: there is no setting 'max_facts'; did you mean memory.max_facts?",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_has_line_and_column_and_a_remedy(mistake: str) -> None:
+    text, begin = MISTAKES[mistake]
+    problems = examine_text(text.encode(), "c", {}).problems
+    assert [str(problem)[: len(begin) + 2] for problem in problems] == [f"c:{begin}"]
+    assert all(problem.fix for problem in problems)
 
 
 @pytest.mark.parametrize(
@@ -391,7 +470,7 @@ def test_null_stands_for_what_is_not_given() -> None:
 
 def test_what_stands_inside_itself_is_told() -> None:
     assert said("agent: &a\n  interrupt_on: *a") == [
-        "2: agent.interrupt_on: it contains itself; end it"
+        "1: it is nested too deep, or contains itself; nest it less"
     ]
 
 
@@ -423,7 +502,7 @@ def test_an_error_carries_all_the_others_and_survives_pickling() -> None:
     error = caught.value
 
     assert isinstance(error, ConfigError)
-    assert (error.file, error.line, error.key, error.what) == ("c", 1, "agnt", "c:1: agnt")
+    assert (error.file, error.line, error.key, error.what) == ("c", 1, "agnt", "c:1:1: agnt")
     assert [other.line for other in error.others] == [2]
     assert str(error).count("\n") == 1
     again = pickle.loads(pickle.dumps(error))
@@ -437,5 +516,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: object) -> None:
         load_settings("nowhere.yaml")
     with pytest.raises(SettingsError, match="it cannot be read: is a directory; name another file"):
         load_settings(str(tmp_path))
-    with pytest.raises(SettingsError, match="THALWEG_CONFIG names a file that is not there; mend"):
+    with pytest.raises(
+        SettingsError, match="THALWEG_CONFIG names a file that is not there; correct"
+    ):
         load_settings(environ={"THALWEG_CONFIG": "nowhere.yaml"})

@@ -1,1 +1,0 @@
-"""Sections of `config.yaml`, one file per section."""
