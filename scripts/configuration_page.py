@@ -101,12 +101,11 @@ def described(section: type[SettingsSection]) -> Mapping[str, Field]:
     fields = {}
     for name, info in section.model_fields.items():
         parts = list(_parts(info.annotation))
-        sections = [
-            (kind, n)
-            for kind, n in parts
-            if isinstance(kind, type) and issubclass(kind, SettingsSection)
-        ]
-        inner, holds = sections[0] if sections else (None, "one")
+        inner: type[SettingsSection] | None = None
+        holds: Holds = "one"
+        for kind, count in parts:
+            if inner is None and isinstance(kind, type) and issubclass(kind, SettingsSection):
+                inner, holds = kind, count
         needed = info.is_required()
         words = docstrings.get(name) or (about(inner) if inner else "")
         default = None if needed else info.get_default(call_default_factory=True)

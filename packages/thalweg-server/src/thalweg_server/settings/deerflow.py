@@ -73,8 +73,8 @@ class _Converter:
         if (path := self._take("skills", "path")) is not None:
             self._put(Node([path], path.position), "skills.paths")
         for old, new in self._table["moved"].items():
-            if (node := self._take(*old.split("."))) is not None:
-                self._put(node, new)
+            if (moved := self._take(*old.split("."))) is not None:
+                self._put(moved, new)
         use = self.root.find("sandbox", "use")
         if use is not None and self._is_own(use):
             self._leave_out(use, "write bubblewrap, docker or podman")

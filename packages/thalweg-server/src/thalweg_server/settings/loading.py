@@ -126,13 +126,9 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Settings
         root, problems = read(text, file)
     except SettingsError as error:
         return _failed(error)
-    return examine_tree(root, problems, environ)
-
-
-def examine_tree(
-    root: Node, problems: list[SettingsError], environ: Mapping[str, str]
-) -> SettingsReport:
-    """Validate a file that was read, whose errors so far are `problems`."""
+    if (node := root.child("config_version")) is not None:
+        problem = "this is a configuration of DeerFlow"
+        return _failed(node.position.error(problem, f"convert it: thalweg config convert {file}"))
     notices: list[SettingNotice] = []
     for section, key in _FORMER:
         if (node := root.find(section, key)) is not None:

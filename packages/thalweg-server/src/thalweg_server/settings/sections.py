@@ -563,8 +563,8 @@ class Settings(SettingsSection):
         found = [
             f"{name}.{key}" for name, kind in kinds if key in getattr(kind, "model_fields", ())
         ]
-        usual = f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: thalweg config convert"
-        return f"did you mean {' or '.join(found)}?" if found else usual
+        fix = f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: thalweg config convert"
+        return f"did you mean {' or '.join(found)}?" if found else fix
 
     @model_validator(mode="after")
     def _validate_model_names(self) -> Self:

@@ -7,10 +7,15 @@ from thalweg_server.settings.loading import examine_text
 
 
 def test_the_screen_names_settings_that_have_no_effect() -> None:
-    report = examine_text(b"config_version: 33\ntitle: {}\nscheduler: {}", "c.yaml", {})
+    report = examine_text(
+        b"agent: {shell: true}\nmemory: {similarity_weight: 0.7, confidence_weight: 0.3}",
+        "c.yaml",
+        {},
+    )
     lines = "\n".join(screen(report.unless_wrong(), "http://h", report))
 
-    assert "c.yaml, of which config_version, title, scheduler have no effect here;" in lines
+    names = "agent.shell, memory.similarity_weight, memory.confidence_weight"
+    assert f"c.yaml, of which {names} have no effect here;" in lines
     assert "`thalweg config check c.yaml`" in lines
 
 

@@ -313,10 +313,15 @@ def test_a_memory_folder_is_imported_instead() -> None:
     assert "thalweg memory import" in notices["memory.backend_config.storage_path"].message
 
 
-def test_deerflow_s_keys_are_errors_in_a_live_file_that_name_the_converter() -> None:
-    report = examine_text(b"config_version: 33\nmemory: {max_facts: 3}", "c", {})
-    (problem,) = report.problems
-    assert "there is no setting 'config_version'" in str(problem)
+def test_a_live_file_of_deerflow_is_one_error_that_names_the_converter() -> None:
+    (problem,) = examine_text(
+        b"title: {}\nconfig_version: 33\nscheduler: {}", "c.yaml", {}
+    ).problems
+    assert str(problem) == (
+        "c.yaml:2:1: config_version: this is a configuration of DeerFlow; "
+        "convert it: thalweg config convert c.yaml"
+    )
+    (problem,) = examine_text(b"scheduler: {}", "c.yaml", {}).problems
     assert problem.fix.endswith("for a file of DeerFlow: thalweg config convert")
 
 
