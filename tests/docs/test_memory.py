@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from thalweg_memory.cli.commands import memory
-from thalweg_memory.facts.document.reading import read_document
+from thalweg_memory.facts.document import read_document
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Status
 

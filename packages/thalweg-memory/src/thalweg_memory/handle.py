@@ -8,11 +8,16 @@ from thalweg_memory.async_methods import awaited
 from thalweg_memory.base import Operation, Receipt, Selection
 from thalweg_memory.clock import new_fact_id
 from thalweg_memory.deciding import Decider
-from thalweg_memory.facts.by_hand import plan_edit, plan_remember, plan_review, stated_fact
+from thalweg_memory.facts.by_hand import (
+    plan_clear,
+    plan_delete,
+    plan_edit,
+    plan_remember,
+    plan_review,
+    stated_fact,
+)
 from thalweg_memory.facts.changes import Change, PutFact, WriteSection
-from thalweg_memory.facts.document.changes import import_
-from thalweg_memory.facts.document.clearing import plan_clear, plan_delete
-from thalweg_memory.facts.document.reading import read_document
+from thalweg_memory.facts.document import plan_document, read_document
 from thalweg_memory.facts.gates.judging import first_day, judge_statement, last_day
 from thalweg_memory.facts.learning.lesson import folded
 from thalweg_memory.facts.merging.comparing import has_same_wording
@@ -26,7 +31,7 @@ from thalweg_memory.facts.values import (
     Statement,
     Trust,
 )
-from thalweg_memory.opening import mirror_of
+from thalweg_memory.opening import documents_of
 from thalweg_memory.readable import ReadableMemory
 from thalweg_memory.store.candidates import similar_facts
 from thalweg_memory.store.capacity import plan_room
@@ -354,7 +359,7 @@ class Memory(ReadableMemory):
         self._check_writable()
         document = read_document(text, where)
         return self._decider.change(
-            lambda known: import_(
+            lambda known: plan_document(
                 document, known.facts, known.profile, now=self.clock(), new_id=new_fact_id
             ),
             actor="import",
@@ -373,11 +378,11 @@ class Memory(ReadableMemory):
             ConfigError: This memory has no document.
             DocumentError: It is invalid; memory and document did not change.
         """
-        mirror = mirror_of(self.store)
-        if mirror is None:
+        documents = documents_of(self.store)
+        if documents is None:
             fix = "set storage: json, and storage_path where it is not in Thalweg's folder"
             raise ConfigError("storage", "this memory has no document", fix)
-        return mirror.reload(self.scope)
+        return documents.reload(self.scope)
 
     # -- twins -----------------------------------------------------------------------------
 

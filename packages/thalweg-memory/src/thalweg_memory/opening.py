@@ -7,7 +7,7 @@ from thalweg.archive.paths import home
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.search.embedding_function import Embed
 from thalweg_memory.store.sqlite import SqliteMemory
@@ -56,14 +56,14 @@ def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> Memor
 
 
 def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
-    """Synchronize the document of the settings with a store, from now on.
+    """Keep the document of the settings equal to a store, from now on.
 
     A store has one document: an existing one is kept.
 
     Args:
         store: The memory.
         settings: The settings `storage` and `storage_path`.
-        owner: The owner of the document; see `DocumentMirror`.
+        owner: The owner of the document; see `DocumentFiles`.
 
     Raises:
         ConfigError: The store has no tables of ours, and so no place for content that a document
@@ -77,9 +77,9 @@ def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str 
             "memory.storage", problem, "write `database`, or open it by `open_memory`"
         )
     path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
-    store.mirror_to(path, owner=owner)
+    store.add_documents(path, owner=owner)
 
 
-def mirror_of(store: MemoryStore) -> DocumentMirror | None:
-    """Return the object that synchronizes a document with a store, if there is one."""
-    return store.mirror if isinstance(store, TableMemory) else None
+def documents_of(store: MemoryStore) -> DocumentFiles | None:
+    """Return the documents of a store, if it has any."""
+    return store.documents if isinstance(store, TableMemory) else None

@@ -8,7 +8,7 @@ from thalweg_memory.async_methods import awaited
 from thalweg_memory.base import MemoryStore, Operation
 from thalweg_memory.clock import Clock, utc_now
 from thalweg_memory.facts.by_hand import find
-from thalweg_memory.facts.document.writing import Shape, export
+from thalweg_memory.facts.document import Shape, export
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.shown import ShownFacts
@@ -145,8 +145,7 @@ class ReadableMemory:
 
     def export(self, *, shape: Shape = "seeds") -> str:
         """Write the memory as a document: what holds, and the profile."""
-        document = export(self.facts(), self.profile(), shape=shape, now=self.clock())
-        return document.text
+        return export(self.facts(), self.profile(), shape=shape, now=self.clock())
 
     arecall = awaited(recall)
     arecall_for_run = awaited(recall_for_run)

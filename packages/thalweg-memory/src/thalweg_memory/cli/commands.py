@@ -48,11 +48,9 @@ from thalweg_memory.cli.text import (
 )
 from thalweg_memory.clock import new_fact_id, utc_now
 from thalweg_memory.deciding import MemorySnapshot
+from thalweg_memory.facts.by_hand import plan_clear, plan_delete
 from thalweg_memory.facts.changes import Change, RemoveFact
-from thalweg_memory.facts.document.changes import import_
-from thalweg_memory.facts.document.clearing import plan_clear, plan_delete
-from thalweg_memory.facts.document.reading import read_document
-from thalweg_memory.facts.document.writing import Shape
+from thalweg_memory.facts.document import Shape, plan_document, read_document
 from thalweg_memory.facts.values import Category, Fact, Mode, Scope, Status
 from thalweg_memory.handle import Memory
 
@@ -337,7 +335,7 @@ def import_document(
     with opened(ctx, makes=True) as user_memory:
         planned = planned_changes(
             user_memory,
-            lambda known: import_(
+            lambda known: plan_document(
                 read, known.facts, known.profile, now=utc_now(), new_id=new_fact_id
             ),
         )

@@ -14,11 +14,10 @@ from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError, DocumentError
 from thalweg_memory.base import MemoryStore
 from thalweg_memory.cli.options import MemoryOptions
-from thalweg_memory.document_mirror import DocumentMirror
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import Memory
-from thalweg_memory.opening import attach_document, mirror_of, open_memory
+from thalweg_memory.opening import attach_document, documents_of, open_memory
 
 DOCUMENT = "memory.json"
 
@@ -38,8 +37,12 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
     options = ctx.ensure_object(MemoryOptions)
     with open_store(options, makes=makes) as store:
         scope = Scope(options.owner, options.agent)
-        if (mirror := mirror_of(store)) is not None:
-            _reload(mirror, scope)
+        documents = documents_of(store)
+        if documents is not None and documents.path_of(scope).parent.is_dir():
+            try:
+                documents.reload(scope)
+            except DocumentError as error:
+                sys.stderr.write(f"thalweg: {printable(str(error))}\n")
         yield Memory(store, scope, settings=MemorySettings())
 
 
@@ -63,17 +66,7 @@ def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
 
 
 def _find_document(place: str) -> Path | None:
-    """Find the document that is kept in step with a database: there is one, or there was."""
+    """Find the document of a database: there is one, or there was."""
     folder = default_place().parent if "://" in place else Path(place).parent
     candidates = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
     return candidates[0] if any(path.exists() for path in candidates) else None
-
-
-def _reload(mirror: DocumentMirror, scope: Scope) -> None:
-    """Commit the edits; a document that cannot be read is reported, and skipped."""
-    if not mirror.path_of(scope).parent.is_dir():
-        return
-    try:
-        mirror.reload(scope)
-    except DocumentError as error:
-        sys.stderr.write(f"thalweg: {printable(str(error))}\n")

@@ -63,7 +63,7 @@ def memory_options(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The document that is synchronized (`storage: json`). Default: memory.json "
+            help="The document of the memory (`storage: json`). Default: memory.json "
             "beside the memory, where there is one.",
             show_default=False,
         ),

@@ -1,16 +1,16 @@
-"""What people change of a memory by hand: remembered, edited, reviewed. Pure plans."""
+"""What people change of a memory by hand: remembered, edited, reviewed, removed. Pure plans."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.gates.judging import Verdict
 from thalweg_memory.facts.learning.lesson import fact_of, folded
 from thalweg_memory.facts.merging.comparing import sharing_most
 from thalweg_memory.facts.merging.planning import plan_merge
-from thalweg_memory.facts.values import Category, Fact, FactId, Trust
+from thalweg_memory.facts.values import Category, Fact, FactId, Profile, ProfileSection, Trust
 
 
 def stated_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
@@ -73,20 +73,25 @@ def plan_edit(
         protected=old.protected if protected is None else protected,
     )
     if content is not None and content != old.content:
-        edited = replace(
-            edited,
-            content=content,
-            subject="",
-            attribute="",
-            value="",
-            language="",
-            evidence=(),
-            aliases=(),
-            trust=Trust.USER,
-            written_by="user",
-            observed_at=now,
-        )
+        edited = reworded(edited, content, now=now)
     return () if edited == old else (PutFact(edited, "edited"),)
+
+
+def reworded(fact: Fact, content: str, *, now: str) -> Fact:
+    """Return a fact in the user's new wording, which has nothing of the evidence of the old."""
+    return replace(
+        fact,
+        content=content,
+        subject="",
+        attribute="",
+        value="",
+        language="",
+        evidence=(),
+        aliases=(),
+        trust=Trust.USER,
+        written_by="user",
+        observed_at=now,
+    )
 
 
 def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[Change, ...]:
@@ -103,6 +108,33 @@ def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[
     )
     others = [fact for fact in facts if fact.id != id_]
     return folded([RemoveFact(id_, "accepted"), *plan_remember(others, vouched)])
+
+
+def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]:
+    """Plan to remove facts of any status.
+
+    Raises:
+        NoSuchFactError: One of them does not exist.
+    """
+    known = {fact.id: fact for fact in facts}
+    fact_ids = [FactId(name) for name in dict.fromkeys(ids)]
+    for name in fact_ids:
+        if name not in known:
+            raise NoSuchFactError(name)
+    return tuple(RemoveFact(name, "deleted by hand") for name in fact_ids)
+
+
+def plan_clear(facts: Iterable[Fact], profile: Profile, *, now: str) -> tuple[Change, ...]:
+    """Plan to remove all facts and the profile, and to exclude all earlier turns from recall."""
+    sections = (section for section in profile.sections if section.text)
+    return (
+        *(RemoveFact(fact.id, "cleared by hand") for fact in facts),
+        *(
+            WriteSection(ProfileSection(section.name, "", now), "cleared by hand")
+            for section in sections
+        ),
+        Hide("cleared by hand"),
+    )
 
 
 def find(facts: Iterable[Fact], id_: FactId) -> Fact:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import local
@@ -13,7 +13,7 @@ from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg_memory import capturing, shown
 from thalweg_memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
-from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact
 from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
 from thalweg_memory.facts.shown import ShownFacts
@@ -52,7 +52,7 @@ class TableMemory(ABC):
     """The memories of all scopes, in SQL tables. See `MemoryStore` for the methods.
 
     A subclass opens the database, and erases deleted rows from its files. A writer of a scope locks
-    its row until the end of the transaction. A `DocumentMirror` is called before a scope is read
+    its row until the end of the transaction. `DocumentFiles` are called before a scope is read
     and around each change of its facts.
     """
 
@@ -68,7 +68,7 @@ class TableMemory(ABC):
         self._embed = embed
         self._nearest: VectorIndex | None = None
         self._views = local()
-        self._mirror: DocumentMirror | None = None
+        self._documents: DocumentFiles | None = None
         self._before_close: list[Callable[[], object]] = []
         try:
             self._secret = read_secret(database, "memory", secret, version=version)
@@ -77,18 +77,18 @@ class TableMemory(ABC):
             raise
 
     @property
-    def mirror(self) -> DocumentMirror | None:
-        """The document that is synchronized with the store, if there is one."""
-        return self._mirror
+    def documents(self) -> DocumentFiles | None:
+        """The documents of the store, if it has any."""
+        return self._documents
 
-    def mirror_to(self, path: Path, *, owner: str = "local") -> None:
-        """Synchronize a document with the store from now on; an existing one is kept.
+    def add_documents(self, path: Path, *, owner: str = "local") -> None:
+        """Keep documents equal to the store from now on; existing ones are kept.
 
         Args:
-            path: See `DocumentMirror`.
+            path: See `DocumentFiles`.
             owner: The owner of the memory in `path`.
         """
-        self._mirror = self._mirror or DocumentMirror(self, path, owner=owner)
+        self._documents = self._documents or DocumentFiles(self, path, owner=owner)
 
     def _writing(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
         """See `Database.writing`."""
@@ -133,8 +133,8 @@ class TableMemory(ABC):
         if seen is not None and seen[0] == scope:
             yield seen[1]
             return
-        if self._mirror is not None:
-            self._mirror.refresh(scope)
+        if self._documents is not None:
+            self._documents.refresh(scope)
         with self._database.reading(scope.owner) as db:
             row = scopes.find(db, scope) or scopes.ScopeRow()
             yield ScopeTransaction(db, row, self._secret)
@@ -158,8 +158,8 @@ class TableMemory(ABC):
             yield scoped
 
     def _changing(self, scope: Scope) -> AbstractContextManager[None]:
-        """Synchronize the document with a change, if there is one."""
-        return nullcontext() if self._mirror is None else self._mirror.changing(scope)
+        """Write a change to the document, if there is one."""
+        return nullcontext() if self._documents is None else self._documents.changing(scope)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -360,10 +360,9 @@ class TableMemory(ABC):
         self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
     ) -> Receipt:
         """See `MemoryStore.forget`."""
-        with ExitStack() as stack:
-            forgotten: list[FactTexts] = []
-            if self._mirror is not None:
-                forgotten = stack.enter_context(self._mirror.forgetting(scope))
+        forgotten: list[FactTexts] = []
+        documents = self._documents
+        with nullcontext() if documents is None else documents.forgetting(scope, forgotten):
             if dry_run:
                 return self._would_forget(scope, selection)
             return self._forget(scope, selection, now, forgotten)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from thalweg_memory import Fact, Memory, Scope
 from thalweg_memory.facts.values import Mode, Status
-from thalweg_memory.opening import mirror_of
+from thalweg_memory.opening import documents_of
 from thalweg_server.api.memory import (
     Commit,
     Commits,
@@ -67,7 +67,7 @@ class TenantMemory:
         Raises:
             DocumentError: The document cannot be read; nothing was changed.
         """
-        if mirror_of(self._parts.memories) is not None:
+        if documents_of(self._parts.memories) is not None:
             await self._ask(Memory.reload)
         return await self.document()
 

@@ -4,9 +4,7 @@ import json
 from dataclasses import replace
 
 from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.document.changes import import_, marks, picked_up
-from thalweg_memory.facts.document.reading import read_document
-from thalweg_memory.facts.document.writing import export
+from thalweg_memory.facts.document import export, plan_document, read_document
 from thalweg_memory.facts.values import Evidence, Fact, FactId, Profile, ProfileSection, Trust
 
 NOW = "2026-03-01T10:00:00Z"
@@ -60,11 +58,11 @@ def new_id() -> FactId:
 
 
 def test_a_document_has_the_keys_of_the_seeds_and_no_other() -> None:
-    assert export([TEA, ATLAS], PROFILE).text == SEEDS
+    assert export([TEA, ATLAS], PROFILE) == SEEDS
 
 
 def test_the_newer_shape_has_a_version_and_dates() -> None:
-    body = json.loads(export([TEA], PROFILE, shape="deerflow", now=NOW).text)
+    body = json.loads(export([TEA], PROFILE, shape="deerflow", now=NOW))
     assert list(body) == ["version", "lastUpdated", "user", "history", "facts"]
     assert body["lastUpdated"] == NOW
     assert body["user"]["workContext"] == {
@@ -81,7 +79,7 @@ def test_a_document_keeps_its_order_and_what_it_has_beside() -> None:
     before = read_document(json.dumps({"note": "mine", **body}, indent=4))
     assert before.facts is not None
     tea = replace(TEA, content="User drinks green tea")
-    text = export([tea, before.facts[0]], PROFILE, like=before).text
+    text = export([tea, before.facts[0]], PROFILE, like=before)
     after = json.loads(text)
     assert list(after) == ["note", "userContext", "history", "facts"]
     assert after["facts"][0]["tags"] == ["work"]
@@ -91,14 +89,14 @@ def test_a_document_keeps_its_order_and_what_it_has_beside() -> None:
 
 def test_a_half_of_a_pair_is_written_so_that_it_can_be_read() -> None:
     broken = replace(TEA, content="broken \ud83d half")
-    text = export([broken], PROFILE).text
+    text = export([broken], PROFILE)
     assert read_document(text.encode().decode()).facts == (
         replace(broken, trust=Trust.IMPORT, written_by="import"),
     )
 
 
 def imported(text: str, *facts: Fact) -> tuple[Change, ...]:
-    return import_(read_document(text), facts, Profile(), now=NOW, new_id=new_id)
+    return plan_document(read_document(text), facts, Profile(), now=NOW, new_id=new_id)
 
 
 def test_an_import_is_trusted_as_one() -> None:
@@ -131,7 +129,7 @@ def test_an_import_edits_what_has_its_id_and_leaves_the_rest() -> None:
 
 def test_an_import_does_not_bring_back_what_was_superseded() -> None:
     stale = replace(TEA, status="superseded", superseded_by=FactId("fact-9"))
-    text = export([replace(TEA, content="User drinks milk")], Profile()).text
+    text = export([replace(TEA, content="User drinks milk")], Profile())
     assert imported(text, stale) == ()
 
 
@@ -140,9 +138,9 @@ def test_what_is_known_word_for_word_is_not_added_again() -> None:
 
 
 def by_hand(text: str, *facts: Fact) -> tuple[Change, ...]:
-    before = marks(read_document(SEEDS))
+    before = read_document(SEEDS).marks
     seen = read_document(text)
-    return picked_up(seen, before, facts, PROFILE, now=NOW, new_id=new_id)
+    return plan_document(seen, facts, PROFILE, now=NOW, new_id=new_id, before=before)
 
 
 def test_a_fact_edited_by_hand_is_the_users_word() -> None:
@@ -171,7 +169,7 @@ def test_what_is_taken_out_by_hand_goes_and_what_came_meanwhile_stays() -> None:
     del body["facts"][0]
     learned = replace(ATLAS, id=FactId("fact-3"), content="Atlas ships in May")
     changes = by_hand(json.dumps(body), TEA, ATLAS, learned)
-    assert changes == (RemoveFact(TEA.id, "taken out by hand"),)
+    assert changes == (RemoveFact(TEA.id, "removed by hand"),)
 
 
 def test_a_document_that_lost_its_facts_loses_no_fact() -> None:

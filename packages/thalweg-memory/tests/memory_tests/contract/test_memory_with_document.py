@@ -18,7 +18,7 @@ def opened(folder: Path) -> MemoryStore:
     return store
 
 
-class TestMirrored(MemoryStoreContract):
+class TestWithDocument(MemoryStoreContract):
     """In a folder, with a second store on both as another process has it."""
 
     @pytest.fixture

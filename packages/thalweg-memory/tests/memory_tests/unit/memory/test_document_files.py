@@ -1,22 +1,27 @@
-"""A memory with a document next to it: either side's changes reach the other, and none is lost."""
+"""A memory with a document: changes of either reach the other, and none is lost."""
 
 import asyncio
 import json
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 from typing import Any, cast
 
 import pytest
 
-from thalweg.errors import ConfigError, DocumentError, NoSuchFactError, StaleWriteError
-from thalweg_memory import Memory
+from thalweg.errors import (
+    ConfigError,
+    DocumentError,
+    NoSuchFactError,
+    StaleWriteError,
+    StorageError,
+)
+from thalweg_memory import Memory, document_files
 from thalweg_memory.base import MemoryStore, Operation, Selection
-from thalweg_memory.document_file import DocumentFile
-from thalweg_memory.document_mirror import DocumentMirror
+from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
@@ -28,7 +33,7 @@ from thalweg_memory.facts.values import (
     Statement,
     Trust,
 )
-from thalweg_memory.opening import attach_document, mirror_of, open_memory
+from thalweg_memory.opening import attach_document, documents_of, open_memory
 
 ME = Scope("local")
 NOW = "2026-03-01T10:00:00Z"
@@ -51,8 +56,8 @@ def in_document(path: Path) -> MemorySettings:
     return MemorySettings(storage="json", storage_path=str(path))
 
 
-def mirror(memory: MemoryStore) -> DocumentMirror:
-    found = mirror_of(memory)
+def documents(memory: MemoryStore) -> DocumentFiles:
+    found = documents_of(memory)
     assert found is not None
     return found
 
@@ -79,7 +84,7 @@ def contents(memory: MemoryStore) -> list[str]:
 
 
 def body(memory: MemoryStore) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(mirror(memory).path_of(ME).read_text(encoding="utf-8"))
+    told: dict[str, Any] = json.loads(documents(memory).path_of(ME).read_text(encoding="utf-8"))
     return told
 
 
@@ -89,7 +94,7 @@ def told(memory: MemoryStore) -> list[str]:
 
 def save(memory: MemoryStore, value: object) -> None:
     """Save as editors do: another file, put in the place of the one that was there."""
-    path = mirror(memory).path_of(ME)
+    path = documents(memory).path_of(ME)
     beside = path.with_suffix(".swp")
     beside.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     beside.replace(path)
@@ -116,7 +121,7 @@ def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MemoryStore) -> No
 def test_an_edit_of_the_same_length_in_the_same_moment_is_noticed(memory: MemoryStore) -> None:
     """Neither the size nor, at the clock's coarseness, the time of the file shows it."""
     learn(memory, fact("f1", "User drinks tea"))
-    path = mirror(memory).path_of(ME)
+    path = documents(memory).path_of(ME)
     memory.facts(ME)
     before = path.stat()
     path.write_text(path.read_text("utf-8").replace("tea", "ale"), "utf-8")
@@ -147,7 +152,7 @@ def test_a_hand_and_a_learner_do_not_lose_a_change_to_each_other(memory: MemoryS
     edited = body(memory)
     edited["facts"].append({"content": "User rows"})
     save(memory, edited)
-    with opened(mirror(memory).path_of(ME).parent) as other:
+    with opened(documents(memory).path_of(ME).parent) as other:
         learn(other, fact("f2", "User has a dog"))
     learn(memory, fact("f3", "User reads"))
     expected = ["User drinks tea", "User has a dog", "User reads", "User rows"]
@@ -172,7 +177,7 @@ def test_a_broken_edit_is_told_and_the_memory_goes_on(
     memory: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    whole = mirror(memory).path_of(ME).read_text("utf-8")
+    whole = documents(memory).path_of(ME).read_text("utf-8")
     broken = whole.replace("tea", "coffee").rstrip().removesuffix("}")
     save(memory, broken)
     with caplog.at_level(logging.WARNING, "thalweg.memory"):
@@ -180,9 +185,9 @@ def test_a_broken_edit_is_told_and_the_memory_goes_on(
         learn(memory, fact("f2", "User rows"))
     (record,) = caplog.records
     assert "memory.json: line 22 column 1" in record.message
-    with pytest.raises(DocumentError, match=r"line 22 column 1: .* close what was opened"):
-        mirror(memory).reload(ME)
-    assert mirror(memory).path_of(ME).read_text("utf-8") == broken
+    with pytest.raises(DocumentError, match=r"line 22 column 1: expecting ',' delimiter"):
+        documents(memory).reload(ME)
+    assert documents(memory).path_of(ME).read_text("utf-8") == broken
 
     save(memory, broken + "}")
     assert contents(memory) == told(memory) == ["User drinks coffee", "User rows"]
@@ -198,7 +203,7 @@ def test_what_is_forgotten_is_in_no_file(memory: MemoryStore) -> None:
     edited["userContext"]["mine"] = HIDDEN
     save(memory, edited)
     memory.forget(ME, Selection(facts=(FactId("f1"),)), now=NOW)
-    folder = mirror(memory).path_of(ME).parent
+    folder = documents(memory).path_of(ME).parent
     files = [file for file in folder.rglob("*") if file.is_file()]
     assert {file.name for file in files} >= {"memory.json", ".memory.json.seen", "thalweg.db"}
     for file in files:
@@ -226,7 +231,7 @@ def test_what_was_taken_out_before_is_forgotten_in_the_document_too(memory: Memo
     commit(memory, RemoveFact(FactId("f1"), "asked"))
     receipt = memory.forget(ME, Selection(words="flowerpot"), now=NOW)
     assert receipt.facts == (FactId("f1"),)
-    folder = mirror(memory).path_of(ME).parent
+    folder = documents(memory).path_of(ME).parent
     assert all(b"flowerpot" not in file.read_bytes() for file in folder.iterdir())
 
 
@@ -264,8 +269,8 @@ def test_a_dry_run_changes_nothing(memory: MemoryStore) -> None:
 def test_deleting_the_document_empties_the_memory(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
-    mirror(memory).path_of(ME).unlink()
-    done = mirror(memory).reload(ME)
+    documents(memory).path_of(ME).unlink()
+    done = documents(memory).reload(ME)
     assert done is not None
     assert contents(memory) == told(memory) == []
     assert memory.profile(ME).text("topOfMind") == ""
@@ -274,19 +279,18 @@ def test_deleting_the_document_empties_the_memory(memory: MemoryStore) -> None:
     assert body(memory)["userContext"]["topOfMind"] == "The garden"
 
 
-def test_a_document_that_an_editor_puts_aside_for_a_moment_is_not_deleted(
+def test_a_document_that_is_gone_is_an_empty_memory_at_the_next_reading(
     memory: MemoryStore,
 ) -> None:
+    """At once, and its turns are gone with it; a new, empty file takes its place."""
+    said = Statement("thread-1", 0, "user", "I drink tea", NOW, Trust.USER, uid="u")
+    memory.capture(ME, "thread-1", [said])
     learn(memory, fact("f1", "User drinks tea"))
-    path = mirror(memory).path_of(ME)
-    aside = path.rename(path.with_suffix(".json~"))
-    assert contents(memory) == ["User drinks tea"]
-    learn(memory, fact("f2", "User rows"))
-    assert not path.exists()
-    aside.rename(path)
-    assert contents(memory) == ["User drinks tea", "User rows"]
-    learn(memory, fact("f3", "User reads"))
-    assert told(memory) == ["User drinks tea", "User reads", "User rows"]
+    documents(memory).path_of(ME).unlink()
+    assert contents(memory) == []
+    assert memory.turns(ME, "thread-1") == []
+    assert told(memory) == []
+    assert memory.operations(ME)[0].why == "memory.json was deleted"
 
 
 def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MemoryStore) -> None:
@@ -321,7 +325,7 @@ def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
     memory: MemoryStore,
 ) -> None:
     learn(memory, fact("f1", "User drinks tea"))
-    folder = mirror(memory).path_of(ME).parent
+    folder = documents(memory).path_of(ME).parent
     with open_memory(folder / "thalweg.db") as bare:
         change = PutFact(fact("f2", HIDDEN), "learned")
         bare.commit(ME, [change], expected=bare.version(ME), actor="user", now=NOW)
@@ -333,7 +337,7 @@ def test_a_change_whose_writing_was_cut_off_is_written_by_the_next_process(
 
 
 def test_the_rights_and_the_link_of_a_document_stay(memory: MemoryStore) -> None:
-    path = mirror(memory).path_of(ME)
+    path = documents(memory).path_of(ME)
     learn(memory, fact("f1", "User drinks tea"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     real = path.with_name("elsewhere.json")
@@ -346,34 +350,52 @@ def test_the_rights_and_the_link_of_a_document_stay(memory: MemoryStore) -> None
     assert told(memory) == ["User drinks tea", "User rows"]
 
 
-def test_nothing_is_lost_between_threads_processes_and_a_hand(tmp_path: Path) -> None:
-    """Each writer has its own store and file, as processes have; a person edits all the while."""
+class Killed(BaseException):
+    """The process is killed."""
 
-    def write(name: str) -> None:
-        with opened(tmp_path) as mine:
-            for number in range(6):
-                learn(mine, fact(f"{name}-{number}", f"{name} says {number}"))
 
-    threads = [Thread(target=write, args=(name,)) for name in ("a", "b", "c")]
-    with opened(tmp_path) as memory:
-        learn(memory, fact("f1", "User drinks tea"))
-        for thread in threads:
-            thread.start()
-        by_hand: list[str] = []
-        while any(thread.is_alive() for thread in threads) and len(by_hand) < 6:
-            with DocumentFile(
-                mirror(memory).path_of(ME)
-            ).locked():  # an editor that asks before it saves
-                edited = body(memory)
-                by_hand.append(f"by hand {len(by_hand)}")
-                edited["facts"].append({"content": by_hand[-1]})
-                save(memory, edited)
-            mirror(memory).reload(ME)
-        for thread in threads:
-            thread.join()
-        said = [f"{name} says {number}" for name in "abc" for number in range(6)]
-        expected = sorted(["User drinks tea", *said, *by_hand])
-        assert contents(memory) == told(memory) == expected
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Let the process be killed before one of the steps that write the document."""
+    steps = iter(range(step + 1))
+
+    def killing(do: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:  # noqa: ANN401 (any)
+            if next(steps) == step:
+                raise Killed
+            return do(*args)
+
+        return call
+
+    monkeypatch.setattr(document_files.os, "fsync", killing(os.fsync))
+    monkeypatch.setattr(Path, "replace", killing(Path.replace))
+
+
+@pytest.mark.parametrize("second", range(10))
+@pytest.mark.parametrize("first", range(5))
+def test_two_processes_killed_at_any_step_lose_and_restore_nothing(
+    memory: MemoryStore, monkeypatch: pytest.MonkeyPatch, first: int, second: int
+) -> None:
+    """One edits and adds, the next removes; a person edits the document that they leave."""
+    learn(memory, fact("f1", "User drinks tea"), fact("f2", "User rows"))
+    folder = documents(memory).path_of(ME).parent
+    for step, changes in (
+        (first, [PutFact(fact("f1", "User drinks ale"), "x"), PutFact(fact("f3", "New"), "x")]),
+        (second, [RemoveFact(FactId("f1"), "x"), RemoveFact(FactId("f3"), "x")]),
+    ):
+        with opened(folder) as other, monkeypatch.context() as patched, suppress(Killed):
+            kill_at(patched, step)
+            version = other.version(ME)  # repairs the document first
+            other.commit(ME, changes, expected=version, actor="user", now=NOW)
+        with open_memory(folder / "thalweg.db") as bare:
+            facts = contents(bare)
+    edited = body(memory)
+    edited["facts"] = [one for one in edited["facts"] if one["id"] != "f2"]
+    edited["facts"].append({"content": "User reads"})
+    save(memory, edited)
+    expected = sorted([*(one for one in facts if one != "User rows"), "User reads"])
+    with opened(folder) as other:
+        assert contents(other) == told(other) == expected
+        assert documents(other).reload(ME) is None
 
 
 def test_every_scope_has_a_document_of_its_own(tmp_path: Path) -> None:
@@ -383,7 +405,7 @@ def test_every_scope_has_a_document_of_its_own(tmp_path: Path) -> None:
         for agent in ("", "coder", "../memory")
     ]
     with opened(tmp_path) as memory:
-        paths = [mirror(memory).path_of(scope) for scope in scopes]
+        paths = [documents(memory).path_of(scope) for scope in scopes]
     assert len({str(path).casefold() for path in paths}) == len(scopes)
     assert all(path.resolve().is_relative_to(tmp_path) for path in paths)
     assert all(".." not in path.parts for path in paths)
@@ -392,17 +414,64 @@ def test_every_scope_has_a_document_of_its_own(tmp_path: Path) -> None:
 def test_one_scope_does_not_see_the_document_of_another(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     assert memory.facts(Scope("ada")) == []
-    assert not mirror(memory).path_of(Scope("ada")).exists()
+    assert not documents(memory).path_of(Scope("ada")).exists()
 
 
 def test_the_settings_say_whether_there_is_a_document(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     with open_memory(":memory:") as store:
         attach_document(store, MemorySettings())
-        assert mirror_of(store) is None
+        assert documents_of(store) is None
         attach_document(store, in_document(path))
         attach_document(store, in_document(tmp_path / "another.json"))
-        assert mirror(store).path_of(ME) == path
+        assert documents(store).path_of(ME) == path
+
+
+def test_text_of_another_encoding_is_reported_with_its_line(memory: MemoryStore) -> None:
+    documents(memory).path_of(ME).write_bytes(b"{}\n\n\xff")
+    with pytest.raises(DocumentError, match="line 3: it is not written in UTF-8; save it as"):
+        documents(memory).reload(ME)
+
+
+def test_a_place_that_cannot_be_used_is_reported(memory: MemoryStore, tmp_path: Path) -> None:
+    path = documents(memory).path_of(ME)
+    path.mkdir()
+    with pytest.raises(StorageError, match="is a directory; check the place"):
+        documents(memory).reload(ME)
+    path.rmdir()
+    (tmp_path / "agents").write_text("a file")
+    with pytest.raises(StorageError, match="check the place"):
+        documents(memory).reload(Scope("local", "coder"))
+
+
+@pytest.mark.parametrize("left", ["", "{", '{"file": "x"}', "[]"])
+def test_without_digests_a_document_is_imported(memory: MemoryStore, left: str) -> None:
+    """Nothing is removed if it is unknown what was last written."""
+    learn(memory, fact("f1", "User drinks tea"))
+    documents(memory).path_of(ME).with_name(".memory.json.seen").write_text(left)
+    save(memory, {"facts": [{"content": "User rows"}]})
+    assert contents(memory) == told(memory) == ["User drinks tea", "User rows"]
+    assert memory.operations(ME)[0].why == "memory.json was found"
+
+
+def test_a_change_between_reading_and_replacing_is_not_overwritten(
+    memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor saves after the file was read, and before its new content is written."""
+    learn(memory, fact("f1", "User drinks tea"))
+    edited = body(memory)
+    edited["facts"].append({"content": "User rows"})
+    export = document_files.export
+
+    def save_and_export(*args: Any, **kwargs: Any) -> str:  # noqa: ANN401 (any)
+        monkeypatch.undo()
+        save(memory, edited)
+        return export(*args, **kwargs)
+
+    monkeypatch.setattr(document_files, "export", save_and_export)
+    learn(memory, fact("f2", "User reads"))
+    expected = ["User drinks tea", "User reads", "User rows"]
+    assert contents(memory) == told(memory) == expected
 
 
 def test_a_store_without_tables_of_ours_keeps_no_document(tmp_path: Path) -> None:
@@ -416,7 +485,7 @@ def test_dropping_and_editing_at_once_is_settled(memory: MemoryStore) -> None:
     learn(memory, fact("f1", "User drinks tea"))
     edited = body(memory)
     edited["facts"][0]["content"] = "User drinks coffee"
-    with open_memory(mirror(memory).path_of(ME).parent / "thalweg.db") as bare:
+    with open_memory(documents(memory).path_of(ME).parent / "thalweg.db") as bare:
         bare.commit(
             ME,
             [RemoveFact(FactId("f1"), "asked")],
@@ -438,7 +507,7 @@ def test_a_fact_that_was_taken_in_is_not_taken_in_again_without_its_id(
     save(memory, edited)
     assert contents(memory) == ["User drinks tea", "User rows"]
     save(memory, edited)
-    with opened(mirror(memory).path_of(ME).parent) as other:
+    with opened(documents(memory).path_of(ME).parent) as other:
         assert contents(other) == told(other) == ["User drinks tea", "User rows"]
         assert len(other.operations(ME)) == 2
 
