@@ -159,8 +159,8 @@ class DocumentFiles:
     ) -> Operation | None:
         """Commit edits, and write the document, until it has the memory's current version.
 
-        A process that was killed between two of these steps leaves a state that this continues
-        from: the document is replaced after the commit, and the digests after the document.
+        The digests are those of the content on the disk, also after a process was killed: of a
+        document that lags behind the memory, and is replaced here, or of the newest.
         """
         operation = None
         with _storage_errors(file.path):
@@ -261,7 +261,7 @@ class _DocumentFile:
         with open(self._sibling("lock"), "ab", opener=open_private) as lock:
             _set_lock(lock.fileno(), is_locked=True)
             try:
-                self._sibling("part").unlink(missing_ok=True)  # of a process that was killed
+                self._finish_replacing()
                 yield
             finally:
                 _set_lock(lock.fileno(), is_locked=False)
@@ -293,28 +293,42 @@ class _DocumentFile:
         if self.read() != before:
             return
         raw, place = document.text.encode(), Path(os.path.realpath(self.path))
-        if raw != before:
-            self._replace(place, raw)
-            _sync_folder(place.parent)
         marks = document.marks
         written = _Written(marks.facts, marks.sections, file=_digest(raw), version=version)
-        self._replace(self._sibling("seen"), json.dumps(asdict(written)).encode())
+        if raw != before:
+            mode = FILE_MODE if before is None else stat.S_IMODE(place.stat().st_mode)
+            _write(self._sibling("part"), raw, mode)
+        _write(self._sibling("new"), json.dumps(asdict(written)).encode())
+        if raw != before:
+            self._sibling("part").replace(place)
+            _sync_folder(place.parent)
+        self._sibling("new").replace(self._sibling("seen"))
 
-    def _replace(self, place: Path, raw: bytes) -> None:
-        """Replace a file atomically; it keeps its mode."""
-        part = self._sibling("part")
-        mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else FILE_MODE
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with open(handle, "wb") as new:  # noqa: PTH123 (of a handle)
-            new.write(raw)
-            new.flush()
-            os.fsync(handle)
-        part.replace(place)
+    def _finish_replacing(self) -> None:
+        """Finish or cancel the work of a process that was killed while it replaced the content.
+
+        The document was replaced if its new content is not there any more, and its digests are.
+        """
+        part, new = self._sibling("part"), self._sibling("new")
+        if part.exists():
+            new.unlink(missing_ok=True)
+            part.unlink()
+        elif new.exists():
+            new.replace(self._sibling("seen"))
 
     def _sibling(self, what: str) -> Path:
         """Return the path of an auxiliary file next to the document, on the same file system."""
         place = Path(os.path.realpath(self.path))
         return place.with_name(f".{place.name}.{what}")
+
+
+def _write(place: Path, raw: bytes, mode: int = FILE_MODE) -> None:
+    """Write a new file durably."""
+    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with open(handle, "wb") as new:  # noqa: PTH123 (of a handle)
+        new.write(raw)
+        new.flush()
+        os.fsync(handle)
 
 
 @contextmanager

@@ -73,7 +73,8 @@ def ids(folder: Path) -> set[str]:
 @pytest.mark.slow
 def test_two_processes_and_a_hand_write_at_once(tmp_path: Path) -> None:
     """Each has every change of the others; the editor saves while no process writes."""
-    log, mine = Log(), []
+    log = Log()
+    mine: list[str] = []
     writers = [writer(tmp_path, name, 4) for name in ("a", "b")]
     while any(process.poll() is None for process in writers):
         with _DocumentFile(tmp_path / "memory.json").locked():
