@@ -68,4 +68,4 @@ def _bare(speaker: str, line: str) -> str:
     return line.removeprefix(mark).removeprefix(" ").rstrip() if mark else line
 
 
-FORMAT = LogFormat(NAME, "`# aider chat started at`", detect, read, endings=(".md",))
+FORMAT = LogFormat(NAME, detect, read, endings=(".md",))

@@ -99,4 +99,4 @@ def _call(call: JsonObject) -> JsonObject:
     return chat_call(as_str(call.get("tool_call_id")), as_str(call.get("function_name")), text)
 
 
-FORMAT = LogFormat(NAME, "an ATIF document (`schema_version`, `steps`)", detect, read, split)
+FORMAT = LogFormat(NAME, detect, read, split)

@@ -88,4 +88,4 @@ def _crosswoz(messages: list[Any]) -> Iterator[_Turn]:
             yield {"role": role, "content": as_str(message.get("content"))}, "", ""
 
 
-FORMAT = LogFormat(NAME, "MemoryBank, LoCoMo or CrossWOZ turns", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

@@ -113,6 +113,4 @@ class _PartialMessage:
         return Recorded(self.line, raw, uid=self.uid)
 
 
-FORMAT = LogFormat(
-    NAME, "server-sent events (`event: message_chunk`)", detect, read, endings=(".txt",)
-)
+FORMAT = LogFormat(NAME, detect, read, endings=(".txt",))

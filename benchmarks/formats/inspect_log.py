@@ -184,7 +184,6 @@ def _call(call: JsonObject) -> JsonObject:
 
 FORMAT = LogFormat(
     NAME,
-    "a log of inspect_ai (`samples` with `messages`)",
     detect,
     read,
     split,

@@ -76,6 +76,4 @@ def _told(steps: Iterable[JsonObject]) -> Iterable[JsonObject]:
             yield {"role": "user", "content": seen}
 
 
-FORMAT = LogFormat(
-    NAME, "a SWE-agent trajectory (`trajectory`, `history`)", detect, read, endings=(".traj",)
-)
+FORMAT = LogFormat(NAME, detect, read, endings=(".traj",))

@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
@@ -117,6 +117,8 @@ class Imported:
     """Why it was not read, in a few words; empty if it was."""
     error: str = ""
     """Why it could not be read."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of rows that were read and are no messages, by their kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +177,19 @@ def import_sessions(
             yield Imported(str(path), thread, error=str(error))
             continue
         source = ImportSource(str(path.absolute()), size, changed)
-        yield import_recording(
-            archive, recording, source, owner=owner, exclude=exclude, forgotten=forgotten
-        )
+        for one, of_thread in _threads(recording, source):
+            yield import_recording(
+                archive, one, of_thread, owner=owner, exclude=exclude, forgotten=forgotten
+            )
+
+
+def _threads(
+    recording: Recording, source: "ImportSource"
+) -> Iterator[tuple[Recording, "ImportSource"]]:
+    """Yield the threads of a log, its own last: with it the log counts as read."""
+    for one in recording.subagents:
+        yield one, ImportSource(f"{source.path}#{one.name}")
+    yield recording, source
 
 
 def import_copy(
@@ -197,7 +209,11 @@ def import_copy(
     except RecordingError as error:
         return Imported(str(original), error=str(error))
     source = ImportSource(str(original.absolute()))
-    return import_recording(archive, recording, source, owner=owner, forgotten=forgotten)
+    imported = [
+        import_recording(archive, one, of_thread, owner=owner, forgotten=forgotten)
+        for one, of_thread in _threads(recording, source)
+    ]
+    return imported[-1]
 
 
 def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
@@ -271,7 +287,13 @@ def import_recording(
         except ConflictError as conflict:
             tries.spend(conflict)
         else:
-            return Imported(source.path, thread, len(plan.rows), len(plan.compactions))
+            return Imported(
+                source.path,
+                thread,
+                len(plan.rows),
+                len(plan.compactions),
+                left_out=recording.left_out,
+            )
 
 
 def _planned(

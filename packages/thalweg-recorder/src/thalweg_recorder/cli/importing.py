@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -110,6 +111,10 @@ def _lines(results: Iterable[Imported]) -> Iterator[str]:
         yield f"{one.new:>7,}  {printable(one.thread)}"
     messages = sum(one.new for one in new)
     yield f"{messages:,} new messages in {len(new)} of {len(results)} sessions."
+    left_out = sum((Counter(one.left_out) for one in results), Counter[str]())
+    if left_out:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in left_out.most_common())
+        yield f"Rows that are no messages, left out: {kinds}."
     for reason in dict.fromkeys(one.skipped for one in results if one.skipped):
         count = sum(one.skipped == reason for one in results)
         yield f"{count} {reason}."

@@ -1,7 +1,8 @@
 """The value of a recording: a thread that another program logged, parsed."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from thalweg.archive.threads.finding import title_of
 from thalweg.engine.entries import Message
@@ -56,6 +57,10 @@ class Recording:
     session: SessionInfo = SessionInfo()
     compactions: tuple[RecordedCompaction, ...] = ()
     """Oldest first."""
+    subagents: "tuple[Recording, ...]" = ()
+    """Further threads that the log holds."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of rows that are no messages, by their kind."""
 
     @property
     def answers(self) -> list[Usage]:

@@ -14,19 +14,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from thalweg.engine.entries import Opaque, Part
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings import opencode_database
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.formats import (
+    agent_rows,
     chat_document,
     claude_code,
     codex,
+    copilot_cli,
+    cursor,
+    droid,
     gemini_cli,
+    kimi_code,
     langgraph,
     openai_chat_log,
     opencode,
     openhands,
+    openhands_events,
     pi,
+    qwen_code,
     thalweg_thread,
 )
 from thalweg_recorder.recordings.rows import LogFormat
@@ -41,6 +49,13 @@ Formats = tuple[LogFormat, ...]
 
 FORMATS: Formats = (
     thalweg_thread.FORMAT,
+    agent_rows.FORMAT,
+    qwen_code.FORMAT,
+    copilot_cli.FORMAT,
+    cursor.FORMAT,
+    droid.FORMAT,
+    kimi_code.FORMAT,
+    openhands_events.FORMAT,
     claude_code.FORMAT,
     codex.FORMAT,
     pi.FORMAT,
@@ -56,6 +71,8 @@ FORMATS: Formats = (
 _JSON_LINES, _JSON = ".jsonl", ".json"
 _MOST_THREADS = 1_000
 """Values of a file that are looked at for a session, before the file is taken for no recording."""
+_ODD = frozenset({"odd_row", "not_a_message"})
+"""Codes of notes about rows that are no messages of their format."""
 _SHOWN_NAMES = 5
 """Names of sessions in an error."""
 _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
@@ -110,14 +127,32 @@ def _read(path: Path, formats: Formats, *, is_growing: bool) -> Recording:
         source = without_open_line(source) if is_growing else source
         if sessions := _sessions(source, formats):
             raise _several(path, list(sessions))
-    known = format_of(source, formats)
-    if known is None:
+    problem = ""
+    for known in formats:
+        if known.detect(source):
+            recording = known.read(source)
+            if not (misread := _misread(recording)):
+                return recording
+            problem = problem or f"looks like {known.name}, but {misread}"
+    if not problem:
         raise _unknown(path, source, formats)
-    recording = known.read(source)
-    if not recording.messages:
-        problem = f"was taken for {known.name} but holds no message"
-        raise RecordingError(str(path), problem, "record at least one turn")
-    return recording
+    raise RecordingError(str(path), problem, "leave it out, or convert it (docs/recorder.md)")
+
+
+def _misread(recording: Recording) -> str:
+    """Return why a recording is not of its format; empty if most of its messages could be read."""
+    odd = {note.line for note in recording.notes if note.code in _ODD}
+    messages = [one for part in (recording, *recording.subagents) for one in part.messages]
+    unread = [one for one in messages if one.line in odd or all(map(_is_opaque, one.parts))]
+    if not messages:
+        return "it holds no message"
+    return f"{len(unread)} of {len(messages)} messages are not in its form" * (
+        2 * len(unread) > len(messages)
+    )
+
+
+def _is_opaque(part: Part) -> bool:
+    return isinstance(part, Opaque)
 
 
 def _several(path: Path, names: Sequence[str]) -> RecordingError:
@@ -159,8 +194,10 @@ def session_state(path: Path) -> tuple[int, int]:
     with _guarded(path):
         if opencode_database.is_session(path):
             return opencode_database.session_state(path)
-        stat = file_of(path).stat()
-        return stat.st_size, stat.st_mtime_ns
+        file = file_of(path)
+        more = [one for known in FORMATS if known.companions for one in known.companions(file)]
+        states = [one.stat() for one in (file, *more)]
+        return sum(one.st_size for one in states), max(one.st_mtime_ns for one in states)
 
 
 def file_of(path: Path) -> Path:
@@ -251,9 +288,8 @@ def _unknown(path: Path, source: RecordedFile, formats: Formats) -> RecordingErr
     if "\0" in source.text or source.text[:SEEN_CHARS].count("\ufffd") > SEEN_CHARS // 8:
         return RecordingError(str(path), "is a binary file", "pass a recorded thread")
     seen = source.text.strip()[:SEEN_CHARS]
-    looked_for = "; ".join(f"{known.name}: {known.signature}" for known in formats)
-    problem = f"unknown format (it begins {seen!r})"
-    return RecordingError(str(path), problem, f"known are {looked_for}")
+    known = ", ".join(dict.fromkeys(one.name for one in formats))
+    return RecordingError(str(path), f"unknown format (it begins {seen!r})", f"known are {known}")
 
 
 def find_recordings(places: Iterable[str | Path], formats: Formats = FORMATS) -> list[Path]:

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 from thalweg.engine.entries import Kind, Message, Text
@@ -36,8 +37,6 @@ class LogFormat:
     """One format of recorded threads."""
 
     name: str
-    signature: str
-    """Short description of what identifies a file of this format."""
     detect: Callable[[RecordedFile], bool]
     read: Callable[[RecordedFile], Recording]
     """Loses no line: `SessionRows.odd` for a row in another form or a broken line, and the notes of
@@ -47,6 +46,8 @@ class LogFormat:
     endings: tuple[str, ...] = ()
     """Endings of its files, besides those of JSON and JSON Lines."""
     unpack: Unpack | None = None
+    companions: Callable[[Path], Iterable[Path]] | None = None
+    """Returns the further files of a session, which `unpack` adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,13 @@ class SessionRows:
             *pairing_notes(messages),
         )
         return Recording(
-            self.name, log_format, tuple(messages), all_notes, self.info, tuple(self.compactions)
+            self.name,
+            log_format,
+            tuple(messages),
+            all_notes,
+            self.info,
+            tuple(self.compactions),
+            left_out=dict(self.skipped),
         )
 
     def odd(self, line: int, value: object) -> BrokenLine:
@@ -262,6 +269,7 @@ _HARNESS = (
     "[Request interrupted by user",
     "<user_instructions>",
     "<environment_context>",
+    "<session_context>",
     "<turn_aborted>",
     "<subagent_notification>",
     "<skill>",
@@ -277,7 +285,7 @@ def who_wrote(raw: Mapping[str, Any]) -> Kind:
         >>> who_wrote({"role": "user", "content": "<task-notification>done</task-notification>"})
         'injected'
     """
-    content = raw.get("content")
+    content = raw.get("content", raw.get("parts"))
     if isinstance(content, list) and content and isinstance(content[0], dict):
         content = content[0].get("text")
     harness = raw.get("role") == "user" and as_str(content).lstrip().startswith(_HARNESS)

@@ -63,6 +63,8 @@ class RecordedFile:
     """Irregularities of the file as a whole."""
     line_notes: tuple[Note, ...] = ()
     """Irregularities of its JSON, which do not concern a format that is text."""
+    path: Path | None = None
+    """The file, if it is not a session inside one."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -93,7 +95,8 @@ def open_source(path: Path, unpackers: Iterable[Unpack] = ()) -> RecordedFile:
             notes.append(Note(-1, "truncated_gzip", "the compressed file breaks off early"))
     for unpack in unpackers:
         data = unpack(path, data)
-    return take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
+    source = take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
+    return replace(source, path=path)
 
 
 def without_open_line(source: RecordedFile) -> RecordedFile:

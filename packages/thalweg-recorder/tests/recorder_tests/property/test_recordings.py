@@ -215,6 +215,27 @@ DOCUMENTS: list[Any] = [
 ]
 
 
+LOGS = Path(__file__).parents[1] / "agent_logs"
+LINES += [[*map(json.loads, log.read_text().splitlines())] for log in sorted(LOGS.glob("*.jsonl"))]
+LINES.append(
+    [
+        {"format": "agent-rows"},
+        {"message": {"role": "user", "content": "hi"}, "at": 1},
+        {"message": {"role": "assistant", "content": BLOCKS}, "answer": "r", "usage": {"input": 1}},
+        {"usage": {"input": 3}, "answer": "r"},
+        {"compaction": {"summary": "s"}},
+        {"message": {"role": "user", "content": [RESULT]}, "thread": "t"},
+    ]
+)
+LINES.append(
+    [
+        {"role": "user", "message": {"content": [{"type": "text", "text": "hi"}]}},
+        {"role": "assistant", "message": {"content": BLOCKS}},
+        {"type": "turn_ended", "status": "success"},
+    ]
+)
+
+
 def _spoiled(value: Any, draw: st.DrawFn) -> Any:  # noqa: ANN401 (any JSON)
     """Replace one value somewhere inside by any other."""
     inner = list(value.items()) if isinstance(value, dict) else []
@@ -257,12 +278,6 @@ def test_each_format_has_a_sample_that_is_spoiled() -> None:
     found = {recording.format for sample in samples if (recording := read(sample.encode()))}
 
     assert {known.name for known in FORMATS} - found == WITHOUT_SAMPLE
-
-
-@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_each_format_says_what_it_is_known_by(known: Any) -> None:  # noqa: ANN401 (a LogFormat)
-    assert known.name
-    assert known.signature
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

@@ -184,4 +184,4 @@ def _requested_calls(message: JsonObject) -> Iterator[tuple[str, str]]:
 _FORMS = (_body, _toolbench, _vorflux)
 
 
-FORMAT = LogFormat(NAME, "JSON with a list of `role` and `content`", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

@@ -1,15 +1,17 @@
 """Claude Code sessions: `~/.claude/projects/<folder>/<session>.jsonl`.
 
 A model message is written as several rows, one for each block, with one message id; results
-of its calls may come between them. Rows of subagents, snapshots, progress and the like are
-no messages of the thread.
+of its calls may come between them. Rows of subagents and files of large results are threads of
+their own; snapshots, progress and the like are no messages.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.base import Note
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
@@ -22,7 +24,7 @@ from thalweg_recorder.recordings.rows import (
     as_str,
     who_wrote,
 )
-from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile, RecordedRow
 
 NAME = "claude-code"
 
@@ -55,8 +57,47 @@ def read(source: RecordedFile) -> Recording:
     own = source.name if _OWN_NAME.match(source.name) else ""
     session = _ClaudeSession.of(source)
     session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
-    why = {"subagents": "they are threads of their own"}
-    return session.read(source.lines, NAME, AnthropicWire().read, why=why)
+    recording = session.read(source.lines, NAME, AnthropicWire().read)
+    threads = [
+        _sidechain(name, rows, recording.session) for name, rows in session.sidechains.items()
+    ]
+    threads += _tool_results(source, recording)
+    return replace(recording, subagents=tuple(threads))
+
+
+def _sidechain(name: str, rows: Sequence[RecordedRow], parent: SessionInfo) -> Recording:
+    """Read the turns of a subagent, which versions before 2 wrote into the log of its parent."""
+    session = _ClaudeSession(name, [], of_subagent=True)
+    session.info = SessionInfo(id=f"{parent.id}.{name}")
+    return session.read(rows, NAME, AnthropicWire().read)
+
+
+def tool_results(path: Path) -> list[Path]:
+    """Return the files of large results, of which the log has the beginning: from 2.1.2 on."""
+    return sorted(path.with_suffix("").glob("tool-results/*.txt"))
+
+
+def _tool_results(source: RecordedFile, recording: Recording) -> Iterator[Recording]:
+    """Read the files of large results as a thread of its own: the agent read the beginnings."""
+    files = tool_results(source.path) if source.path else []
+    messages = [
+        Message(
+            "tool",
+            (Text(file.read_text("utf-8", "replace")),),
+            answers=file.stem,
+            name=file.name,
+            uid=file.name,
+            at=next((one.at for one in recording.messages if file.name in one.text), ""),
+            line=line,
+        )
+        for line, file in enumerate(files)
+    ]
+    if messages:
+        parent = recording.session
+        info = replace(
+            parent, id=f"{parent.id}.tool-results", title=f"Large results: {recording.title}"
+        )
+        yield Recording("tool-results", NAME, tuple(messages), session=info)
 
 
 def _is_of_subagent(source: RecordedFile) -> bool:
@@ -78,6 +119,10 @@ class _ClaudeSession(SessionRows):
     """Processed messages, by the uuid of their row."""
     prompted: set[str] = field(default_factory=set)
     """Uuids of rows that a user's message follows."""
+    sidechains: dict[str, list[RecordedRow]] = field(default_factory=dict)
+    """Rows of subagents, by the agent's id or the uuid of the first row."""
+    begun_by: dict[str, str] = field(default_factory=dict)
+    """Names of the sidechains of rows, by the uuids of these."""
 
     def take(self, line: int, row: JsonObject) -> None:
         kind, message = row.get("type"), row.get("message")
@@ -138,7 +183,10 @@ class _ClaudeSession(SessionRows):
 
     def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
         if row.get("isSidechain") is True and not self.of_subagent:
-            self.skipped["subagents"] += 1
+            uid, parent = as_str(row.get("uuid")), as_str(row.get("parentUuid"))
+            name = as_str(row.get("agentId")) or self.begun_by.get(parent) or uid or "sidechain"
+            self.begun_by[uid] = name
+            self.sidechains.setdefault(name, []).append((line, row))
         elif row.get("isCompactSummary") is True:
             self._take_summary(line, row, message)
         elif self._is_repeated(line, as_str(row.get("uuid")), message):
@@ -209,4 +257,4 @@ def _blocks(message: Mapping[str, Any]) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else []
 
 
-FORMAT = LogFormat(NAME, "Claude Code rows (`type`, `message`, `uuid`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read, companions=tool_results)

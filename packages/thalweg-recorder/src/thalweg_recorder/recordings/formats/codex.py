@@ -41,7 +41,9 @@ def detect(source: RecordedFile) -> bool:
     """Return whether a row wraps an item, or bare items follow a header of the old form."""
     return any(map(_is_wrapped, source.objects)) or (
         any(map(_is_bare, source.objects))
-        and any({"id", "timestamp"} <= row.keys() for row in source.objects[:1])
+        and any(
+            {"id", "timestamp"} <= row.keys() and "type" not in row for row in source.objects[:1]
+        )
     )
 
 
@@ -148,4 +150,4 @@ class _CodexSession(SessionRows):
             )
 
 
-FORMAT = LogFormat(NAME, "Codex rollout rows (`type`, `payload`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

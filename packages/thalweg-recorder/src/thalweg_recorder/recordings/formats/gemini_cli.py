@@ -1,12 +1,14 @@
-"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`.
+"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.jsonl`, or `.json` before 0.40.
 
-One message holds the model's thoughts, text, tool calls and, with each call, its result.
+One message holds the model's thoughts, text, tool calls and, with each call, its result. A row with
+`$set` replaces the messages: at a start, a resume and a compression, which gives them new ids.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from thalweg.engine.wires.fields import as_usage
+from thalweg.engine.wires.fields import as_usage, to_json
 from thalweg.engine.wires.gemini import GeminiWire
 from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
@@ -17,8 +19,9 @@ from thalweg_recorder.recordings.rows import (
     as_object,
     as_objects,
     as_str,
+    who_wrote,
 )
-from thalweg_recorder.recordings.source import BrokenLine, JsonObject, RecordedFile
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 from thalweg_recorder.recordings.times import iso_time
 
 NAME = "gemini-cli"
@@ -28,7 +31,7 @@ _SPEAKERS = frozenset({"user", "gemini"})
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a session has messages of type `user` or `gemini`."""
-    return any(_is_message(row) for _, row in _rows(source))
+    return any(map(_is_message, _messages(source)))
 
 
 def _is_message(row: object) -> bool:
@@ -40,32 +43,112 @@ def _rows(source: RecordedFile) -> list[tuple[int, Any]]:
     document = source.document
     if isinstance(document, dict) and "sessionId" in document:
         return list(enumerate(as_list(document.get("messages"))))
-    has_head = any({"sessionId", "projectHash"} <= row.keys() for row in source.objects[:1])
+    has_head = any("sessionId" in row and "type" not in row for row in source.objects[:1])
     return [*source.lines] if has_head else []
+
+
+def _snapshot(row: object) -> list[Any]:
+    return as_list(as_object(as_object(row).get("$set")).get("messages"))
+
+
+def _messages(source: RecordedFile) -> Iterator[Any]:
+    for _, row in _rows(source):
+        yield from _snapshot(row) or (row,)
 
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording of user and model messages; notices of the program are skipped.
 
-    A message that is written several times, as it grows, keeps its first position.
+    A message that is written several times, as it grows, keeps its first position. Messages that a
+    compression took away stay.
     """
-    items: dict[object, list[Recorded | BrokenLine]] = {}
-    rows = SessionRows.of(source)
-    for index, row in _rows(source):
+    session = _Chat.of(source)
+    for line, row in _rows(source):
+        session.take(line, row)
+    session.items = [item for key in session.order for item in session.items_of(key)]
+    session.info = _session(source)
+    return session.recording(NAME, GeminiWire().read, why={"info": "notices of the program"})
+
+
+@dataclass(slots=True)
+class _Chat(SessionRows):
+    """The messages so far, by their ids."""
+
+    known: dict[str, tuple[int, JsonObject]] = field(default_factory=dict)
+    order: list[Any] = field(default_factory=list)
+    """Ids of messages, and lines in another form."""
+
+    def take(self, line: int, row: object) -> None:
+        """Process a row of any form."""
         if _is_message(row):
-            items[as_str(row.get("id")) or index] = list(_items(index, row))
+            self._put(line, as_object(row))
+        elif snapshot := _snapshot(row):
+            self._take_snapshot(line, snapshot)
         elif isinstance(row, dict):
-            rows.skipped[as_str(row.get("type")) or "header or change"] += 1
+            self.skipped[as_str(row.get("type")) or "header or change"] += 1
         else:
-            items[index] = [rows.odd(index, row)]
-    rows.items = [item for group in items.values() for item in group]
-    rows.info = _session(source)
-    return rows.recording(NAME, GeminiWire().read, why={"info": "notices of the program"})
+            self.order.append(self.odd(line, row))
+
+    def _put(self, line: int, row: JsonObject) -> None:
+        key = as_str(row.get("id")) or f"line {line}"
+        if key not in self.known:
+            self.order.append(key)
+            self.known[key] = line, row
+        else:
+            line, before = self.known[key]
+            self.known[key] = line, {**row, "timestamp": before.get("timestamp")}
+
+    def _take_snapshot(self, line: int, snapshot: Sequence[Any]) -> None:
+        """Add the messages of a snapshot that are new, whatever their ids are now."""
+        ids = {as_str(as_object(one).get("id")) for one in snapshot}
+        renamed = [_content(row) for key, (_, row) in self.known.items() if key not in ids]
+        had_more, added = bool(renamed), list[JsonObject]()
+        for one in snapshot:
+            if not _is_message(one):
+                self.order.append(self.odd(line, one))
+            elif as_str(one.get("id")) in self.known:
+                continue  # its own row has its usage and results, too
+            elif (content := _content(one)) in renamed:
+                renamed.remove(content)
+            else:
+                added.append(one)
+        if had_more and added and added[0]["type"] == "user":  # a summary replaces messages
+            summary = added.pop(0)
+            texts = [as_str(as_object(part).get("text")) for part in _parts(summary.get("content"))]
+            self.compacted(line, "\n".join(texts), iso_time(summary.get("timestamp")))
+        for one in added:
+            self._put(line, one)
+
+    def items_of(self, key: object) -> list[Any]:
+        """Return the items of a message; of a result that its call's message has, too, none."""
+        if not isinstance(key, str):
+            return [key]
+        line, row = self.known[key]
+        if row["type"] == "user":
+            known = self._results
+            parts = [part for part in _parts(row.get("content")) if to_json(part) not in known]
+            return list(_items(line, {**row, "content": parts})) if parts else []
+        return list(_items(line, row))
+
+    @property
+    def _results(self) -> set[str]:
+        rows = (row for _, row in self.known.values() if row["type"] == "gemini")
+        calls = (call for row in rows for call in as_objects(row.get("toolCalls")))
+        return {to_json(part) for call in calls for part in _results(call)}
+
+
+def _content(row: JsonObject) -> str:
+    """Return a message's texts and the ids of its calls or results, wherever it has them."""
+    parts = as_objects(_parts(row.get("content")))
+    texts = [one["text"] for one in parts if one.get("text") and not one.get("thought")]
+    calls = [as_object(one.get("functionCall") or one.get("functionResponse")) for one in parts]
+    ids = [one["id"] for one in (*calls, *as_objects(row.get("toolCalls"))) if one.get("id")]
+    return to_json([row["type"], texts, sorted(map(str, ids))])
 
 
 def _session(source: RecordedFile) -> SessionInfo:
     """Read the session's data from the document, or its first line and the newest answer."""
-    rows = as_objects([row for _, row in _rows(source)])
+    rows = as_objects(list(_messages(source)))
     head = as_object(source.document)
     head = head if "messages" in head else next(iter(source.objects), {})
     titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
@@ -82,7 +165,8 @@ def _session(source: RecordedFile) -> SessionInfo:
 def _items(index: int, row: JsonObject) -> Iterator[Recorded]:
     uid, at = as_str(row.get("id")), iso_time(row.get("timestamp"))
     if row["type"] == "user":
-        yield Recorded(index, {"role": "user", "parts": _parts(row.get("content"))}, uid, at)
+        raw = {"role": "user", "parts": _parts(row.get("content"))}
+        yield Recorded(index, raw, uid, at, kind=who_wrote(raw))
         return
     calls = as_objects(row.get("toolCalls"))
     parts = [
@@ -128,4 +212,4 @@ def _named(call: JsonObject) -> JsonObject:
     return {"id": call.get("id"), "name": call.get("name")}
 
 
-FORMAT = LogFormat(NAME, "a Gemini CLI session (`sessionId`, `messages`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

@@ -15,6 +15,7 @@ from thalweg_recorder.recordings.source import RecordedFile
 NAME = "langgraph"
 
 _KINDS = frozenset({"human", "ai", "tool", "system", "AIMessageChunk", "function"})
+_MODELS = frozenset({"ai", "AIMessageChunk", "constructor"})
 _PLACES = ("messages", "values", "channel_values", "state", "checkpoint")
 """Keys of a state that may contain messages, or one another."""
 
@@ -42,7 +43,7 @@ _Thread = list[tuple[int, Any]]
 def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
     rows = [*source.objects]
-    if document is None and _is_thread(rows):
+    if document is None and any(_is_message(row) and row.get("type") in _MODELS for row in rows):
         return [[*source.lines]]
     if document is None or (isinstance(document, list) and not _is_thread(document)):
         return list(_of_states(document or rows))
@@ -71,4 +72,4 @@ def _is_message(value: object) -> bool:
     return constructed or (as_str(value.get("type")) in _KINDS and has_content)
 
 
-FORMAT = LogFormat(NAME, "a LangGraph state (`values`, `messages` of type `human`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

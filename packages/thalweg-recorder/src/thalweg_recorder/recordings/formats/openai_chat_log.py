@@ -81,4 +81,4 @@ def _timestamp(extra: JsonObject) -> str:
     return next((at for name in _TIMES if (at := iso_time(extra.get(name)))), "")
 
 
-FORMAT = LogFormat(NAME, "JSON Lines with `role` and `content`", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

@@ -4,8 +4,10 @@ An answer has its calls together with their results. A compaction is a request o
 part of type `compaction`, and an answer that is marked as a summary.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from thalweg.engine.pricing.usage import Usage
@@ -25,6 +27,39 @@ from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 from thalweg_recorder.recordings.times import iso_time
 
 NAME = "opencode"
+
+
+def storage_files(path: Path) -> list[Path]:
+    """Return the files of a session in `storage/`, before 1.2: messages, then their parts."""
+    storage = path.parent.parent.parent
+    if path.parent.parent.name != "session" or not (storage / "message").is_dir():
+        return []
+    messages = sorted((storage / "message" / path.stem).glob("*.json"))
+    return [*messages, *(p for m in messages for p in _parts_of(storage, m))]
+
+
+def _parts_of(storage: Path, message: Path) -> list[Path]:
+    return sorted((storage / "part" / message.stem).glob("*.json"))
+
+
+def _unpack(path: Path, data: bytes) -> bytes:
+    """Return a session in `storage/` as an export: a row that is no JSON is kept as its text."""
+    if not (files := storage_files(path)):
+        return data
+    storage, messages = path.parent.parent.parent, list[JsonObject]()
+    for message in files:
+        if message.parent.parent.name == "message":
+            parts = [_json(part) for part in _parts_of(storage, message)]
+            messages.append({"info": _json(message), "parts": parts})
+    return json.dumps({"info": json.loads(data), "messages": messages}).encode()
+
+
+def _json(path: Path) -> Any:  # noqa: ANN401 (any JSON value)
+    text = path.read_text("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def detect(source: RecordedFile) -> bool:
@@ -153,4 +188,4 @@ def _usage(info: JsonObject) -> Usage | None:
     )
 
 
-FORMAT = LogFormat(NAME, "an export of opencode (`info`, `messages` with `parts`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read, unpack=_unpack, companions=storage_files)

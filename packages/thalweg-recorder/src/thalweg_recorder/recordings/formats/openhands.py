@@ -151,4 +151,4 @@ class _EventStream(SessionRows):
         )
 
 
-FORMAT = LogFormat(NAME, "OpenHands events (`source`, `action` or `observation`)", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

@@ -136,4 +136,4 @@ def _renamed(block: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> J
     return {names.get(key, key): value for key, value in block.items()} | {"type": kind}
 
 
-FORMAT = LogFormat(NAME, "pi rows (`session`, then `message` with `toolCall` blocks)", detect, read)
+FORMAT = LogFormat(NAME, detect, read)

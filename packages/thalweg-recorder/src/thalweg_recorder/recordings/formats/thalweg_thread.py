@@ -54,4 +54,4 @@ def _message(value: object) -> Message | None:
         return None
 
 
-FORMAT = LogFormat(EXPORT_NAME, "a first line with `thalweg`", detect, read)
+FORMAT = LogFormat(EXPORT_NAME, detect, read)

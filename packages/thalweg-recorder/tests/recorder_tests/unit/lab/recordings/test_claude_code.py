@@ -1,11 +1,14 @@
 """Claude Code sessions: rows become the messages that the model saw."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
 from thalweg.engine.entries import Media, Text, Thinking, ToolCall
 from thalweg.engine.pricing.usage import Usage
+from thalweg_recorder.recordings import read_recording
+from thalweg_recorder.recordings.files import session_state
 
 JsonRow = dict[str, Any]
 
@@ -193,11 +196,43 @@ def test_what_the_harness_wrote_is_injected(tmp_path: Path) -> None:
     assert kinds == ["injected", "injected", "injected", "said"]
 
 
-def test_rows_of_subagents_are_left_out_of_the_main_thread(tmp_path: Path) -> None:
-    recording = read_lines(tmp_path, [_user("u1", "hi"), _user("u2", "explore", isSidechain=True)])
+def test_rows_of_subagents_are_threads_of_their_own(tmp_path: Path) -> None:
+    """By the row that each begins with, or the id of its agent."""
+    recording = read_lines(
+        tmp_path,
+        [
+            _user("u1", "hi", sessionId="s1"),
+            _user("u2", "explore", isSidechain=True),
+            _user("u3", "and test", isSidechain=True, agentId="a7"),
+            {**_model("u4", "m1", _text("explored")), "isSidechain": True, "parentUuid": "u2"},
+        ],
+    )
 
     assert said(recording) == [("user", "hi")]
-    assert "threads of their own" in recording.notes[0].text
+    assert [said(one) for one in recording.subagents] == [
+        [("user", "explore"), ("assistant", "explored")],
+        [("user", "and test")],
+    ]
+    assert [one.session.id for one in recording.subagents] == ["s1.u2", "s1.a7"]
+
+
+def test_files_of_large_results_are_a_thread(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    text = "Full output saved to: /x/s1/tool-results/b1.txt"
+    row = _user("u1", text, sessionId="s1", timestamp="2026-11-28T10:00:00Z")
+    path.write_text(json.dumps(row) + "\n")
+    (tmp_path / "s1" / "tool-results").mkdir(parents=True)
+    (tmp_path / "s1" / "tool-results" / "b1.txt").write_text("quiet\n" * 9 + "zanzibar")
+
+    state = session_state(path)
+    (results,) = read_recording(path).subagents
+
+    assert results.session.id == "s1.tool-results"
+    (message,) = results.messages
+    assert message.text.endswith("zanzibar")
+    assert message.at == "2026-11-28T10:00:00Z"
+    (tmp_path / "s1" / "tool-results" / "b2.txt").write_text("more")
+    assert session_state(path) != state
 
 
 def test_the_file_of_a_subagent_is_its_thread(tmp_path: Path) -> None:

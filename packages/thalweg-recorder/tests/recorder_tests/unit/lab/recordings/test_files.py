@@ -94,7 +94,7 @@ def test_an_unknown_format_shows_how_it_begins_and_what_was_looked_for(tmp_path:
 
     assert "'when,who,what" in str(caught.value)
     assert "claude-code" in str(caught.value)
-    assert "role" in str(caught.value)
+    assert len(str(caught.value)) < 400
 
 
 def test_a_binary_file_is_called_one(tmp_path: Path) -> None:
@@ -148,6 +148,6 @@ def test_any_error_of_a_reader_is_a_recording_error(tmp_path: Path, error: Excep
 
     path = tmp_path / "log.jsonl"
     path.write_text('{"a": 1}\n{"a": 2}\n')
-    broken = LogFormat("broken", "anything", lambda _: True, read)
+    broken = LogFormat("broken", lambda _: True, read)
     with pytest.raises(RecordingError, match="cannot be read"):
         read_recording(path, formats=(broken,))

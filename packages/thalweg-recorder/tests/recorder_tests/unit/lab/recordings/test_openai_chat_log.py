@@ -113,16 +113,18 @@ def test_a_broken_line_at_the_end_is_a_message_to_every_provider(tmp_path: Path,
 
 
 def test_a_row_that_is_no_message_stays_in_the_thread_and_is_noted(tmp_path: Path) -> None:
-    recording = read_lines(tmp_path, [{"role": "user", "content": "hi"}, {"took": 7}, "42"])
+    said = {"role": "user", "content": "hi"}
+    recording = read_lines(tmp_path, [said, {"took": 7}, "42", said])
 
-    assert [message.line for message in recording.messages] == [0, 1, 2]
+    assert [message.line for message in recording.messages] == [0, 1, 2, 3]
     assert codes(recording) == ["odd_row", "odd_row"]
 
 
 def test_what_the_wire_notes_is_noted_at_the_line(tmp_path: Path) -> None:
     odd = {"role": "user", "content": [{"type": "hologram"}]}
 
-    recording = read_lines(tmp_path, ["", "", odd, "", odd])
+    said = {"role": "user", "content": "hi"}
+    recording = read_lines(tmp_path, ["", "", odd, "", odd, said, said])
 
     assert [note.line for note in recording.notes] == [2, 4]
 

@@ -39,9 +39,10 @@ def test_the_format_is_known_by_its_head(tmp_path: Path) -> None:
 def test_odd_and_broken_lines_stay_in_the_thread(tmp_path: Path) -> None:
     """Noted, and of the harness."""
     odd = ['{"role":"user","parts":[{"kind":"gesture"}]}', '{"role":"boss","parts":[]}', "[1]"]
-    recording = read_lines(tmp_path, [HEAD, message_to_json(HI), *odd, '{"role":"us'])
+    good = [message_to_json(HI)] * 3
+    recording = read_lines(tmp_path, [HEAD, *good, *odd, '{"role":"us'])
 
-    assert [role for role, _ in said(recording)] == ["user"] * 5
+    assert [role for role, _ in said(recording)] == ["user"] * 7
     assert codes(recording) == ["broken_json", "odd_row", "odd_row", "odd_row"]
 
 

@@ -1,0 +1,91 @@
+"""GitHub Copilot CLI sessions: `~/.copilot/session-state/<session>/events.jsonl`."""
+
+import json
+from collections.abc import Iterator
+
+from thalweg_recorder.recordings.formats.agent_rows import row_format
+from thalweg_recorder.recordings.rows import as_object, as_str, as_text
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+
+NAME = "copilot-cli"
+
+
+def detect(source: RecordedFile) -> bool:
+    """Return whether an event of a message or a session has its data under `data`."""
+    return any(
+        as_str(row.get("type")) in {"session.start", "user.message", "assistant.message"}
+        and isinstance(row.get("data"), dict)
+        for row in source.objects
+    )
+
+
+def _map(row: JsonObject) -> Iterator[JsonObject]:
+    kind, data = row["type"], row["data"]
+    about = {
+        "id": row.get("id"),
+        "at": row.get("timestamp"),
+        "thread": data.get("parentToolCallId"),
+    }
+    match kind:
+        case "user.message":
+            yield {**about, "message": {"role": "user", "content": data["content"]}}
+        case "system.message":
+            yield {**about, "message": {"role": "system", "content": data["content"]}}
+        case "assistant.message":
+            yield {
+                **about,
+                "message": {"role": "assistant", "content": list(_blocks(data))},
+                "model": data.get("model"),
+                "answer": data.get("apiCallId"),
+            }
+            yield {"session": {"model": data.get("model")}}
+        case "tool.execution_complete":
+            result = data["result"] if data.get("result") is not None else data["error"]
+            content = as_text(result.get("content", result.get("message", result)))
+            block = {"type": "tool_result", "tool_use_id": data["toolCallId"], "content": content}
+            failed = {"is_error": True} if data["success"] is not True else {}
+            yield {**about, "message": {"role": "user", "content": [{**block, **failed}]}}
+        case "session.usage_record":
+            usage = data["usage"]
+            yield {
+                "answer": usage["apiCallId"],
+                "model": usage["model"],
+                "usage": {
+                    "input_tokens": usage["inputTokens"],
+                    "output_tokens": usage["outputTokens"],
+                    "cached_tokens": usage.get("cacheReadTokens"),
+                    "cache_creation": usage.get("cacheWriteTokens"),
+                },
+            }
+        case "session.compaction_complete" if data.get("success") is True:
+            summary, before = data.get("summaryContent"), data.get("preCompactionTokens")
+            at = row.get("timestamp")
+            yield {"compaction": {"summary": summary, "at": at, "tokens_before": before}}
+        case "session.start" | "session.resume":
+            context = as_object(data.get("context"))
+            yield {
+                "session": {
+                    "id": data.get("sessionId"),
+                    "project": context.get("cwd"),
+                    "branch": context.get("branch"),
+                    "model": data.get("selectedModel"),
+                }
+            }
+        case _:
+            yield {"left_out": kind}
+
+
+def _blocks(data: JsonObject) -> Iterator[JsonObject]:
+    if thought := data.get("reasoningText"):
+        yield {"type": "thinking", "thinking": thought}
+    if text := data["content"]:
+        yield {"type": "text", "text": text}
+    for call in data.get("toolRequests") or ():
+        arguments = call["arguments"]
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments)
+        known = {"id": call["toolCallId"], "name": call["name"], "input": arguments}
+        yield {"type": "tool_use", **known}
+
+
+FORMAT = row_format(NAME, detect, lambda _: _map)
