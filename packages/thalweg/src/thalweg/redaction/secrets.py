@@ -97,6 +97,7 @@ def _is_chinese_id(number: str) -> bool:
 
 _PLACEHOLDER = re.compile(
     r"[<${%\[(]|(?:your|my|the|some|example|dummy|test)[-_]|(.)\1+$|(?:x{3,}|\*{3,}|\.{3,})"
+    r"|[a-z_.]+[(\[]"  # code that returns it: `get_password(user)`
     r"|(?:changeme|placeholder|none|null|true|false|undefined|string|str|int|os\.|process\.|env)\b",
     re.IGNORECASE,
 )

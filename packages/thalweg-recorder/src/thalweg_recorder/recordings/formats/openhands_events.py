@@ -61,8 +61,8 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
             yield {**about, "message": {"role": "assistant", "content": content}, "answer": answer}
         case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
             seen = row.get("observation") or {"is_error": True}
-            content = seen.get("content") or row.get("error") or row.get("rejection_reason")
-            block = {"type": "tool_result", "tool_use_id": row["tool_call_id"], "content": content}
+            text = seen.get("content") or row.get("error") or row.get("rejection_reason")
+            block = {"type": "tool_result", "tool_use_id": row["tool_call_id"], "content": text}
             failed = {"is_error": True} if seen.get("is_error") is True else {}
             said = {"role": "user", "content": [{**block, **failed}]}
             yield {**about, "message": said, "name": row["tool_name"]}

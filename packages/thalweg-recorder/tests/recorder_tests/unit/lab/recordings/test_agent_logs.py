@@ -1,8 +1,8 @@
 """Logs that the agents themselves wrote against a loopback model, and how each is read.
 
 `recorder_tests/agent_logs` has one of each: Copilot CLI 1.0.102, Droid 0.225, Gemini CLI 0.61, Kimi
-Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15. System prompts and reminders are left out of them; nothing
-else was changed, except for paths.
+Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15. System prompts and reminders are left out of them;
+nothing else was changed, except for paths.
 """
 
 import json

@@ -18,6 +18,8 @@ def hexes(count: int) -> str:
 
 
 SAMPLES = {
+    "private text": "<private>the salary of Ann</private>",
+    "cookie": "Cookie: session=" + mixed(12),
     "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     "PuTTY key": f"PuTTY-User-Key-File-3: ssh-ed25519\nLines: 1\nPrivate-MAC: {hexes(40)}",
     "age key": "AGE-SECRET-KEY-1" + "Q" * 58,
@@ -108,6 +110,14 @@ def test_a_secret_is_redacted_by_its_name_and_nothing_of_it_is_left(name: str) -
         "我的密码是abc12345",
         "mein Passwort ist geheim123",
         "DB_PASSWORD=Tr0ub4dor&3",
+        "gpg --batch --passphrase rosebud",
+        "mysqldump --host=db --password=rosebud",
+        "curl -s https://x.example/a -u ann:rosebud",
+        "curl --user 'ann:rosebud",
+        "mysql -h db -u root -prosebud",
+        "sshpass -p rosebud",
+        "docker login registry.example -u ann -p rosebud",
+        "machine example.org login ann password rosebud",
     ],
 )
 def test_passwords_that_are_said_are_redacted(text: str) -> None:
@@ -129,6 +139,15 @@ def test_passwords_that_are_said_are_redacted(text: str) -> None:
         "I wrote sk-learn-something-quite-long with scikit-learn",
         "phone 219-555-0199, version 1.2.3-4567",
         "身份证上的名字是张三，电话 13800138000",
+        "password = get_password(user)",
+        "password: settings.password[user]",
+        "gpg --passphrase $PASSPHRASE",
+        "mysql -u root -p shop",
+        "mysql -u root --password",
+        "curl -u ann https://x.example",
+        "mkdir -p src; docker login",
+        "docker login -u ann --password-stdin",
+        "cookie = parse(header)",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
