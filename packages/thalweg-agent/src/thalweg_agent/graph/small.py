@@ -34,6 +34,10 @@ MEMORY_SHARE: Final = 20
 """A run gets at most a twentieth of the window from memory; a thread shows at most a tenth."""
 _LEAST_MEMORY = 200
 """Tokens that hold a few facts."""
+_SUMMARY_SETTINGS: Final = frozenset(
+    ("summarize", "model_name", "trigger", "summary_prompt", "trim_tokens_to_summarize")
+)
+"""Settings that ask for summaries by a model."""
 
 
 def wants_small(model: "BaseChatModel") -> bool:
@@ -64,23 +68,27 @@ def calls_tools(model: "BaseChatModel") -> bool:
     return (model.profile or {}).get("tool_calling") is not False
 
 
-def small_policy(given: ContextPolicy | None = None) -> ContextPolicy:
-    """Return the policy for a small window: no summaries by a model, unless explicitly requested.
+def small_policy(policy: ContextPolicy | None = None) -> ContextPolicy:
+    """Return the policy for a small window: no summaries by a model unless a setting names them.
 
     A compaction writes a structured summary with the user's words and references; a narrative
     summary on top would take a small model on a CPU minutes, and it writes poor ones.
+
+    Example:
+        >>> small_policy().summarize, small_policy(ContextPolicy(model_name="a:b")).summarize
+        (False, True)
     """
-    if given is None:
-        return ContextPolicy(summarize=False)
-    is_explicit = "summarize" in given.model_fields_set
-    return given if is_explicit else given.model_copy(update={"summarize": False})
+    policy = policy or ContextPolicy()
+    is_named = not _SUMMARY_SETTINGS.isdisjoint(policy.model_fields_set)
+    return policy if is_named else policy.model_copy(update={"summarize": False})
 
 
-def small_memory(window: int, given: MemorySettings | None = None) -> MemorySettings:
-    """Limit a memory's additions to a run to a share of the window."""
-    settings = given or MemorySettings()
+def small_memory(window: int, settings: MemorySettings | None = None) -> MemorySettings:
+    """Limit a memory's additions to a run to a share of the window, unless a setting does."""
+    settings = settings or MemorySettings()
     most = max(_LEAST_MEMORY, window // MEMORY_SHARE)
-    if settings.max_injection_tokens <= most:
+    is_named = "max_injection_tokens" in settings.model_fields_set
+    if is_named or settings.max_injection_tokens <= most:
         return settings
     return settings.model_copy(update={"max_injection_tokens": most})
 
@@ -100,6 +108,7 @@ def create_small_agent(
     store: "BaseStore | None" = None,
     name: str | None = None,
     context: "ContextPolicy | Mapping[str, object] | None" = None,
+    summarizer: "BaseChatModel | None" = None,
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
     state: "KeptState | None" = None,
@@ -115,8 +124,8 @@ def create_small_agent(
         tools: The agent's own tools; the model is offered them regardless of its profile.
         system_prompt: Replaces the built-in prompt.
         memory: The memory of the user; the agent receives the facts relevant to a message.
-        memory_settings: Limits for it; never more than a tenth of the window. A `Memory` has
-            its own.
+        memory_settings: Limits for it; at most a tenth of the window unless they set
+            `max_injection_tokens`. A `Memory` has its own.
         learns: Whether the model learns facts from messages, in the background. Off by default:
             the user's messages are stored verbatim and found again without it, and a model on a
             CPU handles one request at a time.
@@ -126,7 +135,9 @@ def create_small_agent(
         checkpointer: As in `create_deep_agent`.
         store: As in `create_deep_agent`.
         name: As in `create_deep_agent`.
-        context: As in `create_deep_agent`; no summaries are written unless it requests them.
+        context: As in `create_deep_agent`; no model writes summaries unless it sets
+            `summarize`, `model_name`, `trigger`, `summary_prompt` or `trim_tokens_to_summarize`.
+        summarizer: The model that writes them; by default that of `context`, or the agent's.
         archive: As in `create_deep_agent`.
         owner: As in `create_deep_agent`.
         state: As in `create_deep_agent`.
@@ -150,11 +161,13 @@ def create_small_agent(
     from thalweg_agent.tools.rights import rights  # noqa: PLC0415
     from thalweg_memory.middleware.middleware import MemoryMiddleware  # noqa: PLC0415
 
-    policy = small_policy(None if context is None else as_policy(context))
+    policy = None if context is None else as_policy(context)
+    policy = small_policy(policy) if summarizer is None else policy or ContextPolicy()
     window, calls = limits_for(model, policy).window, calls_tools(model)
     threads = {
         "archive": archive,
         "owner": owner,
+        "summarizer": summarizer,
         "state": DEFAULT_KEPT_MESSAGES if state is None else state,
     }
     settings = small_memory(window, memory_settings)

@@ -100,7 +100,7 @@ def small_context(
     Args:
         policy: The policy.
         window: Tokens of the window; `None` for a model that is offered no tools.
-        threads: The archive, the owner and the state of threads.
+        threads: The archive, the owner and the state of threads, and the summarizer.
     """
     middleware = ContextMiddleware(policy, **threads)
     if window is None or not middleware.tools:

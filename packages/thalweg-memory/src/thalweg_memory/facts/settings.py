@@ -51,7 +51,8 @@ class MemorySettings(SettingsSection):
     mode: Literal["inject", "tool"] = "inject"
     """`tool`: the agent gets `remember` and `recall_memory`, and nothing is put in by itself."""
     placement: Literal["tail", "system_prompt"] = "tail"
-    """Position of recalled facts: after the cached prefix, or in the system prompt's `<memory>`."""
+    """Position of recalled facts: after the cached prefix, or in the system prompt's `<memory>`,
+    which is the default with `retrieval: seeds`."""
     storage: Literal["database", "json"] = "database"
     """`json`: `memory.json` at `storage_path` is the document that people edit by hand. The default
     if `storage_path` is set, as in DeerFlow."""
@@ -91,7 +92,7 @@ class MemorySettings(SettingsSection):
     """Most tokens of memory that one run gets, frame included; all runs of a thread together show
     at most twice as many."""
     retrieval: Literal["ranked", "seeds"] = "ranked"
-    """`seeds`: DeerFlow's TF-IDF formula, as its document has it, for comparison."""
+    """`seeds`: DeerFlow's TF-IDF formula and its `<memory>`, as its documents have them."""
     similarity_weight: Share = 0.6
     """Of `retrieval: seeds`."""
     confidence_weight: Share = 0.4
@@ -106,7 +107,13 @@ class MemorySettings(SettingsSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _path_means_document(cls, given: object) -> object:
-        if isinstance(given, Mapping) and given.get("storage_path") and not given.get("storage"):
-            return {**given, "storage": "json"}
-        return given
+    def _complete(cls, data: object) -> object:
+        """Add the defaults that depend on another setting."""
+        if not isinstance(data, Mapping):
+            return data
+        added = {}
+        if data.get("storage_path") and not data.get("storage"):
+            added["storage"] = "json"
+        if data.get("retrieval") == "seeds" and not data.get("placement"):
+            added["placement"] = "system_prompt"
+        return {**data, **added}

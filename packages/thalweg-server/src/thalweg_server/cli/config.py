@@ -255,7 +255,7 @@ def convert(
         raise ConfigError(str(source), problem, "name another file") from None
     text, notices = converted(given, str(source), os.environ)
     _write(path, text, force=force)
-    lines = [f"{n.position}: {n.kind}: {n.position.key} {n.message}" for n in notices]
+    lines = [f"{n.position}: {n.kind}: {n.position.key or path} {n.message}" for n in notices]
     left_out = sum(notice.kind == "left out" for notice in notices)
     lines.append(
         f"{path}: written; {count(left_out, 'key')} left out; next: thalweg config check {path}"
@@ -349,7 +349,10 @@ def _configured(settings: Settings) -> Iterator[str]:
             yield count(len(parts), what)
     yield f"{'PostgreSQL' if settings.storage.url else f'SQLite in {settings.storage.home}'}"
     gateway = settings.gateway
-    yield f"gateway on {gateway.host}:{gateway.port}{' without a key' if gateway.is_open else ''}"
+    access = ""
+    if gateway.is_open:
+        access = " with the token of this machine" if gateway.local_token else " without a key"
+    yield f"gateway on {gateway.host}:{gateway.port}{access}"
 
 
 def _plain(problem: SettingsError) -> dict[str, Any]:

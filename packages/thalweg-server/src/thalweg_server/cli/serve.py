@@ -160,7 +160,25 @@ def _models(settings: "Settings") -> str:
         )
     names.insert(0, default)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return ", ".join(names[:_MOST_NAMES]) + more + _small_agent(settings, default)
+
+
+def _small_agent(settings: "Settings", name: str) -> str:
+    """Return a line about a model whose window gives its agent fewer tools."""
+    from thalweg_server.app.agents.agents import is_small  # noqa: PLC0415 (LangChain)
+    from thalweg_server.models import model_by_name  # noqa: PLC0415 (the same)
+
+    try:
+        is_reduced = settings.agent.profile == "auto" and is_small(
+            settings, model_by_name(name, settings)
+        )
+    except ConfigError:  # its first run says so
+        return ""
+    return (
+        f"\n{name} has a short window and a small agent:\n{settings.small_agent}"
+        if is_reduced
+        else ""
+    )
 
 
 def _storage(settings: "Settings") -> str:

@@ -7,8 +7,10 @@ from anything else in a request.
 import hashlib
 import hmac
 import re
+import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -96,6 +98,8 @@ class KeyLock:
     """Returns the owner of a bearer token that is no key, or raises a `GatewayRefusal`."""
     machine: LoopbackLock | None = None
     """Who must be let in by it as well."""
+    token_file: Path | None = None
+    """The file of this machine's token, which is the only key."""
 
     async def __call__(self, scope: Scope) -> str:
         """Return the owner of a request; see `Lock`."""
@@ -111,6 +115,15 @@ class KeyLock:
             owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
         if not owners:
             detail = "send credentials: Authorization: Bearer KEY"
+            if self.token_file is not None:
+                header = (
+                    f'"Authorization: Bearer $(cat {shlex.quote(str(self.token_file.absolute()))})"'
+                )
+                url = shlex.quote(f"http://{headers.get('host', '')}{scope.get('path', '')}")
+                detail = (
+                    f"send the token of this machine: curl -H {header} {url}; "
+                    "gateway.local_token: false accepts requests without it"
+                )
             raise unauthorized("auth.missing", detail, "")
         owner = owners.pop()
         if owner is None or owners:

@@ -22,6 +22,7 @@ from thalweg_server.gateway.authentication import OWNER
 from thalweg_server.gateway.bodies import bounded_body
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.document import documents_itself
+from thalweg_server.gateway.local_token import LocalToken
 from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.problems import GatewayRefusal, answers_problems, refuse
 from thalweg_server.gateway.routes.catalogue import catalogue
@@ -124,7 +125,7 @@ def create_app(
     app: App | Settings | str | PathLike[str] | None = None,
     *,
     owner: str | None = None,
-    token: str | None = None,
+    token: LocalToken | None = None,
 ) -> FastAPI:
     """Return the HTTP application over an `App`.
 

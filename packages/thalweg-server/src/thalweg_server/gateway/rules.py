@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 
 from thalweg_server.gateway.authentication import LOCAL, KeyLock, Keys, Lock, LoopbackLock, OpenLock
 from thalweg_server.gateway.bodies import BodyLimits
+from thalweg_server.gateway.local_token import LocalToken
 from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg_server.settings import GatewaySettings
 from thalweg_server.settings.sections import OwnerLimits
@@ -51,7 +52,7 @@ class GatewayRules:
 
 
 def rule_book(
-    settings: Callable[[], GatewaySettings], owner: str | None, token: str | None
+    settings: Callable[[], GatewaySettings], owner: str | None, token: LocalToken | None
 ) -> Callable[[], GatewayRules]:
     """Return a function that returns the rules: the same object until the settings change.
 
@@ -73,15 +74,16 @@ def rule_book(
 
 
 def rules_of(
-    settings: GatewaySettings, owner: str | None = None, token: str | None = None
+    settings: GatewaySettings, owner: str | None = None, token: LocalToken | None = None
 ) -> GatewayRules:
     """Read the rules in the settings."""
     origins = frozenset(settings.cors_origins)
     lock: Lock
     if owner is not None:
         lock = OpenLock(owner)
-    elif settings.is_open and token is not None:
-        lock = KeyLock(Keys([(token, LOCAL)]), machine=LoopbackLock(origins))
+    elif settings.is_open and settings.local_token and token is not None:
+        keys = Keys([(token.value, LOCAL)])
+        lock = KeyLock(keys, machine=LoopbackLock(origins), token_file=token.path)
     elif settings.is_open:
         lock = LoopbackLock(origins)
     else:

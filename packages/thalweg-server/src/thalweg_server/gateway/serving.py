@@ -176,11 +176,10 @@ async def serve(
     """
     async with open_app(settings, is_eager=True) as app:
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
-        secret = None if token is None else token.value
         pauses_less()
         server = GatewayServer(
-            create_app(app, token=secret),
-            lambda: ready(app, token),
+            create_app(app, token=token),
+            lambda: ready(app, token if app.settings.gateway.local_token else None),
             header_timeout_s=app.settings.gateway.header_timeout_s,
         )
         await server.serve([taken])

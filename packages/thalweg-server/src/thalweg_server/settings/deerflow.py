@@ -63,6 +63,10 @@ class _Converter:
             # A text is one variable or none.
             if isinstance(node.value, str) and not _VARIABLE.fullmatch(node.value):
                 node.value = escaped(node.value)
+        if self.root.child("auth") is None and self.root.find("gateway", "keys") is None:
+            node = Node(False, self.root.position)  # noqa: FBT003 (the value of a setting)
+            self.root.put(node, "gateway", "local_token")
+            self._note(node, "gateway.local_token: false was added, as its routes need no token")
         self._storage()
         self._memory()
         self._subagents()

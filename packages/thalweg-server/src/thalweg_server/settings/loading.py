@@ -38,7 +38,7 @@ class SettingNotice:
 
     position: Position
     message: str
-    kind: Literal["no effect", "warning", "left out", "changed"]
+    kind: Literal["no effect", "warning", "small agent", "left out", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +269,7 @@ def unset_variables(
 def _doubts(root: Node, settings: Settings) -> Iterator[SettingNotice]:
     """Yield a notice for each valid setting that may be a mistake."""
     yield from _without_effect(root, settings)
+    yield from _small_agents(root, settings)
     groups = sorted(group.name for group in settings.tool_groups)
     tools = root.keys.get("tools")
     for tool in tools.items if groups and tools is not None else ():
@@ -291,14 +292,25 @@ def _doubts(root: Node, settings: Settings) -> Iterator[SettingNotice]:
                 is_key = True
             case _:
                 is_key = False
-        if is_key and not node.variables:
+        if is_key and isinstance(node.value, str) and not node.variables:
             message = "everyone who can read the file has this key; use a variable, such as $MY_KEY"
             yield SettingNotice(node.position, message, "warning")
+
+
+def _small_agents(root: Node, settings: Settings) -> Iterator[SettingNotice]:
+    """Yield a notice for each model whose window gives its agent fewer tools."""
+    for index, model in enumerate(settings.models):
+        node = root.find("models", index, "window")
+        is_auto = settings.agent.profile == "auto"
+        if node is not None and model.window and is_auto and settings.has_small_agent(model.window):
+            message = f"gives a small agent: {settings.small_agent}"
+            yield SettingNotice(node.position, message, "small agent")
 
 
 def _without_effect(root: Node, settings: Settings) -> Iterator[SettingNotice]:
     """Yield the settings that were changed and have no effect with the others."""
     memory, summarization = settings.memory, settings.summarization
+    memory_names_retrieval = "retrieval" in memory.model_fields_set
     for section, key, has_effect, why in (
         ("memory", "storage_path", memory.storage == "json", "unless memory.storage is json"),
         ("memory", "similarity_weight", memory.retrieval == "seeds", _UNLESS_SEEDS),
@@ -307,5 +319,7 @@ def _without_effect(root: Node, settings: Settings) -> Iterator[SettingNotice]:
     ):
         node = root.find(section, key)
         value, default = (getattr(getattr(of, section), key) for of in (settings, Settings()))
-        if node is not None and not has_effect and value != default:
+        # The documents' own weights are our defaults: their block has no other key.
+        is_changed = value != default or (why == _UNLESS_SEEDS and not memory_names_retrieval)
+        if node is not None and not has_effect and is_changed:
             yield SettingNotice(node.position, f"has no effect {why}", "no effect")

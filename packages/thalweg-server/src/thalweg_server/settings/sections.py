@@ -19,6 +19,7 @@ from pydantic import (
 
 from thalweg.engine.sections import KeyPath, SettingsSection, name_remedy, refuse
 from thalweg.engine.settings import ContextPolicy
+from thalweg_agent.graph.small import SMALL_WINDOW, small_policy
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_server.settings.fields import (
     Deferred,
@@ -141,8 +142,9 @@ class AgentSettings(SettingsSection):
     recursion_limit: PositiveInt = 1_000
     """Most steps of one run, each a call of the model or of its tools."""
     profile: Literal["auto", "full", "small"] = "auto"
-    """Size of its instructions and tools: `small` for a model with a short window, `auto` by the
-    window."""
+    """Size of its instructions and tools: `full`, or `small` with `ls`, `read_file`, `write_file`
+    and `recall`. `auto` is `small` for a window below 16,000 tokens, unless the file names
+    `sandbox.use`, `subagents` or `skills`, which that agent lacks."""
     interrupt_on: Annotated[Options, BeforeValidator(_by_name)] = Field(
         default=FrozenMapping[object]()
     )
@@ -444,8 +446,12 @@ class GatewaySettings(SettingsSection):
     port: Annotated[int, Field(ge=0, le=65_535)] = 8_001
     """The port it listens on; 0 takes a free one. A running gateway keeps the old one."""
     keys: Annotated[tuple[GatewayKey, ...], AfterValidator(_have_distinct_keys)] = ()
-    """Keys and their owners: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`, every
-    caller is the owner `local`."""
+    """Keys and their owners: `{key: $THALWEG_KEY, owner: ada}`. With none, and no `oidc`, callers
+    of this machine with its token (`local_token`) are the owner `local`."""
+    local_token: bool = True
+    """Whether callers of this machine send the token that the gateway keeps in its data folder, if
+    there are neither `keys` nor `oidc`; `false` accepts every process of this machine. `Host`,
+    `Origin` and `Sec-Fetch-Site` are checked in any case."""
     oidc: OidcSettings | None = None
     """An OpenID provider whose tokens are accepted: `issuer`, `audience`."""
     cors_origins: tuple[Name, ...] = ()
@@ -599,6 +605,33 @@ class Settings(SettingsSection):
     def default_model(self) -> str | None:
         """The name of the model that answers if a run names none; `None` if there is none."""
         return self.agent.model or next((model.name for model in self.models), None)
+
+    def has_small_agent(self, window: int) -> bool:
+        """Return whether the agent of a model is the small one.
+
+        It is for a window below 16,000 tokens with `agent.profile: auto`, unless settings name
+        what it lacks: commands, subagents or skills.
+        """
+        names_more = self.sandbox.is_on or any(
+            name in self.model_fields_set and getattr(self, name).enabled
+            for name in ("subagents", "skills")
+        )
+        is_small = window < SMALL_WINDOW and not names_more
+        return self.agent.profile == "small" or (self.agent.profile == "auto" and is_small)
+
+    @property
+    def small_agent(self) -> str:
+        """A description of the small agent with these settings, by what it lacks."""
+        lacking = ["commands", "subagents", "to-do lists", "skills"]
+        lacking += ["summaries by a model"] * (not small_policy(self.summarization).summarize)
+        lacking += ["learning of facts"] * (not self.names_learning)
+        tools = "ls, read_file, write_file and recall"
+        return f"{tools}, without {', '.join(lacking)}; agent.profile: full has them"
+
+    @property
+    def names_learning(self) -> bool:
+        """Whether a key of `memory` besides `enabled` is set."""
+        return self.memory.enabled and bool(self.memory.model_fields_set - {"enabled"})
 
     @property
     def used_models(self) -> frozenset[str]:

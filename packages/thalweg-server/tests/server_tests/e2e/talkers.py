@@ -77,6 +77,22 @@ class Talker(ScriptedModel):
     script: Callable[[Sequence[BaseMessage]], AIMessage | str] = echo
 
 
+SUMMARIZED: list[Sequence[BaseMessage]] = []
+"""The requests of every `Summarizer` of this process."""
+
+
+def summarize(messages: Sequence[BaseMessage]) -> str:
+    """Record a request for a summary, and answer it."""
+    SUMMARIZED.append(messages)
+    return "The conversation is about rivers."
+
+
+class Summarizer(ScriptedModel):
+    """Answers by `summarize`."""
+
+    script: Callable[[Sequence[BaseMessage]], AIMessage | str] = summarize
+
+
 def lister(messages: Sequence[BaseMessage]) -> AIMessage | str:
     """List files with a command where that is asked for; else as `echo`."""
     last = messages[-1]

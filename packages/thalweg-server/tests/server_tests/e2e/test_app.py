@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from server_tests.e2e.talkers import settings
+from server_tests.e2e.talkers import SUMMARIZED, settings
 from thalweg.errors import (
     BusyError,
     ConfigError,
@@ -472,3 +472,39 @@ async def test_a_small_window_is_given_the_small_agent(tmp_path: Path) -> None:
         sent = await ada.threads.context("t1")
         assert len(sent.tools) == 4
         assert sent.tokens < 1_500
+
+
+@pytest.mark.parametrize("window", [8_000, 32_000, 200_000])
+async def test_a_named_summarizer_is_asked_in_every_window(tmp_path: Path, window: int) -> None:
+    models = [
+        {"name": "main", "use": "server_tests.e2e.talkers:Talker", "window": window},
+        {"name": "cheap", "use": "server_tests.e2e.talkers:Summarizer", "window": 32_000},
+    ]
+    policy = {
+        "model_name": "cheap",
+        "background": False,
+        "trigger": {"type": "messages", "value": 8},
+        "keep": {"type": "messages", "value": 2},
+    }
+    SUMMARIZED.clear()
+    async with opened(tmp_path, models=models, tools=[], summarization=policy) as app:
+        for number in range(8):
+            await say(app.tenant("ada"), "t1", f"River {number} is long." + " It flows." * 150)
+    assert SUMMARIZED
+    assert "River 0 is long." in str(SUMMARIZED[0])
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"), [({"subagents": {"max_turns": 9}}, "task"), ({}, "recall")]
+)
+async def test_a_small_window_leaves_a_tool_that_the_settings_name(
+    tmp_path: Path, named: dict[str, Any], expected: str
+) -> None:
+    models = [{"name": "mini", "use": "server_tests.e2e.talkers:Talker", "window": 8_192}]
+    async with opened(tmp_path, models=models, tools=[], **named) as app:
+        ada = app.tenant("ada")
+        await say(ada, "t1", "hi")
+        sent = await ada.threads.context("t1")
+        names = [tool["function"]["name"] for tool in sent.tools]
+    assert expected in names
+    assert ("task" in names) == bool(named)

@@ -78,6 +78,34 @@ def test_without_a_token_every_process_of_the_machine_is_let_in(tmp_path: Path) 
     assert not (tmp_path / ".thalweg" / "token").exists()
 
 
+@pytest.mark.slow
+def test_a_setting_accepts_this_machine_without_a_token_and_no_page_of_others(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "config.yaml").write_text("gateway: {local_token: false}")
+    with serving(tmp_path) as (url, screen):
+        assert "without a key" in screen
+        assert status(url) == 200
+        for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            answer = httpx2.get(f"{url}/api/memory", headers=headers, trust_env=False)
+            assert answer.status_code == 403
+
+
+@pytest.mark.slow
+def test_the_refusal_has_a_command_that_works(tmp_path: Path) -> None:
+    with serving(tmp_path) as (url, _):
+        problem = httpx2.get(f"{url}/api/memory", trust_env=False).json()
+        command = problem["detail"].removeprefix("send the token of this machine: ").split(";")[0]
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{command} --silent --noproxy '*'"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd="/",
+        )
+        assert "facts" in done.stdout
+
+
 def test_a_token_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     path = ensure_token(tmp_path).path
     path.chmod(0o644)

@@ -16,13 +16,15 @@ from langgraph.types import Command
 
 from thalweg.archive import Archive
 from thalweg.context.middleware import ContextMiddleware
+from thalweg.context.request.model_limits import limits_for
+from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg_agent.backends.bubblewrap import WORKSPACE
 from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.graph.build import Recipe, build
-from thalweg_agent.graph.small import create_small_agent, wants_small
+from thalweg_agent.graph.small import create_small_agent
 from thalweg_agent.middleware.approval import Approvals
 from thalweg_agent.middleware.run_context import UPLOADS, RunContextMiddleware
 from thalweg_agent.middleware.subagents.delegation import TASK
@@ -158,6 +160,7 @@ class Agents:
         return RunShell(self._places, shell_over(sandbox, self._hidden), root)
 
     def _small(self, settings: Settings, model: BaseChatModel, tools: Sequence[BaseTool]) -> Agent:
+        policy, summarizer = _summarization(settings)
         return create_small_agent(
             model,
             tools,
@@ -166,17 +169,15 @@ class Agents:
             memory_settings=settings.memory.model_copy(update={"model_name": None}),
             backend=RunFiles(self._places),
             interrupt_on=_approvals(settings),
-            context=settings.summarization.model_copy(update={"model_name": None}),
+            context=policy,
+            summarizer=summarizer,
             archive=self._archive,
             owner=owner_of_run,
             state="run",
         )
 
     def _context(self, settings: Settings) -> ContextMiddleware:
-        policy, summarizer = settings.summarization, None
-        if policy.model_name is not None:
-            summarizer = model_by_name(policy.model_name, settings)
-            policy = policy.model_copy(update={"model_name": None})
+        policy, summarizer = _summarization(settings)
         return ContextMiddleware(
             policy,
             archive=self._archive,
@@ -203,10 +204,18 @@ class Agents:
         return made
 
 
+def _summarization(settings: Settings) -> tuple[ContextPolicy, BaseChatModel | None]:
+    """Return the policy of a thread, and the model that writes summaries if one is named."""
+    policy = settings.summarization
+    if policy.model_name is None:
+        return policy, None
+    summarizer = model_by_name(policy.model_name, settings)
+    return policy.model_copy(update={"model_name": None}), summarizer
+
+
 def is_small(settings: Settings, model: BaseChatModel) -> bool:
     """Return whether a model gets the small agent."""
-    profile = settings.agent.profile
-    return profile == "small" or (profile == "auto" and wants_small(model))
+    return settings.has_small_agent(limits_for(model, None).window)
 
 
 def _approvals(settings: Settings) -> Approvals:
@@ -367,8 +376,8 @@ _BUILT_IN = frozenset(
 def learner_model(settings: Settings) -> BaseChatModel | None:
     """Return the model that extracts facts; `None` if there is none.
 
-    A small model does not extract facts unless it is configured for it: search over past turns
-    works without.
+    The model of a small agent does not extract facts unless a setting of `memory` besides
+    `enabled` is named: search over past turns works without.
 
     Raises:
         ConfigError: It cannot be built.
@@ -378,4 +387,6 @@ def learner_model(settings: Settings) -> BaseChatModel | None:
         return model_by_name(named, settings)
     name = settings.default_model
     model = None if name is None else model_by_name(name, settings)
-    return None if model is None or is_small(settings, model) else model
+    if model is None or settings.names_learning or not is_small(settings, model):
+        return model
+    return None

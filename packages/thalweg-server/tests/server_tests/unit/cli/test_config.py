@@ -52,7 +52,7 @@ def test_a_good_file_is_one_line_of_what_is_configured(monkeypatch: pytest.Monke
     assert ended.exit_code == 0
     assert ended.stdout == (
         "config.yaml is good: 1 model, gpt answers, memory on, SQLite in .thalweg, "
-        "gateway on 127.0.0.1:0 without a key\n"
+        "gateway on 127.0.0.1:0 with the token of this machine\n"
     )
 
 

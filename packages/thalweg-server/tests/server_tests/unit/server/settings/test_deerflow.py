@@ -217,7 +217,9 @@ def test_a_key_with_a_counterpart_becomes_it() -> None:
     assert settings.memory.mode == "inject"
     assert settings.storage.address == "postgresql://h/d"
     assert settings.storage.home == ".thalweg"
+    assert not settings.gateway.local_token
     assert {key: n.message for key, n in notices.items() if n.kind == "changed"} == {
+        "": "gateway.local_token: false was added, as its routes need no token",
         "models[0].pricing": "became summarization.pricing.models['own/large']",
         "models[0].use": "became langchain_openai:ChatOpenAI",
         "tools[1]": "is the agent's own read_file",

@@ -245,3 +245,59 @@ def test_modules_that_moved_are_where_the_error_sends_people() -> None:
     assert all(find_spec(new) is not None for new in moved_modules().values())
     top_level = {".".join(old.split(".")[:2]) for old in moved_modules()}
     assert not any(find_spec(old) for old in top_level)
+
+
+SMALL = "models: [{name: mini, provider: openai, window: 8000}]\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "lacking"),
+    [
+        ("", "skills, summaries by a model, learning of facts"),
+        ("summarization: {trigger: {type: messages, value: 50}}", "skills, learning of facts"),
+        ("summarization: {model_name: mini}", "skills, learning of facts"),
+        ("memory: {max_facts: 9}", "skills, summaries by a model"),
+    ],
+)
+def test_a_small_window_is_a_notice_with_what_the_agent_lacks(more: str, lacking: str) -> None:
+    report = examine_text(f"{SMALL}{more}".encode(), "c", {})
+    (notice,) = report.notices
+    assert (notice.position.key, notice.kind) == ("models[0].window", "small agent")
+    assert f"subagents, to-do lists, {lacking}; agent.profile: full has them" in notice.message
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "agent: {profile: full}",
+        "agent: {profile: small}",
+        "sandbox: {use: bubblewrap}",
+        "subagents: {max_turns: 9}",
+        "skills: {paths: [mine]}",
+    ],
+)
+def test_a_setting_that_names_what_a_small_agent_lacks_takes_the_full_one(more: str) -> None:
+    report = examine_text(f"{SMALL}{more}".encode(), "c", {})
+    assert report.notices == ()
+    assert report.unless_wrong().has_small_agent(8_000) == ("small" in more)
+
+
+def test_the_formula_of_the_documents_comes_with_their_place() -> None:
+    def placement(text: str) -> str:
+        return examine_text(text.encode(), "c", {}).unless_wrong().memory.placement
+
+    assert placement("memory: {retrieval: seeds}") == "system_prompt"
+    assert placement("memory: {retrieval: seeds, placement: tail}") == "tail"
+    assert placement("memory: {retrieval: ranked}") == "tail"
+
+
+def test_weights_without_an_effect_are_a_notice_even_if_they_are_the_defaults() -> None:
+    text = b"memory: {similarity_weight: 0.6, confidence_weight: 0.4}"
+    notices = examine_text(text, "c", {}).notices
+    assert [n.position.key for n in notices] == [
+        "memory.similarity_weight",
+        "memory.confidence_weight",
+    ]
+    assert (
+        examine_text(b"memory: {retrieval: seeds, similarity_weight: 0.6}", "c", {}).notices == ()
+    )
