@@ -1,33 +1,33 @@
 """Check a summary against its source, line by line, without a model.
 
-Two laws: an identifier in a summary occurs in the source (I14); a statement that a summary
-attributes to the user is in the words of one message of the user (I13). A line that breaks one is
-dropped. A true paraphrase in entirely different words is dropped too: the structured summary holds
-the user's own words.
+Code checks what it can know: identifiers, quotations and turns. An identifier of a line occurs in
+the source (I14), so does the text between its quotation marks, and a line in the form of a turn
+has the words of a message by that role (I13). What does not occur is marked at the end of its
+line. What a line means is not judged, in no language: a summary is shown as its model's words, and
+the user's own words are in the structured summary.
 """
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from thalweg.engine.entries import Message
+from thalweg.engine.prompts import prompt
 from thalweg.engine.summaries.names import Names, missing_names
 from thalweg.engine.summaries.summary import SECTIONS, Summary, SummaryDefect
-from thalweg.engine.summaries.user_statements import UserMessages
-from thalweg.engine.transcript import as_text
-from thalweg.errors import SummaryError
+from thalweg.engine.transcript import as_text, one_line
 
-_AUTHORITY_CLAIM = re.compile(
-    r"^\W*(?:(?:system|developer|admin(?:istrator)?|assistant|operator|root|instructions?|系统|开发者"
-    r"|助手|管理员)(?: (?:message|prompt|reminder|note|notice|instruction|override))?\s*[\])>*_]*"
-    r"\s*[:\uff1a]|</?\s*(?:system|developer|assistant|user|human)[\w-]*\s*>|<\||\[/?(?:INST|SYS))"
-    r"|<\|im_(?:start|end)\|>|<<SYS>>|</?system-(?:reminder|message|prompt)>"
-    r"|\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) instructions",
-    re.IGNORECASE,
+_QUOTE = re.compile(r"[\"“„]([^\"“”„\n]+)[\"”“]|«([^«»\n]+)»|「([^「」\n]+)」|『([^『』\n]+)』")
+_TURN = re.compile(
+    r"[\W_]*(user|human|assistant|system|developer|tool)[\W_]*[:\uff1a][\W_]*(.+)", re.IGNORECASE
 )
-"""Matches text that imitates a speaker of more authority than a summary has."""
+"""A line in the form of a turn: a role of the providers' formats, a colon, and words."""
+_ROLES = {"human": "user", "developer": "system"}
+_MARKED_CHARS = 60
+"""Characters shown of each item that is not in the source."""
+_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +35,63 @@ class SummarySource:
     """The source of summaries, indexed once for all of them."""
 
     names: Names
-    user_messages: UserMessages
+    words: str
+    words_by_role: dict[str, str]
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Self:
         """Index the messages to be summarised, and other messages that the model saw."""
-        return cls(Names.of(_texts(messages)), UserMessages.of(messages))
+        texts = list(_texts(messages))
+        roles = {message.role for message in messages}
+        words_by_role = {
+            role: _comparable(m.text for m in messages if m.role == role and _is_turn(m))
+            for role in sorted(roles)
+        }
+        return cls(Names.of(texts), _comparable(texts), words_by_role)
 
     def checked(self, summary: Summary) -> tuple[Summary, tuple[SummaryDefect, ...]]:
-        """Return a summary without the lines that its source does not support.
+        """Return a summary in which what its source does not contain is marked.
 
         Returns:
-            The remaining summary, and a fault for each dropped line: its section, the line and the
-            reason.
-
-        Raises:
-            SummaryError: No line remains.
+            The summary, and a defect for each marked line.
         """
         sections: dict[str, tuple[str, ...]] = {}
-        dropped: list[SummaryDefect] = []
+        defects: list[SummaryDefect] = []
         for section, lines in summary.sections.items():
-            kept: list[str] = []
+            marked: list[str] = []
             for line in lines:
-                kind, fault = _line_fault(section, line, self.names, self.user_messages)
-                if fault:
-                    detail = f"{SECTIONS[section]}: {line!r}: {fault}"
-                    dropped.append(SummaryDefect(kind, detail, is_line=True))
-                else:
-                    kept.append(line)
-            sections[section] = tuple(kept)
-        remaining = Summary(**sections)
-        if remaining.is_empty:
-            problem = f"no line of it is borne out ({dropped[0]})" if dropped else "it is empty"
-            raise SummaryError(problem)
-        return remaining, tuple(dropped)
+                missing = list(dict.fromkeys(self._missing(line)))
+                if missing:
+                    items = ", ".join(one_line(item, _MARKED_CHARS) for item in missing)
+                    detail = f"{SECTIONS[section]}: {line!r}: not in the messages: {items}"
+                    defects.append(SummaryDefect("not in the messages", detail, is_line=True))
+                    line = f"{line} {prompt('summary_mark').render(items=items)}"  # noqa: PLW2901
+                marked.append(line)
+            sections[section] = tuple(marked)
+        return Summary(**sections), tuple(defects)
+
+    def _missing(self, line: str) -> Iterator[str]:
+        """Yield the identifiers, quotations and turns of a line that the source lacks."""
+        yield from missing_names(line, self.names)
+        for match in _QUOTE.finditer(line):
+            quote = next(filter(None, match.groups()))
+            if _comparable([quote]) not in self.words:
+                yield f'"{quote}"'
+        if turn := _TURN.fullmatch(line):
+            role = _ROLES.get(turn[1].lower(), turn[1].lower())
+            if _comparable([turn[2]]) not in self.words_by_role.get(role, ""):
+                yield f"{turn[1]}: {turn[2]}"
+
+
+def _is_turn(message: Message) -> bool:
+    """Return whether a message has the words of its role: of user messages, the user's own."""
+    return message.role != "user" or message.is_request
+
+
+def _comparable(texts: Iterable[str]) -> str:
+    """Return texts without what differs between copies: case, spaces and final punctuation."""
+    text = _SPACES.sub(" ", "\n".join(texts)).strip().rstrip(".,;:!?\u3002")
+    return text.casefold().replace("\u2019", "'")
 
 
 def _texts(source: Sequence[Message]) -> Iterator[str]:
@@ -94,20 +117,3 @@ def _string_values(pairs: list[tuple[str, object]]) -> Iterator[str]:
     for _, value in pairs:
         values = value if isinstance(value, list) else [value]
         yield from (item for item in values if isinstance(item, str))
-
-
-_USER_SECTIONS = frozenset({"goal", "constraints"})
-
-
-def _line_fault(
-    section: str, line: str, names: Names, user_messages: UserMessages
-) -> tuple[str, str]:
-    """Return the fault of a line, without its words and with them; empty if there is none."""
-    if _AUTHORITY_CLAIM.search(line):
-        fault = "it claims an authority that a summary does not have"
-        return fault, fault
-    if missing := next(iter(missing_names(line, names)), ""):
-        return "a name is not in the messages", f"{missing!r} does not occur in the messages"
-    return "the user did not say so", user_messages.fault(
-        line, is_user_section=section in _USER_SECTIONS
-    )

@@ -5,13 +5,12 @@ several spans, are merged by the rules here, without a model.
 """
 
 import re
-from collections import defaultdict
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.prompts import prompt
 from thalweg.engine.summaries.summary import SECTIONS, Summary
-from thalweg.engine.summaries.words import has_negation, normalized_line
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import one_line
 
@@ -35,33 +34,25 @@ def _section_lines(name: str, summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _distinct(lines: Iterable[str]) -> list[str]:
-    """Drop lines that another line contains; the longer takes the position of the shorter."""
-    kept: dict[int, tuple[str, str]] = {}
-    indices_by_word: defaultdict[str, list[int]] = defaultdict(list)
-    indices_by_rarest: defaultdict[str, list[int]] = defaultdict(list)
-    for line_index, line in enumerate(lines):
-        normalized = normalized_line(line)
-        words = normalized.split() or [""]
-        rarest = min(words, key=lambda word: len(indices_by_word[word]))
-        if any(_contains(kept[i][1], normalized) for i in indices_by_word[rarest] if i in kept):
-            continue
-        shorter = {i for word in words for i in indices_by_rarest.get(word, ()) if i in kept}
-        contained = sorted(i for i in shorter if _contains(normalized, kept[i][1]))
-        for i in contained:
-            del kept[i]
-        kept_index = contained[0] if contained else line_index
-        kept[kept_index] = (line, normalized)
-        indices_by_rarest[rarest].append(kept_index)
-        for word in set(words):
-            indices_by_word[word].append(kept_index)
-    return [kept[i][0] for i in sorted(kept)]
+    """Drop lines that differ from an earlier one in form alone."""
+    first_lines: dict[str, str] = {}
+    for line in lines:
+        first_lines.setdefault(_normalized(line), line)
+    return list(first_lines.values())
 
 
-def _contains(longer: str, shorter: str) -> bool:
-    """Return whether one line contains another whole, with the same negation."""
-    return f" {shorter} " in f" {longer} " and has_negation(longer) == has_negation(shorter)
+def _normalized(line: str) -> str:
+    """Return a line without what differs in form alone.
+
+    Example:
+        >>> _normalized("- **Never**  touch `vendor/`.")
+        'never touch vendor/'
+    """
+    words = _WORDS.findall(unicodedata.normalize("NFKC", line).casefold())
+    return " ".join(words)
 
 
+_WORDS = re.compile(r"[^\s*`\"'\u201c\u201d\u2018\u2019_#.,;:!?()\u3002-]+")
 LINE_CHARS = 800
 """A longer line is clipped when it is rendered."""
 _CHARS_PER_TOKEN = 16

@@ -1,7 +1,7 @@
 """The identifiers of a line, and whether a source contains them.
 
 An identifier is what cannot be paraphrased: a number of two digits or more, a path, a URL, a
-hash, a version, an id, a name in code.
+hash, a version, an id, a name in code. No rule here depends on the language of the text.
 """
 
 import re
@@ -9,42 +9,18 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from thalweg.engine.data_files import keys_by_word, read_table
-from thalweg.engine.summaries.words import STOPWORDS
-
-_NUMBER = re.compile(
-    r"(?:(?<=\bv)|(?<![\dA-Za-wyz_.]))\d+(?:[,_\u202f']\d{3})*(?:\.\d+)?(?!\d|[A-Za-wyz]+\d)"
-)
-"""Excludes the digits within a name: those are searched for with the name."""
-_UNITS = keys_by_word(read_table(__package__, "units.toml").items())
-_UNIT = re.compile(
-    rf"[\s-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(r"(?<![\dA-Za-z_.])[vV]?(\d+(?:[.,_'\u2019 \u00a0\u202f]\d+)*)")
+"""A run of digits with separators, not within a name: a name is searched for whole."""
+_SEPARATOR = re.compile(r"[.,_'\u2019 \u00a0\u202f]")
+_SPACE = re.compile(r"[ \u00a0\u202f]")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,_'\u2019 \u00a0\u202f])\d{3})(?:\1\d{3})*")
+"""Digits in groups of three, as `1,233`, `1.233` and `1 233`."""
+_DECIMAL = re.compile(r"(.*\d)[.,](\d+)", re.DOTALL)
 _TOKEN = re.compile(
     r"https?://[^\s\"'<>`,。)」]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[~#@./\\A-Za-z0-9_À-ɏ][\w./\\:@+~#-]*",
 )
 _ATOM = re.compile(r"[A-Za-z0-9_À-ɏ]+")
 _LEAST_DIGITS = 2
-
-
-NEAR_CHARS = 60
-"""Characters around a number in which its neighbouring words are searched for."""
-MIN_NEAR_WORDS = 2
-"""Words of a line that must occur near its number: a long source contains any small number."""
-MAX_PLACES = 2_000
-"""A number that occurs more often than this is not checked place by place."""
-_PREFIX_CHARS = 4
-"""Words are compared by their first characters, to ignore endings."""
-
-
-@dataclass(frozen=True, slots=True)
-class _NumberPlace:
-    """The place of a number in a source, and its unit there."""
-
-    start: int
-    end: int
-    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,43 +30,19 @@ class Names:
     text: str
     folded: str
     atoms: frozenset[str]
-    prefixes: frozenset[str]
-    numbers: dict[str, list[_NumberPlace]]
+    numbers: frozenset[str]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Names":
         """Index the texts of a source."""
-        text = unicodedata.normalize("NFKC", "\n".join(texts))
-        numbers: dict[str, list[_NumberPlace]] = {}
-        for number, place in _numbers(text):
-            numbers.setdefault(number, []).append(place)
+        text = _normalized("\n".join(texts))
         folded = text.casefold() if len(text.casefold()) == len(text) else text.lower()
-        atoms = frozenset(_ATOM.findall(folded))
-        return cls(text, folded, atoms, frozenset(atom[:_PREFIX_CHARS] for atom in atoms), numbers)
-
-    def has_number(
-        self, number: str, unit: str = "", near_words: frozenset[str] = frozenset()
-    ) -> bool:
-        """Return whether a number occurs with its unit or none, and near words of its line.
-
-        Args:
-            number: As `_plain_number` writes it.
-            unit: The unit it has in the line; empty for none.
-            near_words: Beginnings of words that may occur near it.
-        """
-        places = self.numbers.get(number, [])
-        known_words = near_words & self.prefixes
-        needed_words = min(MIN_NEAR_WORDS, (len(known_words) + 1) // 2)
-        return len(places) > MAX_PLACES or any(
-            (not unit or place.unit in {unit, ""})
-            and self._neighbours(place, known_words) >= needed_words
-            for place in places
+        numbers = frozenset(
+            value
+            for digits in _NUMBER.findall(text)
+            for value in (*_values(digits), *_separate_numbers(digits))
         )
-
-    def _neighbours(self, place: _NumberPlace, words: frozenset[str]) -> int:
-        start = max(0, place.start - NEAR_CHARS)
-        surrounding = self.folded[start : place.end + NEAR_CHARS]
-        return sum(word in surrounding for word in words)
+        return cls(text, folded, frozenset(_ATOM.findall(folded)), numbers)
 
     def has(self, name: str) -> bool:
         """Return whether a name occurs, not as a part of a longer one."""
@@ -100,6 +52,48 @@ class Names:
         is_hex = _HEX.fullmatch(folded) is not None
         text, target = (self.folded, folded) if is_hex else (self.text, name)
         return _occurs(target, text)
+
+    def has_number(self, digits: str) -> bool:
+        """Return whether a number occurs, whatever separates its digits, or each of several."""
+        parts = _separate_numbers(digits)
+        return not self.numbers.isdisjoint(_values(digits)) or (
+            bool(parts) and all(len(n) < _LEAST_DIGITS or n in self.numbers for n in parts)
+        )
+
+
+def _normalized(text: str) -> str:
+    """Return a text in Unicode's compatibility form, with the digits of every script as ASCII."""
+    text = unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
+
+
+def _values(digits: str) -> Iterator[str]:
+    """Yield the values that digits with separators may have as one number.
+
+    Example:
+        >>> sorted(_values("1.233")), sorted(_values("1 233")), sorted(_values("3,20"))
+        (['1.233', '1233'], ['1233'], ['3.2'])
+    """
+    if digits.isdigit():
+        yield _plain(digits)
+    if _GROUPED.fullmatch(digits):
+        yield _plain(_SEPARATOR.sub("", digits))
+    if decimal := _DECIMAL.fullmatch(digits):
+        whole, fraction = _plain(_SEPARATOR.sub("", decimal[1])), decimal[2].rstrip("0")
+        yield f"{whole}.{fraction}" if fraction else whole
+
+
+def _separate_numbers(digits: str) -> list[str]:
+    """Return the numbers of a list such as `12, 15`; none of digits that are one number."""
+    if _SPACE.search(digits) is None and ("," not in digits or _GROUPED.fullmatch(digits)):
+        return []
+    return [_plain(part) for part in _SEPARATOR.split(digits)]
+
+
+def _plain(digits: str) -> str:
+    return digits.lstrip("0") or "0"
 
 
 def _occurs(name: str, text: str) -> bool:
@@ -119,9 +113,9 @@ def _is_inner(text: str, at: int) -> bool:
 
 _HEX = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLACE = re.compile(r"(?P<path>.+?):(?P<lines>L?\d+(?:[-:,]L?\d+)*)")
-_ONE_AMOUNT = r"\d[\d,_]*(?:\.\d+)?(?:[kKmMgGxX%]|ms|s|min|h|[kKMG]i?[bB])?"
+_ONE_AMOUNT = r"\d[\d,_]*(?:\.\d+)?(?:[^\W\d_]{1,3}|%)?"
 _AMOUNT = re.compile(rf"[~<>=+-]*v?{_ONE_AMOUNT}(?:[-/:x+~\u2013]{_ONE_AMOUNT})*")
-"""Numbers that may be checked separately: `12/15`, `10-20ms`, `1920x1080`. A version may not."""
+"""Numbers that are checked separately: `12/15`, `10-20ms`, `1920x1080`. A version is not."""
 _CODE = re.compile(
     r".*[_@\\].*|.*\d.*|[~./]+[\w-].*|.*/.*/.*|.*/.*\.\w+|.+\.(?:[a-z]{1,4}|json|yaml|toml|html|lock)"
     r"|#\d+|(?:[A-Z][a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){2,}"
@@ -141,34 +135,16 @@ def missing_names(line: str, source: Names) -> Iterator[str]:
         >>> list(missing_names("1204 tests of app.py in 3.3 s", seen))
         ['3.3']
     """
-    line = unicodedata.normalize("NFKC", line)
+    line = _normalized(line)
     for match in _TOKEN.finditer(line):
         token = _trimmed(match[0])
         is_prefix = line[match.end() : match.end() + 1] in {"*", "…"}
         if _is_name(token) and not _has_name(token, source, is_prefix=is_prefix):
             yield token
-    prose = _without_names(line)
-    lines = [match.span() for match in _LINES.finditer(prose)]
-    for number, place in _numbers(prose):
-        if len(number.replace(".", "")) < _LEAST_DIGITS:
-            continue
-        is_line_number = any(start <= place.start < end for start, end in lines)
-        near_words = frozenset() if is_line_number else _nearby_words(line, number)
-        if not source.has_number(number, place.unit, near_words):
-            yield number
-
-
-_LINES = re.compile(
-    r"\b(?:lines?|rows?)\s*~?\d+(?:\s*(?:[-,\u2013]|to|and)\s*~?\d+)*", re.IGNORECASE
-)
-"""Line numbers: a source that lists a file has them far from the words of a summary."""
-_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
-
-
-def _nearby_words(line: str, number: str) -> frozenset[str]:
-    """Return the beginnings of the words of a line, and its other numbers."""
-    words = set(_WORD.findall(line.casefold())) - STOPWORDS
-    return frozenset(word[:_PREFIX_CHARS] for word in words) - {number[:_PREFIX_CHARS]}
+    for digits in _NUMBER.findall(_without_names(line)):
+        is_short = len(_SEPARATOR.sub("", digits)) < _LEAST_DIGITS
+        if not is_short and not source.has_number(digits):
+            yield digits
 
 
 def _trimmed(token: str) -> str:
@@ -187,10 +163,7 @@ def _has_name(token: str, source: Names, *, is_prefix: bool) -> bool:
     if source.has(token):
         return True
     if place := _PLACE.fullmatch(token):
-        lines = re.findall(r"\d+", place["lines"])
-        has_lines = all(
-            len(number) < _LEAST_DIGITS or source.has_number(number) for number in lines
-        )
+        has_lines = all(map(source.has_number, re.findall(r"\d+", place["lines"])))
         return has_lines and _has_name(place["path"], source, is_prefix=False)
     if token[:1] in {"v", "V"} and source.has(token[1:]):
         return True
@@ -208,16 +181,3 @@ def _without_names(line: str) -> str:
         return " " if _is_name(_trimmed(match[0])) else match[0]
 
     return _TOKEN.sub(blank, line)
-
-
-def _numbers(text: str) -> Iterator[tuple[str, _NumberPlace]]:
-    for match in _NUMBER.finditer(text):
-        unit = _UNIT.match(text, match.end())
-        name = _UNITS[unit[1].lower()] if unit else ""
-        yield _plain_number(match[0]), _NumberPlace(match.start(), match.end(), name)
-
-
-def _plain_number(digits: str) -> str:
-    whole, _, decimals = re.sub(r"[,_\u202f']", "", digits).partition(".")
-    decimals = decimals.rstrip("0")
-    return f"{whole}.{decimals}" if decimals else whole

@@ -111,7 +111,7 @@ def test_what_is_asked_in_place_calls_no_tools_and_names_the_sections() -> None:
 
 
 def test_lines_that_say_the_same_are_shown_once() -> None:
-    """The longer one is kept; what denies a line is not the same, nor is a longer number."""
+    """The first one is kept; a longer line is another one."""
     both = merged(
         [
             Summary(constraints=("Run the tests", "use port 80", "Touch vendor/.")),
@@ -127,9 +127,10 @@ def test_lines_that_say_the_same_are_shown_once() -> None:
     )
 
     assert both.constraints == (
-        "Run the tests before each commit",
+        "Run the tests",
         "use port 80",
         "Touch vendor/.",
+        "Run the tests before each commit",
         "Never touch vendor/",
         "use port 8080",
     )
