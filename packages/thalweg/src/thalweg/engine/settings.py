@@ -132,9 +132,9 @@ class ContextPolicy(SettingsSection):
     """`False`: nothing is compacted by choice, only what would not fit the window any more."""
     summarize: bool = True
     """Whether a model adds a narrative summary to the structured summary of every compaction."""
-    background: bool = True
+    background: bool | None = None
     """Whether the narrative summary is written in the background, for the next compaction to
-    show; `False`: the turn that compacts waits for it."""
+    show; `False`: the turn that compacts waits for it. By default it waits if `trigger` is set."""
     model_name: str | None = None
     """The model that summarizes; by default the one in use."""
     trigger: Annotated[
@@ -245,6 +245,11 @@ class ContextPolicy(SettingsSection):
     def triggers(self) -> tuple[Threshold, ...]:
         """The sizes that trigger a compaction; empty means rent or buy."""
         return _thresholds(self.trigger) or ()
+
+    @property
+    def writes_in_background(self) -> bool:
+        """Whether no turn waits for a narrative summary."""
+        return self.trigger is None if self.background is None else self.background
 
     @property
     def has_tools(self) -> bool:

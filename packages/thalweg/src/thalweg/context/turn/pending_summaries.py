@@ -111,7 +111,7 @@ class PendingSummaries:
         policy, session = self.sessions.policy, self.open.session
         return (
             policy.summarize
-            and policy.background
+            and policy.writes_in_background
             and is_lost(pending, time.time())
             and not self._is_running(pending)
             and not session.archive.summary(session.key, pending.source)

@@ -202,7 +202,7 @@ class _Turn:
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
         repairs = [*repairs, *self.editing.plan_received_fold()]
-        if is_cold and self.sessions.policy.summarize and self.sessions.policy.background:
+        if is_cold and self.sessions.policy.summarize and self.sessions.policy.writes_in_background:
             repairs = [*repairs, *self.pending.plan_early()]
         steps = engine.steps(cold=is_cold, is_requested=requested, repairs=repairs)
         summarizer = self._summarizer(is_cold=is_cold)
@@ -309,7 +309,7 @@ class _Turn:
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine = self.open.session.engine
         live = self.open.writer.write(engine.window.items, engine.window.rewrites)
-        if self.sessions.policy.background:
+        if self.sessions.policy.writes_in_background:
             return self.pending.plan(fold, summarizer, live)
         return (yield from summarizer.summarize(engine, fold, live))
 

@@ -43,7 +43,7 @@ class SummarySource:
         """Index the messages to be summarised, and other messages that the model saw."""
         texts = list(_texts(messages))
         roles = {message.role for message in messages}
-        words_by_role = {
+        words_by_role: dict[str, str] = {
             role: _comparable(m.text for m in messages if m.role == role and _is_turn(m))
             for role in sorted(roles)
         }
