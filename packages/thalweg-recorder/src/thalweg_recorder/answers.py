@@ -1,6 +1,6 @@
 """The recorder's answers to an agent: bounded, marked as data, without secrets.
 
-The public methods of `Answers` are the tools of `thalweg mcp`, their arguments those of the tools.
+The public methods of `Answers` are the tools and resources of `thalweg mcp`, with their arguments.
 """
 
 import re
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
+from urllib.parse import quote, unquote
 
 from pydantic import Field
 
@@ -25,6 +26,8 @@ from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
 
 MAX_TOKENS = 2_000
 """Bound on the text of an answer; the mark around it adds about twenty."""
+MAX_LISTED = 50
+"""Threads that `list_threads` lists."""
 MAX_REPORTED = 20
 """Compactions that a report lists, the newest."""
 _REFERENCE = re.compile(r"(?P<thread>.+)#(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?")
@@ -101,6 +104,22 @@ class Answers:
             return prompt("recorded_no_sessions").render()
         name, session = max(sessions, key=lambda pair: pair[1].ended_at)
         return _as_data(_bounded("\n".join(self._report(name, session))))
+
+    def list_threads(self) -> str:
+        """List the newest threads, the newest first: resource, time, title."""
+        sessions = sorted(
+            list_sessions(self.archive, self.owner), key=lambda pair: pair[1].ended_at
+        )
+        return "\n".join(
+            f"thalweg://thread/{quote(thread, safe='')} {session.ended_at} {session.title}"
+            for thread, session in reversed(sessions[-MAX_LISTED:])
+        )
+
+    def read_thread(self, name: str) -> str:
+        """Read a thread by its name, percent-encoded as in a resource."""
+        thread = unquote(name)
+        last = self.archive.length(ThreadKey(self.owner, thread)) - 1
+        return self.recall(handle=f"{thread}#0-{max(0, last)}")
 
     def _searched(self) -> str:
         """Return the agent's project, if any session of it is recorded."""

@@ -1,45 +1,57 @@
 """`thalweg mcp`: recorded sessions and memory as an MCP server."""
 
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from thalweg.cli.parsing import argument, single_command
+from thalweg_recorder.mcp_stdio import serve_process
 
-from thalweg.cli.shared_options import single_command
-from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Scope
-from thalweg_memory.handle import Memory
-from thalweg_memory.opening import open_memory
-from thalweg_recorder import open_recorder
-from thalweg_recorder.answers import Answers
-from thalweg_recorder.cli.options import Owner, Place
-from thalweg_recorder.place import recorder_place
+if TYPE_CHECKING:
+    from thalweg_recorder.answers import Answers
 
 
-@single_command
-def mcp(
-    *,
-    http: Annotated[
-        bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")
-    ] = False,
-    port: Annotated[int, typer.Option(metavar="N", help="With --http: the port.")] = 8_765,
-    project: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="The folder that the agent works in. Default: this one."),
-    ] = None,
-    archive: Place = None,
-    owner: Owner = "local",
-) -> None:
+@single_command(
+    argument("--http", action="store_true", help="Streamable HTTP at /mcp instead of stdio."),
+    argument("--port", metavar="N", type=int, default=8_765, help="With --http: the port."),
+    argument("--project", metavar="PATH", help="The folder the agent works in. Default: this one."),
+    argument(
+        "--archive",
+        metavar="ADDRESS",
+        help="The archive: a file or a database. Default: thalweg.db in the folder THALWEG_HOME, "
+        "or in ~/.thalweg.",
+    ),
+    argument("--owner", metavar="NAME", default="local", help="Whose threads. Default: local."),
+)
+def mcp(options: Namespace) -> None:
     """Serve recorded sessions and memory to an agent over MCP.
 
     Tools: recall, history, remember, recall_memory, context_report. Answers are bounded, marked as
     data and without secrets. HTTP is served on 127.0.0.1 alone.
     """
+    if not options.http:
+        serve_process(lambda: _open_answers(options))
+        return
     from thalweg_recorder.mcp_server import make_server  # noqa: PLC0415 (the SDK of MCP)
 
-    address = archive or str(recorder_place())
-    with open_recorder(archive) as opened, open_memory(address) as store:
-        memory = Memory(store, Scope(owner), settings=MemorySettings())
-        folder = str((project or Path()).absolute())
-        answers = Answers(opened, memory, folder, owner)
-        make_server(answers, port=port).run("streamable-http" if http else "stdio")
+    with _open_answers(options) as answers:
+        make_server(answers, port=options.port).run("streamable-http")
+
+
+@contextmanager
+def _open_answers(options: Namespace) -> Iterator["Answers"]:
+    # Imported here: over stdio, the tools are listed before anything that searches is loaded.
+    from thalweg_memory.facts.settings import MemorySettings  # noqa: PLC0415
+    from thalweg_memory.facts.values import Scope  # noqa: PLC0415
+    from thalweg_memory.handle import Memory  # noqa: PLC0415
+    from thalweg_memory.opening import open_memory  # noqa: PLC0415
+    from thalweg_recorder.answers import Answers  # noqa: PLC0415
+    from thalweg_recorder.place import open_recorder, recorder_place  # noqa: PLC0415
+
+    address = options.archive or str(recorder_place())
+    with open_recorder(options.archive) as archive, open_memory(address) as store:
+        memory = Memory(store, Scope(options.owner), settings=MemorySettings())
+        folder = str(Path(options.project or "").absolute())
+        yield Answers(archive, memory, folder, options.owner)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from thalweg.engine.entries import Kind, Message, Text
+from thalweg.engine.injections import is_harness_text
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
@@ -260,24 +261,6 @@ def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[N
     ]
 
 
-_HARNESS = (
-    "<local-command-",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<task-notification>",
-    "<system-reminder>",
-    "[Request interrupted by user",
-    "<user_instructions>",
-    "<environment_context>",
-    "<session_context>",
-    "<turn_aborted>",
-    "<subagent_notification>",
-    "<skill>",
-    "# AGENTS.md instructions",
-)
-"""Prefixes of user messages that Claude Code or Codex wrote, not the user."""
-
-
 def who_wrote(raw: Mapping[str, Any]) -> Kind:
     """Return whether the user or the agent's harness wrote a provider's user message.
 
@@ -288,8 +271,8 @@ def who_wrote(raw: Mapping[str, Any]) -> Kind:
     content = raw.get("content", raw.get("parts"))
     if isinstance(content, list) and content and isinstance(content[0], dict):
         content = content[0].get("text")
-    harness = raw.get("role") == "user" and as_str(content).lstrip().startswith(_HARNESS)
-    return "injected" if harness else "said"
+    from_harness = raw.get("role") == "user" and is_harness_text(as_str(content))
+    return "injected" if from_harness else "said"
 
 
 def as_str(value: object) -> str:

@@ -35,7 +35,14 @@ async def _ask(session: ClientSession) -> None:
     (found,) = (await session.call_tool("recall", {"query": "request", "scope": "all"})).content
     assert isinstance(found, TextContent)
     assert f"{KEY.thread}#1 user\nrequest 2" in found.text
-    (wrong,) = (await session.call_tool("recall", {"scope": "nowhere"})).content
+    (line,) = (
+        await session.call_tool("recall", {"handle": f"{KEY.thread}#1", "lines": "[1, 1]"})
+    ).content
+    assert isinstance(line, TextContent)
+    assert "request 2" in line.text
+    refused = await session.call_tool("recall", {"scope": "nowhere"})
+    assert refused.isError
+    (wrong,) = refused.content
     assert isinstance(wrong, TextContent)
     assert "scope" in wrong.text
     (threads,) = (await session.list_resources()).resources

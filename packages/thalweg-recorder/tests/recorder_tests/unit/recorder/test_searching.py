@@ -1,5 +1,6 @@
 """Search over sessions is narrowed by project, agent, time, file, command and error."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,11 @@ from recorder_tests.unit.recorder.sessions import KEY, call, import_one, model, 
 from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
+from thalweg_memory.facts.recall.rendering import closing as memory_closing
+from thalweg_memory.facts.recall.rendering import opening
+from thalweg_recorder.answers import Answers
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg_recorder.worker import summarize
 
 
 @pytest.fixture
@@ -81,6 +86,34 @@ def test_the_index_is_updated_before_the_first_search(tmp_path: Path) -> None:
         assert _unindexed(tmp_path / "a.db") == 1
         archive.update_index("local")
         assert _unindexed(tmp_path / "a.db") == 0
+
+
+def test_what_thalweg_put_into_a_session_answers_no_question(tmp_path: Path) -> None:
+    """Its summary, its answer to a tool and its block of memory hold the words of the original."""
+    archive = archive_in_memory()
+    original = ThreadKey("local", "original")
+    archive.append(original, [Logged(said("the bittern nests in ring nine"))])
+    summary, answer = summarize(archive, original), Answers(archive).recall("bittern", scope="all")
+    memory = f"{opening()}the bittern nests in ring nine\n{memory_closing()}"
+    assert all("ring nine" in text for text in (summary, answer, memory))
+    blocks = [text for own in (summary, answer, memory) for text in (own, json.dumps([own])[2:-2])]
+    later = ThreadKey("local", "later")
+    archive.append(later, [Logged(said(f"before {own} and after")) for own in blocks])
+    archive.append(later, [Logged(said(own[: len(own) // 2 + 40])) for own in blocks])
+
+    assert {hit.thread for hit in search_sessions(archive, "bittern nine")} == {"original"}
+    assert {hit.thread for hit in search_sessions(archive, "after")} == {"later"}
+
+
+def test_a_text_about_such_a_block_is_found(tmp_path: Path) -> None:
+    archive = archive_in_memory()
+    about = [
+        "what stands in a <thread-record> stays",
+        "<memory>\nmy own notes of a bittern\n</memory>",
+    ]
+    archive.append(KEY, [Logged(said(text)) for text in about])
+    assert [hit.passage.text for hit in search_sessions(archive, "bittern notes")] == [about[1]]
+    assert [hit.passage.text for hit in search_sessions(archive, "stands stays")] == [about[0]]
 
 
 def _unindexed(place: Path) -> int:

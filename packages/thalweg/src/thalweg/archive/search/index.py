@@ -14,6 +14,7 @@ from thalweg.archive.search.shapes import is_shape_word, shape_words
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.database.base import decode, encode
 from thalweg.engine.entries import Message
+from thalweg.engine.injections import without_own_blocks
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.words import words
 
@@ -102,7 +103,7 @@ class Hits:
 
 
 def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterable[Logged]) -> int:
-    """Index messages that follow those already indexed.
+    """Index messages that follow those already indexed, without what Thalweg itself put into them.
 
     Args:
         db: In a transaction.
@@ -119,9 +120,13 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
     next_id = (thread << PASSAGE_BITS) + first
     for message_position, logged_message in enumerate(logged, position):
         speaker_label = _speaker_label(logged_message.message)
+        pieces = [
+            (piece_start + start, text)
+            for piece_start, piece in without_own_blocks(as_text(logged_message.message))
+            for start, text in split_passages(piece)
+        ]
         about = next_id if logged_message.about else 0
-        pieces = [(-1, logged_message.about)] if logged_message.about else []
-        for start, text in (*pieces, *split_passages(as_text(logged_message.message))):
+        for start, text in ([(-1, logged_message.about)] if about else []) + pieces:
             rows.append(
                 (next_id, message_position, start, about, encode(speaker_label), encode(text))
             )
