@@ -25,12 +25,14 @@ def plan_forgetting(
         threads: Names; empty for any name.
         words: A text in one of the messages, ignoring case.
         owner: The owner of the threads.
+
+    Raises:
+        ConfigError: See `SearchFilter.select`.
     """
     return [
         thread
-        for thread, session in list_sessions(archive, owner)
+        for thread, _ in only.select(list_sessions(archive, owner))
         if (not threads or thread in threads)
-        and only.admits(session)
         and (not words or _holds(archive, ThreadKey(owner, thread), words.casefold()))
     ]
 

@@ -137,7 +137,10 @@ class StdioServer:
             self._pending.discard(cancelled)
 
     def _result(
-        self, method: Callable[..., dict[str, Any]] | None, message: dict[str, Any], *answers: Any
+        self,
+        method: Callable[..., dict[str, Any]] | None,
+        message: dict[str, Any],
+        *answers: object,
     ) -> dict[str, Any]:
         """Return the result of a request, or its error."""
         params = message.get("params", {})

@@ -1,14 +1,25 @@
 """Search over recorded sessions: by words, and by where, when and from whom an answer is wanted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
 from thalweg.archive import Archive, Passage, ThreadKey
+from thalweg.engine.entries import Message
+from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
-from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
+from thalweg.engine.transcript import one_line
+from thalweg.errors import ConfigError
+from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions, newest_session
 
 WIDER = 4
 """How many times the tokens of an answer are searched where passages are picked from the hits."""
+TITLE_CHARS = 60
+"""Of a session's title in a hit."""
+MAX_NAMED = 8
+"""Projects that an error names."""
+NO_SESSIONS = "import sessions first: thalweg import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +27,7 @@ class SearchFilter:
     """The filters of a search; an empty field narrows nothing."""
 
     project: str = ""
-    """A folder: sessions in it, or below it."""
+    """A folder: sessions in it, or below it; a relative one is below the current folder."""
     agent: str = ""
     since: str = ""
     """ISO 8601: sessions that ended at this time or later."""
@@ -29,20 +40,46 @@ class SearchFilter:
     errors: bool = False
     """Only results that the agent marked as errors."""
 
-    def admits(self, session: RecordedSession) -> bool:
-        """Return whether a session is searched.
+    def select(
+        self, sessions: Iterable[tuple[str, RecordedSession]]
+    ) -> list[tuple[str, RecordedSession]]:
+        """Return the sessions that are searched, of all sessions with the names of their threads.
+
+        Raises:
+            ConfigError: No session is of the agent or in the project, or a time is not ISO 8601.
 
         Example:
             >>> session = RecordedSession(agent="codex", project="/src/shop", ended_at="2026-11-20")
-            >>> SearchFilter(project="/src", since="2026-11-21").admits(session)
-            False
+            >>> SearchFilter(project="/src", since="2026-11-21").select([("t", session)])
+            []
         """
-        return (
-            session.is_in(self.project)
-            and (not self.agent or session.agent == self.agent)
-            and (not self.since or session.ended_at >= self.since)
-            and (not self.until or session.started_at <= f"{self.until}~")
-        )
+        found = [*sessions]
+        since, until = _checked_time("since", self.since), _checked_time("until", self.until)
+        agents = sorted({session.agent for _, session in found})
+        if self.agent and self.agent not in agents:
+            fix = name_choices_remedy(self.agent, agents) if agents else NO_SESSIONS
+            raise ConfigError("agent", f"no session of {self.agent!r} is recorded", fix)
+        found = self._in_project(found)
+        return [
+            (thread, session)
+            for thread, session in found
+            if (not self.agent or session.agent == self.agent)
+            and (not since or session.ended_at >= since)
+            and (not until or session.started_at <= f"{until}~")
+        ]
+
+    def _in_project(
+        self, sessions: list[tuple[str, RecordedSession]]
+    ) -> list[tuple[str, RecordedSession]]:
+        for folder in (self.project, str(Path(self.project).expanduser().resolve())):
+            found = [pair for pair in sessions if pair[1].is_in(folder)]
+            if found or not self.project:
+                return found
+        newest = sorted(sessions, key=lambda pair: pair[1].ended_at, reverse=True)
+        projects = [*dict.fromkeys(filter(None, (one.project for _, one in newest)))]
+        fix = f"use {', '.join(projects[:MAX_NAMED])}" if projects else NO_SESSIONS
+        more = f" or one of {len(projects) - MAX_NAMED} more" if len(projects) > MAX_NAMED else ""
+        raise ConfigError("project", f"no session in {folder} is recorded", fix + more)
 
     @property
     def names_sessions(self) -> bool:
@@ -57,12 +94,16 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One hit of a search."""
+    """One hit of a search, with its session."""
 
     reference: str
     """`THREAD#POSITION`: names the message, for `read_reference`."""
     thread: str
     passage: Passage
+    at: str = ""
+    """Time of the message, or else of the session's newest, ISO 8601; empty if unknown."""
+    title: str = ""
+    project: str = ""
 
 
 def search_sessions(
@@ -82,43 +123,63 @@ def search_sessions(
             is passed.
         owner: The owner of the threads.
         max_tokens: Bound on `render_found` of the result.
+
+    Raises:
+        ConfigError: See `SearchFilter.select`.
     """
     only = only or SearchFilter()
     threads = None
     if only.names_sessions:
-        listed = list_sessions(archive, owner)
-        threads = [thread for thread, session in listed if only.admits(session)]
+        threads = [thread for thread, _ in only.select(list_sessions(archive, owner))]
     words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
     room = max_tokens * (WIDER if only.names_messages else 1)
     hits = archive.search_threads(owner, words, threads=threads, max_tokens=room)
-    found = [
-        SearchHit(f"{hit.thread}#{hit.passage.position}", hit.thread, hit.passage)
-        for hit in hits
-        if _matches(archive, ThreadKey(owner, hit.thread), hit.passage, only)
-    ]
+    sessions = {hit.thread: newest_session(archive, ThreadKey(owner, hit.thread)) for hit in hits}
+    found: list[SearchHit] = []
+    for thread, passage in ((hit.thread, hit.passage) for hit in hits):
+        position, session = passage.position, sessions[thread] or _NO_SESSION
+        (message,) = archive.messages(ThreadKey(owner, thread), position, position)
+        if _matches(message, passage, only):
+            at, title, project = message.at or session.ended_at, session.title, session.project
+            found.append(SearchHit(f"{thread}#{position}", thread, passage, at, title, project))
     count = exact_counter()
     while found and count(render_found(found)) > max_tokens:
         found.pop()
     return found
 
 
-def _matches(archive: Archive, key: ThreadKey, passage: Passage, only: SearchFilter) -> bool:
+_NO_SESSION = RecordedSession(agent="")
+
+
+def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
     shown = f"{passage.about}\n{passage.text}".lower()
     if any(word.lower() not in shown for word in (only.file, only.command) if word):
         return False
-    if not only.errors:
-        return True
-    (message,) = archive.messages(key, passage.position, passage.position)
-    return message.is_error
+    return message.is_error or not only.errors
+
+
+def _checked_time(name: str, given: str) -> str:
+    """Return a time as sessions have it: ISO 8601."""
+    try:
+        datetime.fromisoformat(given or "2026-11-20")
+    except ValueError:
+        pass
+    else:
+        if not given or given[4:5] == given[7:8] == "-":
+            return given.replace(" ", "T")
+    raise ConfigError(name, f"{given!r} is no date", "write 2026-11-20 or 2026-11-20T14:30")
 
 
 def render_found(found: Sequence[SearchHit]) -> str:
-    """Write hits as people and models read them: reference, speaker and call, then the words.
+    """Write hits as people and models read them: reference and call, session, then the words.
 
     Example:
         >>> hit = Passage(3, "tool Bash", "2 passed", 0, "Bash make test")
-        >>> print(render_found([SearchHit("codex:s1#3", "codex:s1", hit)]))
+        >>> print(
+        ...     render_found([SearchHit("codex:s1#3", "codex:s1", hit, "2026-11-20T14:30", "Fix")])
+        ... )
         codex:s1#3 tool Bash · Bash make test
+        (2026-11-20 14:30 · Fix)
         2 passed
     """
     return "\n\n".join(_rendered(found))
@@ -127,4 +188,7 @@ def render_found(found: Sequence[SearchHit]) -> str:
 def _rendered(found: Sequence[SearchHit]) -> Iterator[str]:
     for one in found:
         about = f" · {one.passage.about}" if one.passage.about else ""
-        yield f"{one.reference} {one.passage.speaker}{about}\n{one.passage.text}"
+        when = one.at[:16].replace("T", " ")
+        session = " · ".join(filter(None, (when, one_line(one.title, TITLE_CHARS), one.project)))
+        origin = f"({session})\n" if session else ""
+        yield f"{one.reference} {one.passage.speaker}{about}\n{origin}{one.passage.text}"

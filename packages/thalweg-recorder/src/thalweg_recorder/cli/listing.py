@@ -39,7 +39,7 @@ def sessions(
     """
     only = SearchFilter(project=project, agent=agent)
     with open_existing(archive or recorder_place()) as opened:
-        found = [pair for pair in list_sessions(opened, owner) if only.admits(pair[1])]
+        found = only.select(list_sessions(opened, owner))
         total = total_cost(opened, found, owner)
     found.sort(key=lambda pair: pair[1].ended_at)
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]

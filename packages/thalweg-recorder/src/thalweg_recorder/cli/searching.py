@@ -55,7 +55,16 @@ def search(
     with open_existing(archive or recorder_place()) as opened:
         query = " ".join(words or ())
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
-    plain = [{"reference": one.reference, **asdict(one.passage)} for one in found]
+    plain = [
+        {
+            "reference": one.reference,
+            **asdict(one.passage),
+            "at": one.at,
+            "title": one.title,
+            "project": one.project,
+        }
+        for one in found
+    ]
     lines = [printable(render_found(found))] if found else []
     nothing = "No message of these sessions has these words."
     print_result(lines, {"passages": plain}, as_json=as_json, empty_message=nothing)

@@ -36,7 +36,6 @@ def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(tmp_path: Path)
     ("chosen", "found"),
     [
         ({"project": "/src"}, True),
-        ({"project": "/other"}, False),
         ({"until": "2026-11-22"}, False),
         ({"since": "2026-11-23"}, True),
     ],

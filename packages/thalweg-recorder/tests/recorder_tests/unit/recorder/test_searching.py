@@ -12,6 +12,7 @@ from recorder_tests.unit.recorder.sessions import KEY, call, import_one, model, 
 from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
+from thalweg.errors import ConfigError
 from thalweg_memory.facts.recall.rendering import closing as memory_closing
 from thalweg_memory.facts.recall.rendering import opening
 from thalweg_recorder.answers import Answers
@@ -49,19 +50,63 @@ def test_all_threads_are_searched(archive: Archive) -> None:
     ("fields", "found"),
     [
         ({"project": "/src"}, True),
-        ({"project": "/sr"}, False),
+        ({"project": "../../src/shop/"}, True),
         ({"agent": "claude-code"}, True),
-        ({"agent": "codex"}, False),
         ({"since": "2026-11-23"}, True),
         ({"since": "2026-11-24"}, False),
         ({"until": "2026-11-23"}, True),
+        ({"since": "2026-11-23 10:05"}, False),
         ({"until": "2026-11-22"}, False),
     ],
 )
-def test_sessions_are_chosen(archive: Archive, fields: dict[str, object], *, found: bool) -> None:
+def test_sessions_are_chosen(
+    archive: Archive,
+    fields: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    found: bool,
+) -> None:
+    monkeypatch.chdir("/usr/bin")
     references = positions(archive, **fields)
     assert bool(references) is found
     assert "own#0" not in references
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"project": "/sr"}, ["/sr", "/src/shop"]),
+        ({"agent": "claude"}, ["'claude'", "claude-code"]),
+        ({"since": "28.11.2026"}, ["since", "28.11.2026"]),
+        ({"since": "3 days ago"}, ["since", "3 days ago"]),
+        ({"since": "20261120"}, ["since", "2026-11-20"]),
+        ({"until": "2026-11-31"}, ["until", "2026-11-31"]),
+    ],
+)
+def test_a_wrong_filter_is_an_error_with_the_values_that_exist(
+    archive: Archive, fields: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        positions(archive, **fields)
+    assert all(word in str(raised.value) for word in words)
+
+
+def test_an_archive_without_sessions_names_the_command_that_imports() -> None:
+    for fields in ({"agent": "codex"}, {"project": "."}):
+        with pytest.raises(ConfigError, match="thalweg import"):
+            positions(archive_in_memory(), **fields)
+
+
+def test_a_hit_has_the_time_of_its_message_and_its_session(archive: Archive) -> None:
+    by_reference = {hit.reference: hit for hit in search_sessions(archive, "heron")}
+    hit = by_reference[f"{KEY.thread}#2"]
+    assert (hit.at[:19], hit.title, hit.project) == (
+        "2026-11-23T10:00:03",
+        "Where is the heron?",
+        "/src/shop",
+    )
+    assert "(2026-11-23 10:00 · Where is the heron? · /src/shop)" in render_found([hit])
+    assert render_found([by_reference["own#0"]]) == "own#0 user\na heron here"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +133,7 @@ def test_the_index_is_updated_before_the_first_search(tmp_path: Path) -> None:
         assert _unindexed(tmp_path / "a.db") == 0
 
 
-def test_what_thalweg_put_into_a_session_answers_no_question(tmp_path: Path) -> None:
+def test_what_thalweg_put_into_a_session_answers_no_question() -> None:
     """Its summary, its answer to a tool and its block of memory hold the words of the original."""
     archive = archive_in_memory()
     original = ThreadKey("local", "original")
@@ -105,7 +150,7 @@ def test_what_thalweg_put_into_a_session_answers_no_question(tmp_path: Path) -> 
     assert {hit.thread for hit in search_sessions(archive, "after")} == {"later"}
 
 
-def test_a_text_about_such_a_block_is_found(tmp_path: Path) -> None:
+def test_a_text_about_such_a_block_is_found() -> None:
     archive = archive_in_memory()
     about = [
         "what stands in a <thread-record> stays",
