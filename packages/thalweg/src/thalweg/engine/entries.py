@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
+from thalweg.engine.injections import is_harness_command
 from thalweg.engine.pricing.usage import Usage
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -136,8 +137,9 @@ class Message:
 
     @property
     def is_request(self) -> bool:
-        """Whether a person wrote this: not a tool, not the harness."""
-        return self.role == "user" and self.kind == "said"
+        """Whether a person wrote this: not a tool, not the harness, and no command to it alone."""
+        is_said = self.role == "user" and self.kind == "said"
+        return is_said and not is_harness_command(self.text)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -1,6 +1,6 @@
-"""What no person wrote in a message of theirs: texts of a harness, and what Thalweg itself put in.
+"""What is no person's words in a message: texts and commands of a harness, and blocks of Thalweg.
 
-Both are recognized by the marks that their writers put at the beginning, never by likeness.
+They are recognized by the marks that their writers put at the beginning, never by likeness.
 """
 
 import re
@@ -8,9 +8,6 @@ from collections.abc import Iterator
 
 _HARNESS_MARKS = (
     "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<bash-input>",
     "<bash-stdout>",
     "<bash-stderr>",
     "<task-notification>",
@@ -24,7 +21,12 @@ _HARNESS_MARKS = (
     "<skill>",
     "# AGENTS.md instructions",
 )
-"""Beginnings of user messages that Claude Code, Codex or Gemini CLI wrote, commands of theirs included."""
+"""Beginnings of user messages that Claude Code, Codex or Gemini CLI wrote."""
+_COMMAND = re.compile(
+    r"\s*(?:(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>"
+    r"|<command-args>\s*</command-args>)\s*)+"
+)
+"""A slash command as Claude Code logs it, without arguments."""
 _OWN_BLOCK = re.compile(
     r"<(?:"
     r"(?P<record>thread-record)>(?:\n|\\n)Record of messages \d"
@@ -36,13 +38,24 @@ _OWN_BLOCK = re.compile(
 
 
 def is_harness_text(text: str) -> bool:
-    """Return whether a user message is one of a coding agent's harness, such as a slash command.
+    """Return whether a coding agent's harness wrote a user message.
 
     Example:
-        >>> is_harness_text("<command-name>/exit</command-name>"), is_harness_text("exit the loop")
+        >>> is_harness_text("<bash-stdout>ok</bash-stdout>"), is_harness_text("print ok")
         (True, False)
     """
     return text.lstrip().startswith(_HARNESS_MARKS)
+
+
+def is_harness_command(text: str) -> bool:
+    """Return whether a user message is a command to the harness alone; with arguments it is a request.
+
+    Example:
+        >>> exit_row = "<command-name>/exit</command-name>\\n<command-args></command-args>"
+        >>> is_harness_command(exit_row), is_harness_command("/exit is broken")
+        (True, False)
+    """
+    return _COMMAND.fullmatch(text) is not None
 
 
 def own_blocks(text: str) -> Iterator[tuple[int, int]]:

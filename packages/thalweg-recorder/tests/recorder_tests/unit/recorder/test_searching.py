@@ -150,6 +150,15 @@ def test_what_thalweg_put_into_a_session_answers_no_question() -> None:
     assert {hit.thread for hit in search_sessions(archive, "after")} == {"later"}
 
 
+def test_a_command_to_the_harness_answers_no_question() -> None:
+    archive = archive_in_memory()
+    commands = (
+        "<command-message>nest is running</command-message>\n<command-name>/nest</command-name>"
+    )
+    archive.append(KEY, [Logged(said(commands)), Logged(said("the nest of a heron"))])
+    assert [hit.passage.position for hit in search_sessions(archive, "nest")] == [1]
+
+
 def test_a_text_about_such_a_block_is_found() -> None:
     archive = archive_in_memory()
     about = [

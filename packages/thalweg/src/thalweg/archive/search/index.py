@@ -14,7 +14,7 @@ from thalweg.archive.search.shapes import is_shape_word, shape_words
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.database.base import decode, encode
 from thalweg.engine.entries import Message
-from thalweg.engine.injections import without_own_blocks
+from thalweg.engine.injections import is_harness_command, without_own_blocks
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.words import words
 
@@ -103,7 +103,9 @@ class Hits:
 
 
 def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterable[Logged]) -> int:
-    """Index messages that follow those already indexed, without what Thalweg itself put into them.
+    """Index messages that follow those already indexed.
+
+    Commands to a harness and what Thalweg itself put into a message are left out.
 
     Args:
         db: In a transaction.
@@ -120,10 +122,12 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
     next_id = (thread << PASSAGE_BITS) + first
     for message_position, logged_message in enumerate(logged, position):
         speaker_label = _speaker_label(logged_message.message)
+        whole_text = as_text(logged_message.message)
         pieces = [
             (piece_start + start, text)
-            for piece_start, piece in without_own_blocks(as_text(logged_message.message))
+            for piece_start, piece in without_own_blocks(whole_text)
             for start, text in split_passages(piece)
+            if not is_harness_command(whole_text)
         ]
         about = next_id if logged_message.about else 0
         for start, text in ([(-1, logged_message.about)] if about else []) + pieces:

@@ -188,12 +188,14 @@ def test_what_the_harness_wrote_is_injected(tmp_path: Path) -> None:
             _user("u1", "Base directory …", isMeta=True),
             _user("u2", [_text("[Request interrupted by user]")]),
             _user("u3", "<task-notification>done</task-notification>"),
-            _user("u4", "<command-name>/review</command-name>"),
+            _user("u4", "<command-name>/exit</command-name>\n<command-args></command-args>"),
+            _user("u5", "<command-name>/review</command-name>\n<command-args>it</command-args>"),
         ],
     )
 
     kinds = [message.kind for message in recording.messages]
-    assert kinds == ["injected", "injected", "injected", "said"]
+    assert kinds == ["injected", "injected", "injected", "said", "said"]
+    assert [one.uid for one in recording.messages if one.is_request] == ["u5"]
 
 
 def test_rows_of_subagents_are_threads_of_their_own(tmp_path: Path) -> None:
