@@ -48,10 +48,10 @@ def is_harness_text(text: str) -> bool:
 
 
 def is_harness_command(text: str) -> bool:
-    """Return whether a user message is a command to the harness alone; with arguments it is a request.
+    r"""Return whether a user message is a command to the harness, without a request as argument.
 
     Example:
-        >>> exit_row = "<command-name>/exit</command-name>\\n<command-args></command-args>"
+        >>> exit_row = "<command-name>/exit</command-name>\n<command-args></command-args>"
         >>> is_harness_command(exit_row), is_harness_command("/exit is broken")
         (True, False)
     """
