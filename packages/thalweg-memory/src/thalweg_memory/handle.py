@@ -33,8 +33,7 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.opening import documents_of
 from thalweg_memory.readable import ReadableMemory
-from thalweg_memory.store.candidates import similar_facts
-from thalweg_memory.store.capacity import plan_room
+from thalweg_memory.store.candidates import plan_room, similar_facts
 
 MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""

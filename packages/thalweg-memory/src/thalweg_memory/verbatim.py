@@ -7,7 +7,7 @@ from typing import Self
 
 from thalweg.engine.words import words
 from thalweg_memory.facts.values import Fact
-from thalweg_memory.store.digests import normal
+from thalweg_memory.store.records import normal
 
 LEAST_WORDS = 4
 """A text of fewer words is looked for as a whole only, not inside of others."""

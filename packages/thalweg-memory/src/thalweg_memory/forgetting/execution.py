@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thalweg_memory import shown
 from thalweg_memory.base import Receipt, Selection
-from thalweg_memory.capturing import all_turns
 from thalweg_memory.facts.recall.found import turn_words
 from thalweg_memory.facts.values import Statement
 from thalweg_memory.forgetting.plan import ForgettingPlan, plan_forgetting
-from thalweg_memory.store import operations, threads
-from thalweg_memory.store.contents import ScopeContents
-from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store.commits import insert_steps, log_operation, read_whys, whole_log
+from thalweg_memory.store.records import ScopeContents
+from thalweg_memory.store.scoped import ScopeTransaction, find_thread
+from thalweg_memory.store.turns import all_turns, forget_shown
 
 
 def plan(scoped: ScopeTransaction, selection: Selection) -> ForgettingPlan:
@@ -20,8 +19,8 @@ def plan(scoped: ScopeTransaction, selection: Selection) -> ForgettingPlan:
         facts=[kept.fact for kept in scoped.all_kept().values()],
         turns=[turn for *_, turn in all_turns(scoped)],
         sections=list(scoped.sections().values()),
-        log=operations.whole_log(scoped),
-        whys=operations.whys(scoped),
+        log=whole_log(scoped),
+        whys=read_whys(scoped),
     )
     return plan_forgetting(known, selection)
 
@@ -77,10 +76,10 @@ def erase(
         "INSERT INTO memory_tombstone (scope, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
         sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
     )
-    shown.forget(scoped)
+    forget_shown(scoped)
     _jobs(scoped, selection, at)
     summary = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
-    operations.log(scoped, (), actor="user", now=now, why=summary)
+    log_operation(scoped, (), actor="user", now=now, why=summary)
 
 
 def _all(scoped: ScopeTransaction) -> None:
@@ -100,7 +99,7 @@ def _facts(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
 
 def _turns(scoped: ScopeTransaction, turns: Sequence[Statement]) -> None:
     numbers = {
-        name: threads.find(scoped.db, scoped.digests, name).number
+        name: find_thread(scoped.db, scoped.digests, name).number
         for name in {turn.thread for turn in turns}
     }
     keys = {(scoped.id, numbers[turn.thread], turn.seq): turn for turn in turns}
@@ -125,7 +124,7 @@ def _log(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
         [(scoped.id, logged.operation, logged.place) for logged, _ in planned.log],
     )
     left = [replace(logged, step=step) for logged, step in planned.log if step is not None]
-    operations.insert(scoped, left)
+    insert_steps(scoped, left)
     scoped.db.run_each(
         "UPDATE memory_operation SET why = ? WHERE scope = ? AND operation = ?",
         [(b"", scoped.id, number) for number in planned.operations],
@@ -142,5 +141,5 @@ def _jobs(scoped: ScopeTransaction, selection: Selection, at: int) -> None:
         scoped.db.run("DELETE FROM memory_job WHERE scope = ?", (scoped.id,))
         scoped.db.run("UPDATE memory_thread SET name = ? WHERE scope = ?", (b"", scoped.id))
     for name in selection.threads:
-        thread = threads.find(scoped.db, scoped.digests, name).number
+        thread = find_thread(scoped.db, scoped.digests, name).number
         scoped.db.run("DELETE FROM memory_job WHERE scope = ? AND thread = ?", (scoped.id, thread))

@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable
 
 from thalweg_memory.facts.recall.found import content_words, index_words
 from thalweg_memory.facts.values import Fact
-from thalweg_memory.store.records import read_turn
+from thalweg_memory.store.records import FactStep, Step, read_turn
 from thalweg_memory.store.scoped import ScopeTransaction
-from thalweg_memory.store.steps import FactStep, Step
 
 _LEAST_WORDS = 2
 """A fact with fewer words of content states too little to be found by them."""

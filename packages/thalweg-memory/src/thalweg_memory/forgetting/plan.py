@@ -12,9 +12,7 @@ from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
 from thalweg_memory.forgetting.lineage import Lineage
 from thalweg_memory.forgetting.remaining import ForgottenData
-from thalweg_memory.store.contents import ScopeContents
-from thalweg_memory.store.digests import Kind
-from thalweg_memory.store.steps import Step, StepRow, TurnsStep
+from thalweg_memory.store.records import Kind, ScopeContents, Step, StepRow, TurnsStep
 from thalweg_memory.verbatim import FactTexts
 
 

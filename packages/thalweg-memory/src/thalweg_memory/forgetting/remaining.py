@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from thalweg_memory.facts.values import NO_FACT, Evidence, Fact, FactId, ProfileSection, Trust
 from thalweg_memory.forgetting.lineage import Lineage
-from thalweg_memory.store.steps import SectionStep, Step, StepRow, TurnsStep
+from thalweg_memory.store.records import SectionStep, Step, StepRow, TurnsStep
 from thalweg_memory.verbatim import FactTexts
 
 

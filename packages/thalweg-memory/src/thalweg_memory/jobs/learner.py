@@ -52,8 +52,7 @@ from thalweg_memory.jobs.events import (
     emit,
 )
 from thalweg_memory.jobs.structured import Respondent
-from thalweg_memory.store.candidates import related_facts, similar_facts, standing_facts
-from thalweg_memory.store.capacity import plan_room
+from thalweg_memory.store.candidates import plan_room, related_facts, similar_facts, standing_facts
 
 FACT_TOKENS = 16
 """Tokens that the name, category and date of a fact add."""

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.values import Statement
 from thalweg_memory.search.index import FACTS
-from thalweg_memory.store import threads
 from thalweg_memory.store.records import read_fact, read_turn
-from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store.scoped import ScopeTransaction, find_thread, thread_names
 
 
 def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:
@@ -21,7 +20,7 @@ def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:
 
 def newest(scoped: ScopeTransaction, thread: str, limit: int) -> list[int]:
     """List the newest pieces of a thread; see `MemoryStore.newest`."""
-    number = threads.find(scoped.db, scoped.digests, thread).number
+    number = find_thread(scoped.db, scoped.digests, thread).number
     rows = scoped.db.rows(
         "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"
         " ORDER BY seq DESC, place DESC LIMIT ?",
@@ -41,7 +40,7 @@ def _turns(scoped: ScopeTransaction, numbers: Sequence[int]) -> dict[int, Recall
             (scoped.id,),
         )
     ]
-    names = threads.names(scoped.db, scoped.id, [*{thread for _, thread, *_ in rows}])
+    names = thread_names(scoped.db, scoped.id, [*{thread for _, thread, *_ in rows}])
     read: dict[tuple[int, int], Statement] = {}
     found: dict[int, RecallItem] = {}
     for number, thread, seq, start, stop, body in rows:

@@ -6,14 +6,13 @@ words from tables that no longer exist, so the index of such a scope is cleared 
 
 from dataclasses import replace
 
-from thalweg_memory.capturing import all_turns, index_turns
-from thalweg_memory.store import scopes
-from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store.scoped import FORMAT, ScopeTransaction, save_scope
+from thalweg_memory.store.turns import all_turns, index_turns
 
 
 def reindex(scoped: ScopeTransaction) -> None:
     """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
-    if scoped.row.format >= scopes.FORMAT:
+    if scoped.row.format >= FORMAT:
         return
     scoped.index.clear()
     index_turns(scoped, all_turns(scoped))
@@ -23,5 +22,5 @@ def reindex(scoped: ScopeTransaction) -> None:
             "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
             (item, scoped.id, kept.number),
         )
-    scoped.row.format = scopes.FORMAT
-    scopes.save(scoped.db, scoped.row)
+    scoped.row.format = FORMAT
+    save_scope(scoped.db, scoped.row)

@@ -1,11 +1,43 @@
-"""The existing facts that a new statement may relate to, at a cost independent of their number."""
+"""The existing facts that a new statement may relate to, and those that it displaces.
+
+The cost is independent of the number of facts.
+"""
 
 import math
 from collections.abc import Sequence
 
 from thalweg_memory.base import MemoryStore
+from thalweg_memory.facts.changes import Change, PutFact
+from thalweg_memory.facts.learning.eviction import plan_eviction
+from thalweg_memory.facts.learning.lesson import after
 from thalweg_memory.facts.recall.found import content_words
+from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
+
+SPARE = 100
+"""One fact in so many is dropped beyond those that must be: facts are read whole less often."""
+
+
+def plan_room(
+    store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
+) -> list[PutFact]:
+    """Plan which facts to drop so that there is space for some changes.
+
+    Facts are read only if there may be too many. They are dropped in batches, so that the cost per
+    change does not grow with their number.
+    """
+    most = settings.max_facts
+    added = sum(
+        isinstance(change, PutFact) and change.fact.status == "active" for change in changes
+    )
+    if not added or (added <= most and not store.has_more_than(scope, most - added)):
+        return []
+    facts = after(store.facts(scope), changes)
+    if sum(fact.status == "active" for fact in facts) <= most:
+        return []
+    room = most - most // SPARE if most > SPARE else most
+    return plan_eviction(facts, room, now=now, protected=settings.protected_categories)
+
 
 _POOL = 64
 """Items that the index is asked for."""

@@ -1,17 +1,146 @@
-"""Commits: what changes come to, and making them happen."""
+"""Commits: the steps of changes, their log with the content before and after, and their undo."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from thalweg.errors import StaleWriteError
+from thalweg.database.base import decode, encode
+from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg_memory.base import Learned, Operation
 from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection, facts_of
-from thalweg_memory.facts.values import Fact, FactId
+from thalweg_memory.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Fact,
+    FactId,
+    ProfileSection,
+    SectionName,
+)
 from thalweg_memory.forgetting import hiding
-from thalweg_memory.store import operations, scopes, threads
-from thalweg_memory.store.digests import Kind
-from thalweg_memory.store.scoped import ScopeTransaction
-from thalweg_memory.store.steps import FactStep, SectionStep, Step, TurnsStep
+from thalweg_memory.store.records import (
+    FactStep,
+    Kind,
+    SectionStep,
+    Step,
+    StepRow,
+    TurnsStep,
+    read_fact,
+    read_section,
+    write_fact,
+    write_section,
+)
+from thalweg_memory.store.scoped import (
+    ENDLESS,
+    ScopeRow,
+    ScopeTransaction,
+    get_or_create_thread,
+    save_scope,
+    save_thread,
+)
+
+
+def log_operation(
+    scoped: ScopeTransaction, steps: Sequence[Step], *, actor: str, now: str, why: str
+) -> Operation:
+    """Log an operation, and increment the scope's version."""
+    scoped.row.version += 1
+    scoped.row.operation += 1
+    number = scoped.row.operation
+    row = (scoped.id, number, now, encode(actor), encode(why))
+    scoped.db.insert("memory_operation", [row])
+    insert_steps(scoped, [StepRow(number, place, step) for place, step in enumerate(steps)])
+    save_scope(scoped.db, scoped.row)
+    return Operation(number, now, actor, why, tuple(step.change() for step in steps))
+
+
+def insert_steps(scoped: ScopeTransaction, logged: Iterable[StepRow]) -> None:
+    """Write steps into the log."""
+    scoped.db.insert("memory_change", [_step_row(scoped.id, each) for each in logged])
+
+
+def _step_row(scope: int, logged: StepRow) -> tuple[int | str | bytes, ...]:
+    step = logged.step
+    if isinstance(step, TurnsStep):
+        kind, name = "turns", FactId("")
+        images = [encode(str(step.turns)), b"shown" if step.is_shown else b"hidden"]
+    elif isinstance(step, FactStep):
+        kind, name = "fact", step.id
+        images = [b"" if fact is None else write_fact(fact) for fact in (step.before, step.after)]
+    else:
+        kind, name = "section", FactId(step.name)
+        images = [b"" if one is None else write_section(one) for one in (step.before, step.after)]
+    return (scope, logged.operation, logged.place, kind, encode(name), encode(step.why), *images)
+
+
+def read_operations(
+    scoped: ScopeTransaction, *, fact: FactId | None = None, limit: int | None = None
+) -> list[Operation]:
+    """See `MemoryStore.operations`."""
+    most = ENDLESS if limit is None else limit
+    if fact is None:
+        rows = scoped.db.rows(
+            "SELECT operation, at, actor, why FROM memory_operation"
+            " WHERE scope = ? ORDER BY operation DESC LIMIT ?",
+            (scoped.id, most),
+        )
+    else:
+        rows = scoped.db.rows(
+            "SELECT operation, at, actor, why FROM memory_operation"
+            " WHERE scope = ? AND operation IN (SELECT operation FROM memory_change"
+            " WHERE scope = ? AND name = ? AND kind = 'fact') ORDER BY operation DESC LIMIT ?",
+            (scoped.id, scoped.id, encode(fact), most),
+        )
+    found = list(rows)
+    steps = steps_of(scoped, [number for number, *_ in found])
+    return [
+        Operation(
+            number,
+            at,
+            decode(actor),
+            decode(why),
+            tuple(logged.step.change() for logged in steps.get(number, ())),
+        )
+        for number, at, actor, why in found
+    ]
+
+
+_SELECT = (
+    "SELECT operation, place, kind, name, why, before, after FROM memory_change WHERE scope = ?"
+)
+
+
+def steps_of(scoped: ScopeTransaction, numbers: Sequence[int]) -> Mapping[int, list[StepRow]]:
+    """Read the steps of operations, in order."""
+    found: dict[int, list[StepRow]] = {}
+    rows = scoped.db.rows_by(f"{_SELECT} AND operation", numbers, (scoped.id,))
+    for logged in sorted(map(_read_step, rows), key=lambda logged: logged.place):
+        found.setdefault(logged.operation, []).append(logged)
+    return found
+
+
+def whole_log(scoped: ScopeTransaction) -> list[StepRow]:
+    """Read every step of the scope."""
+    return [_read_step(row) for row in scoped.db.rows(_SELECT, (scoped.id,))]
+
+
+def read_whys(scoped: ScopeTransaction) -> dict[int, str]:
+    """Read why each operation was."""
+    rows = scoped.db.rows(
+        "SELECT operation, why FROM memory_operation WHERE scope = ?", (scoped.id,)
+    )
+    return {number: decode(why) for number, why in rows}
+
+
+def _read_step(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> StepRow:
+    operation, place, kind, name, why, before, after = row
+    if kind == "turns":
+        step = TurnsStep(decode(why), int(decode(before)), bytes(after) == b"shown")
+        return StepRow(operation, place, step)
+    if kind == "section":
+        images = [read_section(image) if image else None for image in (before, after)]
+        known: dict[str, SectionName] = {name: name for name in (*USER_CONTEXT, *HISTORY)}
+        return StepRow(operation, place, SectionStep(known[decode(name)], decode(why), *images))
+    facts = [read_fact(image) if image else None for image in (before, after)]
+    return StepRow(operation, place, FactStep(FactId(decode(name)), decode(why), *facts))
 
 
 def plan(scoped: ScopeTransaction, changes: Sequence[Change]) -> list[Step]:
@@ -159,7 +288,7 @@ def make(
             scoped.put(step.after, kept.get(step.id))
         elif step.id in kept:
             scoped.drop([kept[step.id]])
-    return operations.log(scoped, steps, actor=actor, now=now, why=why)
+    return log_operation(scoped, steps, actor=actor, now=now, why=why)
 
 
 def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
@@ -168,15 +297,15 @@ def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
     Raises:
         StaleWriteError: Another worker processed it.
     """
-    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, learned.thread)
+    thread = get_or_create_thread(scoped.db, scoped.row, scoped.digests, learned.thread)
     if thread.learned != learned.expected:
         problem = f"{thread.learned} turns of the thread were processed, not {learned.expected}"
         raise StaleWriteError(problem)
     thread.learned = learned.upto
-    threads.save(scoped.db, scoped.id, learned.thread, thread)
+    save_thread(scoped.db, scoped.id, learned.thread, thread)
 
 
-def check_version(row: scopes.ScopeRow, expected: int) -> None:
+def check_version(row: ScopeRow, expected: int) -> None:
     """Raise if the scope changed since it was read.
 
     Raises:
@@ -184,4 +313,75 @@ def check_version(row: scopes.ScopeRow, expected: int) -> None:
     """
     if row.version != expected:
         problem = f"it is at version {row.version}, not {expected}"
+        raise StaleWriteError(problem)
+
+
+def undo(scoped: ScopeTransaction, operation: int, *, now: str) -> Operation:
+    """See `MemoryStore.undo`."""
+    logged = steps_of(scoped, [operation]).get(operation, [])
+    logged_steps = [each.step for each in reversed(logged)]
+    steps = _undone(scoped, operation, logged_steps)
+    steps = by_hand(scoped, steps, shown=_turns(scoped, operation, logged_steps))
+    made = make(scoped, steps, actor="undo", now=now, why=f"undo of change {operation}")
+    if made is None:
+        raise NoSuchOperationError(operation)
+    return made
+
+
+def restore(scoped: ScopeTransaction, operation: int, *, now: str) -> list[Operation]:
+    """See `MemoryStore.restore`. Operations whose content was forgotten are passed over."""
+    there = [each.id for each in read_operations(scoped)]
+    if operation and operation not in there:
+        raise NoSuchOperationError(operation)
+    later = [number for number in there if number > operation]
+    logged = steps_of(scoped, later)
+    return [undo(scoped, number, now=now) for number in later if number in logged]
+
+
+def _turns(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsStep | None:
+    """Show the turns that an operation hid, or hide those that it had shown again."""
+    step = next((step for step in steps if isinstance(step, TurnsStep)), None)
+    if step is None:
+        return None
+    hiding.revert(scoped, undone, scoped.row.operation + 1, is_shown=step.is_shown)
+    if not step.is_shown:
+        scoped.row.cleared = 0  # of a clear: what a run captures from here on is shown
+    return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)
+
+
+def _undone(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list[Step]:
+    """Return the steps that revert others; the last of them comes first."""
+    kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
+    facts = {id_: each.fact for id_, each in kept.items()}
+    sections = scoped.sections()
+    befores = [s.before for s in steps if isinstance(s, FactStep) and s.before is not None]
+    buried = scoped.buried(tombstone_keys(befores))
+    why = f"undo of change {operation}"
+    undone: list[FactStep | SectionStep] = []
+    for step in steps:
+        if isinstance(step, TurnsStep):
+            continue
+        if isinstance(step, SectionStep):
+            _check(sections.pop(step.name, None), step.after, step.name, operation)
+            if step.before is not None:
+                sections[step.name] = step.before
+            undone.append(SectionStep(step.name, why, step.after, step.before))
+            continue
+        _check(facts.pop(step.id, None), step.after, step.id, operation)
+        before = None if step.before is None else allowed(step.before, buried)
+        if before is not None:
+            facts[step.id] = before
+        undone.append(FactStep(step.id, why, step.after, before))
+    changed: list[Step] = [step for step in undone if step.before != step.after]
+    return changed
+
+
+def _check(
+    found: Fact | ProfileSection | None,
+    expected: Fact | ProfileSection | None,
+    name: str,
+    operation: int,
+) -> None:
+    if found != expected:
+        problem = f"{name} was changed after change {operation}, undo that first"
         raise StaleWriteError(problem)

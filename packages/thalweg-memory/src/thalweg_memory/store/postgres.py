@@ -17,8 +17,7 @@ from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
 from thalweg_memory.search.embedding_function import Embed
-from thalweg_memory.store.rows import MemoryRows
-from thalweg_memory.store.schema import CONTENT
+from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import TableMemory
 
 _TABLES = ", ".join(CONTENT)

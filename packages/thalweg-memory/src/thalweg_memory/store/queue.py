@@ -9,9 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 from thalweg.database.base import decode
 from thalweg_memory.base import Job
-from thalweg_memory.store import scopes, threads
-from thalweg_memory.store.rows import MemoryRows
-from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store.scoped import (
+    MemoryRows,
+    ScopeTransaction,
+    get_or_create_thread,
+    save_thread,
+    scope_of,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -41,8 +45,8 @@ def note(
     scoped: ScopeTransaction, name: str, now: int, debounce_s: float, max_wait_s: float
 ) -> None:
     """See `MemoryStore.note`. The longest wait is counted from the first note of a job."""
-    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, name)
-    threads.save(scoped.db, scoped.id, name, thread)
+    thread = get_or_create_thread(scoped.db, scoped.row, scoped.digests, name)
+    save_thread(scoped.db, scoped.id, name, thread)
     row = scoped.db.row(
         "SELECT lease, deadline, not_before, noted, noted_deadline FROM memory_job"  # noqa: S608 (fixed text)
         f" WHERE scope = ? AND thread = ?{scoped.db.for_update}",
@@ -85,7 +89,7 @@ def lease(db: MemoryRows, now: int, lease_s: float, worker: str) -> Job | None:
     if row is None:
         return None
     number, thread, attempt = row
-    scope = scopes.named(db, number)
+    scope = scope_of(db, number)
     token = f"{secrets.token_hex(16)} {worker!a}"
     db.run(
         "UPDATE memory_job SET lease = ?, due = ?, attempt = ?, noted = 0"

@@ -1,12 +1,146 @@
-"""The format of values in rows: JSON in UTF-8, with verbatim texts."""
+"""The values in rows: steps of commits, digests, and facts, turns and sections as JSON in UTF-8."""
 
+import hashlib
+import hmac
 import json
-from dataclasses import fields
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from typing import Literal
 
 from thalweg.database.base import decode, encode
+from thalweg.engine.words import find_tokens
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.shown import RecalledPart, ShownFacts
-from thalweg_memory.facts.values import Evidence, Fact, ProfileSection, Statement, Trust
+from thalweg_memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    SectionName,
+    Statement,
+    Trust,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FactStep:
+    """A change of a fact. `None` means no fact."""
+
+    id: FactId
+    why: str
+    before: Fact | None
+    after: Fact | None
+
+    def change(self) -> Change:
+        """Return it as a change."""
+        return (
+            RemoveFact(self.id, self.why) if self.after is None else PutFact(self.after, self.why)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SectionStep:
+    """A change of a section of the profile. `None` means no section."""
+
+    name: SectionName
+    why: str
+    before: ProfileSection | None
+    after: ProfileSection | None
+
+    def change(self) -> Change:
+        """Return it as a change."""
+        return WriteSection(self.after or ProfileSection(self.name, ""), self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsStep:
+    """Turns were hidden, or shown again. Which ones, their rows know by the operation's number."""
+
+    why: str
+    turns: int
+    is_shown: bool = False
+
+    def change(self) -> Change:
+        """Return it as a change."""
+        return Hide(self.why, self.turns, self.is_shown)
+
+
+Step = FactStep | SectionStep | TurnsStep
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step as stored in the log."""
+
+    operation: int
+    place: int
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeContents:
+    """The content of a scope, in one transaction."""
+
+    facts: Sequence[Fact]
+    """Of every status, oldest first."""
+    turns: Sequence[Statement]
+    sections: Sequence[ProfileSection]
+    log: Sequence[StepRow]
+    """Oldest first."""
+    whys: Mapping[int, str]
+    """Of each operation, why it was."""
+    images: Mapping[FactId, Sequence[Fact]] = field(init=False)
+    """Of each fact all that it is and was, the newest last; of facts that were dropped, too."""
+
+    def __post_init__(self) -> None:
+        images: dict[FactId, dict[Fact, None]] = {}
+        for fact in self._all():
+            known = images.setdefault(fact.id, {})
+            known.pop(fact, None)
+            known[fact] = None
+        object.__setattr__(self, "images", {id_: tuple(known) for id_, known in images.items()})
+
+    def _all(self) -> Iterator[Fact]:
+        for logged in self.log:
+            if isinstance(logged.step, FactStep):
+                yield from (f for f in (logged.step.before, logged.step.after) if f is not None)
+        yield from self.facts
+
+    def newest(self) -> list[Fact]:
+        """List all facts as they are, or were when they were dropped."""
+        return [images[-1] for images in self.images.values()]
+
+
+Kind = Literal["content", "fact", "thread", "uid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Short keyed digests, which reveal nothing without the store's secret."""
+
+    secret: bytes
+    scope: int
+    """The same text has another digest in another scope."""
+
+    def of(self, kind: Kind, text: str) -> bytes:
+        """Make the digest of a content, a fact's id, a thread's name or a message's id."""
+        canonical = normal(text) if kind == "content" else text
+        payload = encode(f"{kind}\0{self.scope}\0{canonical}")
+        return hmac.digest(self.secret, payload, hashlib.sha256)[:16]
+
+
+def normal(text: str) -> str:
+    """Return a text without differences of form: case, spaces, punctuation.
+
+    Example:
+        >>> normal("Ada  likes TEA.") == normal("ada likes tea")
+        True
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(find_tokens(folded)) or folded.strip()
+
 
 _JSON = json.JSONDecoder()
 _TRUST = {trust.value: trust for trust in Trust}

@@ -1,19 +1,219 @@
-"""The tables of one scope, in one transaction: facts and sections, read and written."""
+"""The tables of one scope, in one transaction: its row, threads, facts and sections.
+
+The lock on a scope's row makes a writer exclusive. `database.migrations` creates the tables. Texts
+are in them unchanged, not compressed: forgotten content can be searched for. Every key begins with
+the scope, and every statement names it, except for those on the queue of jobs, which holds no
+content.
+
+`memory_fact.item` is the fact's number in the index, 0 if it is not in it. `memory_turn.hidden`
+is the operation that hid the turn; 0, or the negative number of the undo, if the turn is shown.
+`memory_scope.format` is the version of the words that the scope's facts are indexed under
+(`memory.search.reindexing`), `cleared` the version that the last clear made: a run that began
+before it captures hidden turns.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import get_args
+from typing import Protocol, get_args
 
-from thalweg.database.base import encode
+from thalweg.database.base import Rows, decode, encode
 from thalweg_memory.facts.recall.found import fact_words
-from thalweg_memory.facts.values import Fact, FactId, ProfileSection, SectionName, Status
+from thalweg_memory.facts.values import (
+    Fact,
+    FactId,
+    Mode,
+    ProfileSection,
+    Scope,
+    SectionName,
+    Status,
+)
 from thalweg_memory.search.embedding_function import Embedding
 from thalweg_memory.search.index import Index, IndexEntry
-from thalweg_memory.store import scopes
-from thalweg_memory.store.digests import Digests, Kind
-from thalweg_memory.store.records import read_fact, read_section, write_fact, write_section
-from thalweg_memory.store.rows import MemoryRows
+from thalweg_memory.store.records import (
+    Digests,
+    Kind,
+    read_fact,
+    read_section,
+    write_fact,
+    write_section,
+)
+
+CONTENT = (
+    "memory_thread",
+    "memory_turn",
+    "memory_fact",
+    "memory_section",
+    "memory_vector",
+    "memory_operation",
+    "memory_change",
+    "memory_told",
+)
+"""Tables with content that a user may want forgotten. The index has no words, only keyed digests of
+them."""
+SCOPED = (
+    *CONTENT,
+    "memory_tombstone",
+    "memory_item",
+    "memory_word",
+    "memory_posting",
+)
+"""Tables of which every statement names the scope. Jobs are looked for across scopes."""
+
+
+class MemoryRows(Rows, Protocol):
+    """A transaction on the tables of a memory."""
+
+    due_job: str
+    """The `SELECT` of the scope, the thread and the attempt of the next job to lease at a time, of
+    any owner. It locks the row; locked ones are skipped."""
+    next_due: str
+    """The `SELECT` of the time at which the first job of all is due."""
+    bound: str
+    """A column for the `SELECT` of a scope's row, which binds the transaction to that scope.
+
+    From there on its reads and writes are that scope's, if the database itself can ensure it.
+    """
+
+
+FORMAT = 2
+"""Version of the words that facts are indexed under; see `reindexing`."""
+
+
+@dataclass(slots=True)
+class ScopeRow:
+    """The row of a scope. `save` writes a writer's counters back."""
+
+    id: int = 0
+    """0 if there is no row."""
+    version: int = 0
+    operation: int = 0
+    """The highest number of a commit."""
+    fact: int = 0
+    thread: int = 0
+    format: int = 0
+    """See `reindexing`."""
+    cleared: int = 0
+    """Version that the last clear made; 0 if there was none."""
+
+
+def find_scope(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
+    """Return a scope's row, `None` if it was never written to."""
+    row = db.row(
+        f"SELECT id, version, operation, fact, thread, format, cleared, {db.bound}"  # noqa: S608 (fixed text)
+        f" FROM memory_scope WHERE owner = ? AND agent = ?{then}",
+        (encode(scope.owner), encode(scope.agent)),
+    )
+    return None if row is None else ScopeRow(*row[:7])
+
+
+def get_or_create_scope(db: MemoryRows, scope: Scope) -> ScopeRow:
+    """Return a scope's row, created if missing, and be its only writer to the end."""
+    while True:
+        row = find_scope(db, scope, db.for_update)
+        if row is not None:
+            return row
+        # Where another writer makes it at the same time, this waits for that one to end.
+        db.run(
+            "INSERT INTO memory_scope (owner, agent, format) VALUES (?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (encode(scope.owner), encode(scope.agent), FORMAT),
+        )
+
+
+def save_scope(db: MemoryRows, row: ScopeRow) -> None:
+    """Store the incremented counters."""
+    db.run(
+        "UPDATE memory_scope SET version = ?, operation = ?, fact = ?, thread = ?, format = ?,"
+        " cleared = ? WHERE id = ?",
+        (row.version, row.operation, row.fact, row.thread, row.format, row.cleared, row.id),
+    )
+
+
+def scope_of(db: MemoryRows, number: int) -> Scope:
+    """Return the scope with a number, and set it as the transaction's owner."""
+    owner, agent, _ = db.row(
+        f"SELECT owner, agent, {db.bound} FROM memory_scope WHERE id = ?",  # noqa: S608 (fixed text)
+        (number,),
+    )
+    return Scope(decode(owner), decode(agent))
+
+
+def scopes_of_owner(db: MemoryRows, owner: str) -> list[Scope]:
+    """List the scopes of an owner, oldest first."""
+    rows = db.rows("SELECT agent FROM memory_scope WHERE owner = ? ORDER BY id", (encode(owner),))
+    return [Scope(owner, decode(agent)) for (agent,) in rows]
+
+
+@dataclass(slots=True)
+class ThreadFactsRow:
+    """A thread with the data of its row."""
+
+    number: int = 0
+    """0 if there is no row."""
+    mode: Mode = "on"
+    captured: int = 0
+    """Length of its log that was looked at."""
+    turns: int = 0
+    """`seq` of the next turn."""
+    learned: int = 0
+    """`seq` of the first turn that was not learned from."""
+
+
+def find_thread(db: MemoryRows, digests: Digests, name: str) -> ThreadFactsRow:
+    """Find a thread."""
+    row = db.row(
+        "SELECT thread, mode, captured, turns, learned FROM memory_thread"
+        " WHERE scope = ? AND digest = ?",
+        (digests.scope, digests.of("thread", name)),
+    )
+    return ThreadFactsRow() if row is None else ThreadFactsRow(*row)
+
+
+def get_or_create_thread(
+    db: MemoryRows, scope: ScopeRow, digests: Digests, name: str
+) -> ThreadFactsRow:
+    """Return a thread, created if missing; the scope's row is locked."""
+    found = find_thread(db, digests, name)
+    if found.number:
+        return found
+    scope.thread += 1
+    db.run(
+        "INSERT INTO memory_thread (scope, thread, digest, name) VALUES (?, ?, ?, ?)",
+        (scope.id, scope.thread, digests.of("thread", name), encode(name)),
+    )
+    save_scope(db, scope)
+    return ThreadFactsRow(scope.thread)
+
+
+def save_thread(db: MemoryRows, scope: int, name: str, thread: ThreadFactsRow) -> None:
+    """Write a thread back to its row, with its name, which `forget` may have taken out."""
+    db.run(
+        "UPDATE memory_thread SET name = ?, mode = ?, captured = ?, turns = ?, learned = ?"
+        " WHERE scope = ? AND thread = ?",
+        (
+            encode(name),
+            thread.mode,
+            thread.captured,
+            thread.turns,
+            thread.learned,
+            scope,
+            thread.number,
+        ),
+    )
+
+
+def thread_names(
+    db: MemoryRows, scope: int, numbers: Sequence[int] | None = None
+) -> dict[int, str]:
+    """Name threads of a scope by number; all by default."""
+    select = "SELECT thread, name FROM memory_thread WHERE scope = ?"
+    if numbers is None:
+        rows = db.rows(select, (scope,))
+    else:
+        rows = db.rows_by(f"{select} AND thread", numbers, (scope,))
+    return {number: decode(name) for number, name in rows}
+
 
 _INDEXED: frozenset[Status] = frozenset({"active", "superseded"})
 """Superseded facts answer questions about the past."""
@@ -33,12 +233,12 @@ class FactRow:
 
 
 class ScopeTransaction:
-    """One scope in a transaction. Who writes has taken its row with `scopes.grasp`."""
+    """One scope in a transaction. Who writes has taken its row with `get_or_create_scope`."""
 
     def __init__(
         self,
         db: MemoryRows,
-        row: scopes.ScopeRow,
+        row: ScopeRow,
         secret: bytes,
         embedding: Embedding | None = None,
     ) -> None:

@@ -18,8 +18,7 @@ from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import MemoryStoreError
 from thalweg_memory.search.embedding_function import Embed
 from thalweg_memory.store.queue import DUE_JOB
-from thalweg_memory.store.rows import MemoryRows
-from thalweg_memory.store.schema import CONTENT
+from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import TableMemory
 
 _FORMAT = 2

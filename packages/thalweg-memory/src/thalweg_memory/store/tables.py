@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 from thalweg.database.base import Database, read_secret
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
-from thalweg_memory import capturing, shown
 from thalweg_memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact
@@ -33,11 +32,22 @@ from thalweg_memory.search import reading as recall
 from thalweg_memory.search.embedding_function import Embed, Embedding
 from thalweg_memory.search.index import MOST_WORDS
 from thalweg_memory.search.reindexing import reindex
-from thalweg_memory.store import commits, operations, queue, scopes, threads, undo
-from thalweg_memory.store.digests import Kind
-from thalweg_memory.store.records import read_fact
-from thalweg_memory.store.rows import MemoryRows
-from thalweg_memory.store.scoped import ScopeTransaction
+from thalweg_memory.store import commits, queue
+from thalweg_memory.store.commits import read_operations
+from thalweg_memory.store.records import Kind, read_fact
+from thalweg_memory.store.scoped import (
+    MemoryRows,
+    ScopeRow,
+    ScopeTransaction,
+    ThreadFactsRow,
+    find_scope,
+    find_thread,
+    get_or_create_scope,
+    get_or_create_thread,
+    save_thread,
+    scopes_of_owner,
+)
+from thalweg_memory.store.turns import capture_turns, keep_shown, list_shown, read_turns, turn_texts
 from thalweg_memory.verbatim import FactTexts
 
 if TYPE_CHECKING:
@@ -136,7 +146,7 @@ class TableMemory(ABC):
         if self._documents is not None:
             self._documents.refresh(scope)
         with self._database.reading(scope.owner) as db:
-            row = scopes.find(db, scope) or scopes.ScopeRow()
+            row = find_scope(db, scope) or ScopeRow()
             yield ScopeTransaction(db, row, self._secret)
 
     @contextmanager
@@ -153,7 +163,7 @@ class TableMemory(ABC):
         embedding = Embedding(self._embed, texts)
         begin = self._forgetting if erases else self._writing
         with begin(scope.owner) as db:
-            scoped = ScopeTransaction(db, scopes.get_or_create(db, scope), self._secret, embedding)
+            scoped = ScopeTransaction(db, get_or_create_scope(db, scope), self._secret, embedding)
             reindex(scoped)
             yield scoped
 
@@ -176,8 +186,8 @@ class TableMemory(ABC):
         """See `MemoryStore.capture`."""
         if not turns and upto is None:
             return 0
-        with self._write(scope, capturing.texts(turns)) as scoped:
-            new = capturing.capture(scoped, thread, turns, upto, begun)
+        with self._write(scope, turn_texts(turns)) as scoped:
+            new = capture_turns(scoped, thread, turns, upto, begun)
             if new and schedule is not None:
                 at = queue.ticks(schedule.now)
                 queue.note(scoped, thread, at, schedule.debounce_s, schedule.max_wait_s)
@@ -192,15 +202,15 @@ class TableMemory(ABC):
     ) -> list[Statement]:
         """See `MemoryStore.turns`."""
         with self._read(scope) as scoped:
-            return capturing.read(scoped, thread, first, last)
+            return read_turns(scoped, thread, first, last)
 
     def learned(self, scope: Scope, thread: str) -> int:
         """See `MemoryStore.learned`."""
         return self._thread(scope, thread).learned
 
-    def _thread(self, scope: Scope, thread: str) -> threads.ThreadFactsRow:
+    def _thread(self, scope: Scope, thread: str) -> ThreadFactsRow:
         with self._read(scope) as scoped:
-            return threads.find(scoped.db, scoped.digests, thread)
+            return find_thread(scoped.db, scoped.digests, thread)
 
     # -- facts and profile ---------------------------------------------------------------
 
@@ -330,12 +340,12 @@ class TableMemory(ABC):
     def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:
         """See `MemoryStore.keep_shown`."""
         with self._write(scope) as scoped:
-            shown.keep(scoped, thread, outcome)
+            keep_shown(scoped, thread, outcome)
 
     def shown_facts(self, scope: Scope, thread: str) -> list[ShownFacts]:
         """See `MemoryStore.shown_facts`."""
         with self._read(scope) as scoped:
-            return shown.read(scoped, thread)
+            return list_shown(scoped, thread)
 
     # -- control -------------------------------------------------------------------------
 
@@ -344,17 +354,17 @@ class TableMemory(ABC):
     ) -> list[Operation]:
         """See `MemoryStore.operations`."""
         with self._read(scope) as scoped:
-            return operations.read(scoped, fact=fact, limit=limit)
+            return read_operations(scoped, fact=fact, limit=limit)
 
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
         """See `MemoryStore.undo`."""
         with self._changing(scope), self._write(scope) as scoped:
-            return undo.undo(scoped, operation, now=now)
+            return commits.undo(scoped, operation, now=now)
 
     def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
         """See `MemoryStore.restore`."""
         with self._changing(scope), self._write(scope) as scoped:
-            return undo.restore(scoped, operation, now=now)
+            return commits.restore(scoped, operation, now=now)
 
     def forget(
         self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
@@ -385,9 +395,9 @@ class TableMemory(ABC):
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """See `MemoryStore.set_mode`."""
         with self._write(scope) as scoped:
-            row = threads.get_or_create(scoped.db, scoped.row, scoped.digests, thread)
+            row = get_or_create_thread(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
-            threads.save(scoped.db, scoped.id, thread, row)
+            save_thread(scoped.db, scoped.id, thread, row)
 
     def mode(self, scope: Scope, thread: str) -> Mode:
         """See `MemoryStore.mode`."""
@@ -396,7 +406,7 @@ class TableMemory(ABC):
     def scopes(self, owner: str) -> list[Scope]:
         """See `MemoryStore.scopes`."""
         with self._database.reading(owner) as db:
-            return scopes.of_owner(db, owner)
+            return scopes_of_owner(db, owner)
 
     # -- jobs ----------------------------------------------------------------------------
 
@@ -421,7 +431,7 @@ class TableMemory(ABC):
         """See `MemoryStore.finish`."""
         at = queue.ticks(now)
         with self._writing(job.scope.owner) as db:
-            row = scopes.find(db, job.scope)
+            row = find_scope(db, job.scope)
             if row is not None:
                 queue.finish(ScopeTransaction(db, row, self._secret), job, at, retry_s)
 

@@ -23,7 +23,7 @@ from thalweg_memory.facts.values import (
     Trust,
 )
 from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, PostgresMemory
-from thalweg_memory.store.schema import SCOPED
+from thalweg_memory.store.scoped import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"
 EMPTY = {"memory_vector", "memory_posting", "memory_told", "memory_tombstone"}

@@ -17,7 +17,7 @@ from thalweg_memory.base import Learned, MemoryStore, Selection
 from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.values import FactId, ProfileSection, Scope
 from thalweg_memory.opening import open_memory
-from thalweg_memory.store.schema import SCOPED
+from thalweg_memory.store.scoped import SCOPED
 from thalweg_memory.store.sqlite import SqliteMemory
 
 _NUMBERS = count()

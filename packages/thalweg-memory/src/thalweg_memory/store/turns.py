@@ -1,4 +1,4 @@
-"""Turns: stored verbatim, each message once, and read again."""
+"""Turns: stored verbatim, each message once; and the memory that was shown in their threads."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
@@ -7,11 +7,21 @@ from dataclasses import replace
 from thalweg.database.base import encode
 from thalweg_memory.facts.recall.found import turn_words
 from thalweg_memory.facts.recall.pieces import pieces
+from thalweg_memory.facts.shown import ShownFacts
 from thalweg_memory.facts.values import Statement
 from thalweg_memory.search.index import IndexEntry
-from thalweg_memory.store import threads
-from thalweg_memory.store.records import read_turn, write_turn
-from thalweg_memory.store.scoped import ENDLESS, ScopeTransaction
+from thalweg_memory.store.records import read_shown, read_turn, write_shown, write_turn
+from thalweg_memory.store.scoped import (
+    ENDLESS,
+    ScopeTransaction,
+    find_thread,
+    get_or_create_thread,
+    save_thread,
+    thread_names,
+)
+
+_MOST_SHOWN = 50
+"""Number of messages of a thread for which the memory shown there is stored."""
 
 
 def with_uid(turn: Statement, thread: str) -> Statement:
@@ -30,7 +40,7 @@ def with_uid(turn: Statement, thread: str) -> Statement:
     return replace(turn, uid=f"digest:{hashlib.sha256(encode(identity)).hexdigest()[:32]}")
 
 
-def capture(
+def capture_turns(
     scoped: ScopeTransaction,
     name: str,
     turns: Sequence[Statement],
@@ -38,7 +48,7 @@ def capture(
     begun: int | None,
 ) -> int:
     """See `MemoryStore.capture`."""
-    thread = threads.get_or_create(scoped.db, scoped.row, scoped.digests, name)
+    thread = get_or_create_thread(scoped.db, scoped.row, scoped.digests, name)
     named = [with_uid(turn, name) for turn in turns]
     by_uid: dict[str, Statement] = {}
     for turn in named:
@@ -61,7 +71,7 @@ def capture(
     index_turns(scoped, [(thread.number, seq, turn) for seq, turn in numbered])
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)
-    threads.save(scoped.db, scoped.id, name, thread)
+    save_thread(scoped.db, scoped.id, name, thread)
     return len(fresh)
 
 
@@ -78,7 +88,7 @@ def index_turns(scoped: ScopeTransaction, turns: Iterable[tuple[int, int, Statem
         )
 
 
-def texts(turns: Sequence[Statement]) -> list[str]:
+def turn_texts(turns: Sequence[Statement]) -> list[str]:
     """List the texts that turns are found by: their pieces."""
     return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
@@ -96,9 +106,11 @@ def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> se
     return set(uids) - there - buried
 
 
-def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> list[Statement]:
+def read_turns(
+    scoped: ScopeTransaction, name: str, first: int, last: int | None
+) -> list[Statement]:
     """See `MemoryStore.turns`."""
-    thread = threads.find(scoped.db, scoped.digests, name)
+    thread = find_thread(scoped.db, scoped.digests, name)
     rows = scoped.db.rows(
         "SELECT seq, body FROM memory_turn"
         " WHERE scope = ? AND thread = ? AND seq BETWEEN ? AND ? AND hidden <= 0 ORDER BY seq",
@@ -109,9 +121,39 @@ def read(scoped: ScopeTransaction, name: str, first: int, last: int | None) -> l
 
 def all_turns(scoped: ScopeTransaction) -> list[tuple[int, int, Statement]]:
     """Read every turn of a scope, hidden ones included, with its thread's number and its `seq`."""
-    names = threads.names(scoped.db, scoped.id)
+    names = thread_names(scoped.db, scoped.id)
     rows = scoped.db.rows(
         "SELECT thread, seq, body FROM memory_turn WHERE scope = ? ORDER BY thread, seq",
         (scoped.id,),
     )
     return [(thread, seq, read_turn(names[thread], seq, body)) for thread, seq, body in rows]
+
+
+def keep_shown(scoped: ScopeTransaction, name: str, outcome: ShownFacts) -> None:
+    """See `MemoryStore.keep_shown`."""
+    thread = get_or_create_thread(scoped.db, scoped.row, scoped.digests, name).number
+    (newest,) = scoped.db.row(
+        "SELECT COALESCE(MAX(place), 0) FROM memory_told WHERE scope = ? AND thread = ?",
+        (scoped.id, thread),
+    )
+    place = newest + 1
+    scoped.db.insert("memory_told", [(scoped.id, thread, place, write_shown(outcome))])
+    scoped.db.run(
+        "DELETE FROM memory_told WHERE scope = ? AND thread = ? AND place <= ?",
+        (scoped.id, thread, place - _MOST_SHOWN),
+    )
+
+
+def list_shown(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
+    """See `MemoryStore.shown_facts`."""
+    thread = find_thread(scoped.db, scoped.digests, name).number
+    rows = scoped.db.rows(
+        "SELECT body FROM memory_told WHERE scope = ? AND thread = ? ORDER BY place DESC",
+        (scoped.id, thread),
+    )
+    return [read_shown(body) for (body,) in rows]
+
+
+def forget_shown(scoped: ScopeTransaction) -> None:
+    """Delete all of it: forgotten content may have been shown anywhere."""
+    scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))
