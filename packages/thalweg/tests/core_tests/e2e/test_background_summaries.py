@@ -361,7 +361,9 @@ def test_a_request_beside_the_run_reads_the_cache_that_the_run_wrote(wire: str) 
 
 def test_a_turn_that_is_to_wait_does() -> None:
     """With `background: false`."""
-    assert ContextPolicy().background
+    assert ContextPolicy().writes_in_background
+    assert not ContextPolicy(trigger=("messages", 30)).writes_in_background
+    assert ContextPolicy(trigger=("messages", 30), background=True).writes_in_background
     thread = Thread(Speaker())
     thread.fold()
     assert "Item 1 is kept in drawer D-1001." in summary_in(thread)

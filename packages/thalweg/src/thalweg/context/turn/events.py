@@ -270,7 +270,7 @@ def note(report: TurnReport) -> str:
         parts.append("no usable summary")
     for fault, count in Counter(replace(singular, told="") for singular in report.faults).items():
         singular, plural = (
-            ("line struck", "lines struck") if fault.is_line else ("summary", "summaries")
+            ("line marked", "lines marked") if fault.is_line else ("summary", "summaries")
         )
         parts.append(f"{count} {singular if count == 1 else plural}: {fault.kind}")
     return "; ".join(parts)
