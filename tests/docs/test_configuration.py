@@ -2,7 +2,7 @@
 
 import re
 
-from scripts.configuration_page import PAGE, written
+from scripts.configuration_page import FIRST, PAGE, STARTING, starting_file, written
 from thalweg_server.settings.loading import examine_text
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -11,6 +11,16 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def test_the_tables_are_those_of_today() -> None:
     """`python -m scripts.configuration_page` writes them."""
     assert written(TEXT) == TEXT
+
+
+def test_the_file_with_every_setting_is_that_of_today() -> None:
+    """`thalweg config init --all` copies it."""
+    assert STARTING.read_text(encoding="utf-8") == starting_file()
+
+
+def test_twenty_keys_come_first() -> None:
+    keys = re.findall(r"^\| `([\w.\[\]]+)` \|", TEXT, re.MULTILINE)
+    assert (keys[:20], len(set(FIRST))) == ([*FIRST], 20)
 
 
 def test_every_setting_says_what_it_is_for() -> None:

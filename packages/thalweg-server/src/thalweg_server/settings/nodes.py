@@ -1,4 +1,9 @@
-"""A YAML file as a tree of values, each with its line and column, read in one pass."""
+"""A YAML file as a tree of values, each with its line and column, read in one pass.
+
+The nodes that PyYAML composes have the positions, and PyYAML resolves scalars and merges as for
+every other reader of YAML. `ruamel.yaml` keeps positions as well, but it would be a second parser
+(skills need PyYAML) and stops at the first repeated key.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -244,9 +249,9 @@ class Filled(NamedTuple):
     """A text with its variables substituted."""
 
     text: str
-    variables: tuple[str, ...] = ()
-    unset: tuple[str, ...] = ()
-    problem: str = ""
+    variables: tuple[str, ...]
+    unset: tuple[str, ...]
+    problem: str
     """The error of a reference; empty if there is none."""
 
 
@@ -259,7 +264,7 @@ def filled(text: str, environ: Mapping[str, str]) -> Filled:
         >>> filled("${HOST:-localhost}:$PORT, 5$$, $5", {"PORT": "80"}).text
         'localhost:80, 5$, $5'
     """
-    variables: dict[str, bool] = {}
+    values: dict[str, str | None] = {}
     problem = ""
 
     def put(match: re.Match[str]) -> str:
@@ -267,16 +272,16 @@ def filled(text: str, environ: Mapping[str, str]) -> Filled:
         if match["dollar"]:
             return "$"
         inside = _INSIDE.fullmatch(match["plain"] or match["braced"])
-        if inside is None or (not match["plain"] and not match["end"]):
+        if inside is None or (match["plain"] is None and not match["end"]):
             problem = problem or f"{match[0]!r} is no variable"
             return ""
         value = environ.get(inside[1]) or inside[2]
-        variables[inside[1]] = variables.get(inside[1], True) and value is not None
+        values[inside[1]] = None if values.get(inside[1], "") is None else value
         return value or ""
 
     done = _REFERENCE.sub(put, text)
-    unset = tuple(name for name, is_set in variables.items() if not is_set)
-    return Filled(text if unset or problem else done, tuple(variables), unset, problem)
+    unset = tuple(name for name, value in values.items() if value is None)
+    return Filled(text if unset or problem else done, tuple(values), unset, problem)
 
 
 def escaped(text: str) -> str:

@@ -334,18 +334,11 @@ class McpServer(Deferred):
             refuse("it has a command and an address", fix, key="url", conflicting_key="command")
         if not self.command and not self.url:
             refuse("it has neither a command nor an address", "write command: or url:")
-        return self
-
-    @model_validator(mode="after")
-    def _validate_transport(self) -> Self:
-        if self.transport is None:
-            return self
-        if self.command and self.transport != "stdio":
-            problem = f"{self.transport} has no effect on a command"
-            refuse(problem, "use stdio, or url:", key="transport", conflicting_key="command")
-        if self.url and self.transport == "stdio":
-            problem, fix = "stdio does not reach an address", "use streamable_http, sse, websocket"
-            refuse(problem, fix, key="transport", conflicting_key="url")
+        if self.transport and (self.transport == "stdio") != bool(self.command):
+            target, key = ("a command", "command") if self.command else ("an address", "url")
+            fix = "use stdio" if self.command else "use streamable_http, sse, websocket"
+            problem = f"{self.transport} does not reach {target}"
+            refuse(problem, fix, key="transport", conflicting_key=key)
         return self
 
 

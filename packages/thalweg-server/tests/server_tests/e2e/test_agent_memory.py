@@ -93,3 +93,38 @@ def test_a_thread_that_is_forgotten_is_forgotten_by_every_memory(tmp_path: Path)
     before, after = asyncio.run(scene())
     assert "Amphitrite" in before
     assert "Amphitrite" not in after
+
+
+def system_prompt(messages: Sequence[BaseMessage]) -> str:
+    """Answer with the system prompt."""
+    return str(messages[0].text)
+
+
+class Prompted(Talker):
+    """Returns the system prompt."""
+
+    script = system_prompt
+
+
+def test_retrieval_of_the_documents_alone_has_their_block(tmp_path: Path) -> None:
+    """Headings, confidences, best first, and a note about facts that do not fit."""
+    model = {"name": "m", "use": "server_tests.e2e.test_agent_memory:Prompted", "window": 32_000}
+    memory = {"retrieval": "seeds", "max_injection_tokens": 120, "profile": False}
+    given = {"models": [model], "memory": memory, "storage": {"home": str(tmp_path)}}
+
+    async def asked() -> str:
+        async with AsyncThalwegClient(Settings.from_mapping(given)) as client:
+            for number in range(20):
+                content = f"Ada owns the thing with the number {number}"
+                await client.add_fact(content, confidence=0.5 + number / 50)
+            return await client.chat("Which things do I own?")
+
+    prompt = asyncio.run(asked())
+    block = prompt[prompt.index("<memory>") : prompt.index("</memory>")].splitlines()
+    assert block[:3] == [
+        "<memory>",
+        "## Key Facts",
+        "- Ada owns the thing with the number 19 (confidence: 0.88)",
+    ]
+    assert block[3].endswith("number 18 (confidence: 0.86)")
+    assert block[-1] == "(Memory truncated to fit token limit)"

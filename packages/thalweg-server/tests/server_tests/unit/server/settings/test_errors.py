@@ -259,8 +259,8 @@ SENTENCES = [
     (
         "mcp_servers:\n  a:\n    command: x\n    transport: sse",
         (
-            "4: mcp_servers.a.transport: sse has no effect on a command (mcp_servers.a.command is "
-            "in line 3); use stdio, or url:"
+            "4: mcp_servers.a.transport: sse does not reach a command (mcp_servers.a.command is "
+            "in line 3); use stdio"
         ),
     ),
     (
