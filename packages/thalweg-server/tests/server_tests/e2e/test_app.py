@@ -489,7 +489,9 @@ async def test_a_named_summarizer_is_asked_in_every_window(tmp_path: Path, windo
     SUMMARIZED.clear()
     async with opened(tmp_path, models=models, tools=[], summarization=policy) as app:
         for number in range(8):
-            await say(app.tenant("ada"), "t1", f"River {number} is long." + " It flows." * 150)
+            message = f"River {number} is long." + " It flows." * 150
+            last = answer(await say(app.tenant("ada"), "t1", message))
+    assert int(last.split("Before it: ")[1].split()[0]) < 5  # of 7
     assert SUMMARIZED
     assert "River 0 is long." in str(SUMMARIZED[0])
 
