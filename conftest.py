@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,10 @@ __all__ = [
 ]  # fixtures, for any test
 
 ROOT = Path(__file__).parent
+INSPECT = "packages/thalweg-evals/src/thalweg_evals/inspect_tasks.py"
+collect_ignore = (
+    [] if find_spec("inspect_ai") else [INSPECT]
+)  # its doctests, where it can be imported
 
 settings.register_profile(
     "ci",

@@ -1,7 +1,7 @@
 """An agent independent of this package: its state, its summaries and its tools are its own.
 
     python examples/strangers_agent.py
-    thalweg eval --subject examples/strangers_agent.py:make --model openai:gpt-5-mini
+    thalweg eval --policy examples/strangers_agent.py:make --model openai:gpt-5-mini
 
 The second line asks whether what this agent summarizes away can still be found. `make` receives
 what its parameters name. `graph` is the same agent as servers of LangGraph load it: compiled, with

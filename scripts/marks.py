@@ -213,7 +213,7 @@ CEILINGS = {
     "code lines of strict_llm": (2_900, 2_900),
     "code lines of thalweg": (20_100, 16_500),
     "code lines of thalweg_agent": (10_500, 10_500),
-    "code lines of thalweg_evals": (4_900, 4_900),
+    "code lines of thalweg_evals": (2_500, 2_500),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
     "code lines of thalweg_recorder": (5_500, 4_800),

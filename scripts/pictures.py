@@ -80,8 +80,8 @@ PICTURES: Final[Mapping[str, Picture]] = {
         "uv run --group bench python -m benchmarks.summaries decay --png docs/decay.png",
         partial(tables, "summaries.md", "Twenty compactions with a summarizer that forgets"),
     ),
-    "evals.png": Picture(
-        "thalweg eval --policy thalweg --trigger 0.1 --trials 3 --html page.html",
+    "evals.svg": Picture(
+        "thalweg eval --policy thalweg --trigger 0.1 --svg docs/evals.svg",
         partial(tables, "evals.md", "Measured beside peers"),
     ),
     "growth.png": Picture(

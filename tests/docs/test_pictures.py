@@ -6,7 +6,9 @@ from scripts.pictures import DOCS, PICTURES, stored
 
 
 def test_every_picture_has_a_command() -> None:
-    assert {path.name for path in DOCS.rglob("*.png")} == set(PICTURES) == set(stored())
+    drawn = {path.name for kind in ("png", "svg") for path in DOCS.rglob(f"*.{kind}")}
+
+    assert drawn == set(PICTURES) == set(stored())
 
 
 @pytest.mark.parametrize("name", PICTURES)

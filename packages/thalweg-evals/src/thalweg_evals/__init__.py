@@ -1,17 +1,21 @@
 """Targeted evals: does an agent keep its objective, and find removed content again?
 
-Each probe asks an agent one question, in conversations that force its context to be compacted, and
-reads the answer from a recording of the run. Two rules of this package:
-
-- A score is computed from the trace of a trial alone; a model is a judge only if nothing else can
-  decide, and the result states it.
-- All compared subjects get the same conversation, the same tools and the same prompts.
+A probe is a function that builds a world: tools, the messages of a user, and a scorer. `play` lets
+an agent have the conversation, which forces its context to be compacted, and computes the score
+from the trace alone. All compared agents get the same world.
 
 Example:
-    >>> from thalweg_evals import Evaluation, evaluate
-    >>> played = evaluate(Evaluation(probes=("needle/user_aside",), triggers=(0.1,)))
-    >>> [result.verdict for result in played.results]
-    ['passed']
+    >>> from thalweg_evals import PROBES, play, policy_named, scripted_model
+    >>> score, trace = play(
+    ...     PROBES["needle"],
+    ...     "user_aside",
+    ...     policy_named("thalweg-middleware"),
+    ...     scripted_model("searcher"),
+    ...     window=64_000,
+    ...     trigger=0.1,
+    ... )
+    >>> score.verdict, len(trace.compactions()) > 0
+    ('passed', True)
 """
 
 from typing import TYPE_CHECKING
@@ -19,61 +23,47 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg_evals.base import Agent, Case, Need, Probe, Score, Setting, Speaks, Subject
-    from thalweg_evals.evaluating import Evaluation, evaluate
-    from thalweg_evals.material.paging import is_page, turn_page
-    from thalweg_evals.plan import TrialKey
+    from thalweg_evals.agents import POLICIES, Setting, policy_named
+    from thalweg_evals.comparison import Interval, difference, rate
+    from thalweg_evals.moves import Respond, Search, Use, View
     from thalweg_evals.probes import PROBES
-    from thalweg_evals.results import Result
-    from thalweg_evals.runner import Played
-    from thalweg_evals.scripted.moves import Respond, Search, Use, View
-    from thalweg_evals.subjects.named import subject_named
+    from thalweg_evals.scripted import scripted_model
     from thalweg_evals.trace import Request, Trace
+    from thalweg_evals.world import Conversation, Probe, Score, World, play, probe
 
+_PLACES = {
+    "agents": ("POLICIES", "Setting", "policy_named"),
+    "comparison": ("Interval", "difference", "rate"),
+    "moves": ("Respond", "Search", "Use", "View"),
+    "probes": ("PROBES",),
+    "scripted": ("scripted_model",),
+    "trace": ("Request", "Trace"),
+    "world": ("Conversation", "Probe", "Score", "World", "play", "probe"),
+}
 __all__ = [
+    "POLICIES",
     "PROBES",
-    "Agent",
-    "Case",
-    "Evaluation",
-    "Need",
-    "Played",
+    "Conversation",
+    "Interval",
     "Probe",
     "Request",
     "Respond",
-    "Result",
     "Score",
     "Search",
     "Setting",
-    "Speaks",
-    "Subject",
     "Trace",
-    "TrialKey",
     "Use",
     "View",
-    "evaluate",
-    "is_page",
-    "subject_named",
-    "turn_page",
+    "World",
+    "difference",
+    "play",
+    "policy_named",
+    "probe",
+    "rate",
+    "scripted_model",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
-    dict.fromkeys(__all__, "thalweg_evals.base")
-    | {
-        "PROBES": "thalweg_evals.probes",
-        "Evaluation": "thalweg_evals.evaluating",
-        "Search": "thalweg_evals.scripted.moves",
-        "Played": "thalweg_evals.runner",
-        "Request": "thalweg_evals.trace",
-        "Result": "thalweg_evals.results",
-        "Respond": "thalweg_evals.scripted.moves",
-        "Trace": "thalweg_evals.trace",
-        "TrialKey": "thalweg_evals.plan",
-        "Use": "thalweg_evals.scripted.moves",
-        "View": "thalweg_evals.scripted.moves",
-        "evaluate": "thalweg_evals.evaluating",
-        "is_page": "thalweg_evals.material.paging",
-        "subject_named": "thalweg_evals.subjects.named",
-        "turn_page": "thalweg_evals.material.paging",
-    },
+    {name: f"thalweg_evals.{module}" for module, names in _PLACES.items() for name in names},
 )

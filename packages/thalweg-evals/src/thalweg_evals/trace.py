@@ -1,17 +1,29 @@
-"""The trace of a trial: every request, complete, and its answer."""
+"""The trace of a conversation: every request, complete, and its answer.
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from itertools import groupby
+It is recorded by a LangChain callback handler, which receives the model calls of everything that
+runs inside a graph: the agent, its middleware and its subagents, of any harness.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from threading import Lock
 from typing import Any, Literal
+from uuid import UUID
 
-from thalweg_recorder.pages import Pool
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from thalweg.context.turn.effects import UNSEEN_TAGS
+from thalweg.engine.tokens import Counter, count_json, exact_counter
 
 Kind = Literal["agent", "subagent", "harness"]
-"""The sender of a request: the agent, a subagent of it, or the harness for itself (a summary,
-learning)."""
+"""The sender of a request: the agent, a subagent of it, or the harness for itself (a summary)."""
 Role = Literal["system", "user", "assistant", "tool"]
+_ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
+_SUMMARY = "lc_source"
+"""Metadata key of calls that LangChain's middleware makes for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,10 @@ class TracedCall:
     id: str
     name: str
     arguments: Mapping[str, Any]
+
+    def text(self, name: str) -> str:
+        """Return an argument as a text; empty if it is missing."""
+        return str(self.arguments.get(name, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +49,6 @@ class TracedMessage:
     answers: str = ""
     """In a tool's result: the id of the call."""
     name: str = ""
-    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +59,19 @@ class Request:
     """From 0, in the order in which they were sent."""
     turn: int
     """Index of the user's message, from 0."""
-    thread: str
     kind: Kind
     messages: tuple[TracedMessage, ...]
-    tools: tuple[str, ...]
+    tools: tuple[str, ...] = ()
     tokens: int
     """Tokens of the messages and the tools' schemas, o200k."""
     fixed: int = 0
     """Those of `tokens` that are the same in every request: instructions and the tools' schemas."""
-    answer: TracedMessage | None
+    answer: TracedMessage | None = None
     """`None` if the model failed."""
     input_tokens: int = 0
-    """As the model reported, as are the others."""
+    """As the model reported, as are the others; 0 if it did not."""
     cached_tokens: int = 0
     output_tokens: int = 0
-    seconds: float = 0.0
-    error: str = ""
 
     @property
     def calls(self) -> tuple[TracedCall, ...]:
@@ -67,48 +79,38 @@ class Request:
         return self.answer.calls if self.answer else ()
 
     def text(self) -> str:
-        """Return all text that the model was shown, for graders to search."""
-        return "\n".join(message.text for message in self.messages)
+        """Return all text that the model was shown, with the arguments of calls."""
+        return "\n".join(map(written, self.messages))
 
 
 @dataclass(frozen=True, slots=True)
 class TracedTurn:
     """A user's message and its answer."""
 
-    thread: str
     text: str
     answer: str
-    error: str = ""
 
 
 @dataclass(slots=True)
 class Trace:
-    """Everything that happened in a trial."""
+    """Everything that happened in a conversation."""
 
     requests: list[Request] = field(default_factory=list)
     turns: list[TracedTurn] = field(default_factory=list)
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def agents(self, thread: str | None = None) -> list[Request]:
+    def agents(self) -> list[Request]:
         """Return the agent's own requests."""
-        return [
-            one for one in self.requests if one.kind == "agent" and thread in {None, one.thread}
-        ]
+        return [one for one in self.requests if one.kind == "agent"]
 
-    def compactions(self, thread: str | None = None) -> list[int]:
+    def compactions(self) -> list[int]:
         """Return the numbers of the agent's requests that are smaller than the previous one.
 
         A context grows with each message; if it shrinks, content was removed. This holds for every
         harness.
         """
-        found: list[int] = []
-        before: dict[str, Request] = {}
-        for one in self.agents(thread):
-            last = before.get(one.thread)
-            if last is not None and one.tokens < last.tokens:
-                found.append(one.number)
-            before[one.thread] = one
-        return found
+        agents = self.agents()
+        pairs = pairwise(agents)
+        return [new.number for old, new in pairs if new.tokens < old.tokens]
 
     def calls(self, *names: str) -> Iterator[tuple[Request, TracedCall]]:
         """Yield the agent's calls with the requests that they answered, in order.
@@ -121,98 +123,118 @@ class Trace:
                 if not names or call.name in names:
                     yield request, call
 
-    def put(self, text: str) -> int | None:
-        """Return the newest turn in which the user sent exactly this; `None` if there is none.
-
-        Args:
-            text: The user's message.
-        """
+    def turn_of(self, text: str) -> int:
+        """Return the newest turn in which the user sent exactly this; -1 if there is none."""
         turns = range(len(self.turns) - 1, -1, -1)
-        return next((turn for turn in turns if self.turns[turn].text == text), None)
-
-    def within(self, turn: int) -> list[Request]:
-        """Return the agent's requests of a turn."""
-        return [one for one in self.agents() if one.turn == turn]
-
-    @property
-    def last(self) -> Request | None:
-        """The agent's last request."""
-        return next((one for one in reversed(self.requests) if one.kind == "agent"), None)
+        return next((turn for turn in turns if self.turns[turn].text == text), -1)
 
     @property
     def answer(self) -> str:
         """The agent's last message."""
         return self.turns[-1].answer if self.turns else ""
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it as JSON values; see `from_plain`.
 
-        Each message is stored once: a request refers to its messages by ranges `[first, end)` of
-        that list.
-        """
-        pool = Pool()
-        requests = [_plain_request(one, pool) for one in self.requests]
-        return {
-            "messages": [json.loads(str(line)) for line in pool.numbers],
-            "requests": requests,
-            "turns": [_plain(one) for one in self.turns],
-            "files": dict(self.files),
-        }
+class Recorder(BaseCallbackHandler):
+    """Records requests in a trace, in the order in which they were sent.
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Trace":
-        """Parse the output of `to_plain`."""
-        messages = [_message(one) for one in plain["messages"]]
-        requests = [_request(one, messages) for one in plain["requests"]]
-        turns = [TracedTurn(**one) for one in plain["turns"]]
-        return cls(requests, turns, dict(plain["files"]))
-
-
-def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return numbers as first and last of each range of consecutive ones.
-
-    Example:
-        >>> stretches([3, 4, 5, 1])
-        [(3, 5), (1, 1)]
+    Args:
+        trace: Receives the requests.
+        has_tools: Whether the agent has tools: then a request without any is the harness's.
     """
-    groups = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
-    ranges = [[number for _, number in group] for _, group in groups]
-    return [(one[0], one[-1]) for one in ranges]
+
+    raise_error = True
+    run_inline = True  # so that requests are recorded in order in an event loop, too
+
+    def __init__(self, trace: Trace, *, has_tools: bool) -> None:
+        self.trace = trace
+        self._has_tools = has_tools
+        self._count = exact_counter()
+        self._lock = Lock()
+        self._open: dict[UUID, int] = {}
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,  # noqa: ANN401 (LangChain's)
+    ) -> None:
+        """Record a request."""
+        del serialized
+        schemas = (kwargs.get("invocation_params") or {}).get("tools") or []
+        traced = tuple(as_traced_message(message) for message in messages[0])
+        conversation = sum(tokens_of(one, self._count) for one in traced if one.role != "system")
+        fixed = sum(tokens_of(one, self._count) for one in traced if one.role == "system")
+        fixed += sum(count_json(schema, self._count) for schema in schemas)
+        with self._lock:
+            self._open[run_id] = len(self.trace.requests)
+            self.trace.requests.append(
+                Request(
+                    number=len(self.trace.requests),
+                    turn=len(self.trace.turns),
+                    kind=self._kind(tags or [], metadata or {}, has_tools=bool(schemas)),
+                    messages=traced,
+                    tools=tuple(_name_of(schema) for schema in schemas),
+                    tokens=conversation + fixed,
+                    fixed=fixed,
+                )
+            )
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401 (LangChain's)
+        """Record an answer."""
+        del kwargs
+        made = response.generations[0][0]
+        message = made.message if isinstance(made, ChatGeneration) else AIMessage(made.text)
+        usage = getattr(message, "usage_metadata", None) or {}
+        with self._lock:
+            if run_id not in self._open:  # not a chat model: it reports no start
+                return
+            number = self._open.pop(run_id)
+            self.trace.requests[number] = replace(
+                self.trace.requests[number],
+                answer=as_traced_message(message),
+                input_tokens=usage.get("input_tokens", 0),
+                cached_tokens=(usage.get("input_token_details") or {}).get("cache_read", 0) or 0,
+                output_tokens=usage.get("output_tokens", 0),
+            )
+
+    def _kind(self, tags: list[str], about: dict[str, Any], *, has_tools: bool) -> Kind:
+        if UNSEEN_TAGS[-1] in tags or _SUMMARY in about:
+            return "harness"  # in a subagent, too
+        steps = str(about.get("langgraph_checkpoint_ns", "")).split("|")
+        if any(step.startswith("tools:") for step in steps[:-1]):
+            return "subagent"
+        return "harness" if self._has_tools and not has_tools else "agent"
 
 
-def _plain(value: TracedMessage | TracedCall | TracedTurn | Request) -> dict[str, Any]:
-    """Return the fields that differ from their defaults."""
-    plain: dict[str, Any] = {}
-    for one in fields(value):
-        item = getattr(value, one.name)
-        if one.default is MISSING or item != one.default:
-            plain[one.name] = dict(item) if isinstance(item, Mapping) else item
-    return plain
+def written(message: TracedMessage) -> str:
+    """Return a message with its tool calls as text, one line per argument."""
+    arguments = (str(value) for call in message.calls for value in call.arguments.values())
+    return "\n".join([message.text, *arguments])
 
 
-def _plain_request(request: Request, pool: Pool) -> dict[str, Any]:
-    places = (_place(message, pool) for message in request.messages)
-    return {
-        **_plain(request),
-        "messages": [[first, last + 1] for first, last in stretches(places)],
-        "tools": list(request.tools),
-        "answer": None if request.answer is None else _place(request.answer, pool),
-    }
+def tokens_of(message: TracedMessage, count: Counter) -> int:
+    """Return the tokens of a message and its tool calls."""
+    return count(message.text) + sum(
+        count(call.name) + count_json(dict(call.arguments), count) for call in message.calls
+    )
 
 
-def _place(message: TracedMessage, pool: Pool) -> int:
-    plain = _plain(message)
-    if message.calls:
-        plain["calls"] = [_plain(call) for call in message.calls]
-    return pool.number(json.dumps(plain))
+def as_traced_message(message: BaseMessage) -> TracedMessage:
+    """Convert a LangChain message."""
+    calls = tuple(
+        TracedCall(str(call["id"] or ""), call["name"], call["args"])
+        for call in getattr(message, "tool_calls", ())
+    )
+    if isinstance(message, ToolMessage):
+        return TracedMessage("tool", message.text, (), message.tool_call_id, message.name or "")
+    return TracedMessage(_ROLES.get(message.type, "user"), message.text, calls)
 
 
-def _message(plain: Mapping[str, Any]) -> TracedMessage:
-    calls = tuple(TracedCall(**one) for one in plain.get("calls", ()))
-    return TracedMessage(**{**plain, "calls": calls})
-
-
-def _request(plain: Mapping[str, Any], messages: Sequence[TracedMessage]) -> Request:
-    shown = tuple(one for first, end in plain["messages"] for one in messages[first:end])
-    answer = None if plain["answer"] is None else messages[plain["answer"]]
-    return Request(**{**plain, "messages": shown, "tools": tuple(plain["tools"]), "answer": answer})
+def _name_of(schema: Any) -> str:  # noqa: ANN401 (a provider's form)
+    if not isinstance(schema, dict):
+        return str(getattr(schema, "name", schema))
+    return str(schema.get("function", schema).get("name", ""))

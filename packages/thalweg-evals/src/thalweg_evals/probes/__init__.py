@@ -1,15 +1,10 @@
-"""The probes, one file each: cases, grader, and the meaning of a failure."""
+"""The probes of the package: functions that build worlds, one file for each subject."""
 
 from importlib import import_module
 
-from thalweg_evals.base import Probe
+from thalweg_evals.world import PROBES
 
-_NAMES = (
-    *("artifacts", "clarification", "constraint", "continuing", "cost", "drift"),
-    *("invented_turns", "isolation", "memory_abstention", "memory_recall", "memory_update"),
-    *("needle", "objective", "premature", "recall_use", "tool_pairs", "work"),
-)
-PROBES: dict[str, Probe] = {
-    name: import_module(f"thalweg_evals.probes.{name}").PROBE for name in _NAMES
-}
-"""All probes, by name."""
+__all__ = ["PROBES"]
+
+for _name in ("goals", "needle", "progress", "artifacts", "isolation", "work"):
+    import_module(f"{__name__}.{_name}")

@@ -1,1 +1,0 @@
-"""Generated texts, facts and tasks that the cases of evals are built from."""

@@ -1,1 +1,0 @@
-"""Systems under evaluation: our agents, LangChain's, any LangGraph graph, any server."""
