@@ -182,18 +182,20 @@ class _Converter:
             self.root.put(Node(listed, listed[0].position), "subagents", "agents")
 
     def _model(self, node: Node) -> None:
-        for key in self._table["not_of_models"]:
+        for key, why in self._table["not_of_models"].items():
             if (each := node.child(key)) is not None:
-                self._leave_out(each)
+                self._leave_out(each, why)
         if (window := node.child("context_window")) is not None:
             window.is_removed = True
             node.put(Node(window.value, window.position), "window")
         use = node.child("use")
         if use is not None and self._is_own(use):
             known = self._table["classes"].get(str(use.value).rpartition(":")[2])
-            if known is not None:
-                use.value = known
-                self._note(use, f"became {known}")
+            if known is None:
+                self._leave_out(node, f"{use.value} is DeerFlow's own; name another class")
+                return
+            use.value = known
+            self._note(use, f"became {known}")
         if (prices := node.child("pricing")) is not None:
             self._prices(prices, node.child("model") or node.child("name"))
 

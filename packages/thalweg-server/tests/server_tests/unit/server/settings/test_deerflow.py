@@ -278,6 +278,15 @@ def test_a_value_that_cannot_be_used_is_an_error_in_the_line_of_the_original() -
     ]
 
 
+def test_a_model_of_a_class_that_only_deerflow_has_is_left_out() -> None:
+    text = "models: [{name: a, use: 'deerflow.models.own:Unknown'}, {name: b, provider: openai}]"
+    settings, notices = converted(text)
+    assert [model.name for model in settings.models] == ["b"]
+    assert notices["models[0]"].message.endswith(
+        "deerflow.models.own:Unknown is DeerFlow's own; name another class"
+    )
+
+
 def test_a_checkpointer_on_postgres_is_the_storage() -> None:
     settings, _ = converted("checkpointer: {type: postgres, connection_string: postgresql://h/d}")
     assert settings.storage.address == "postgresql://h/d"
