@@ -93,7 +93,7 @@ def test_a_line_that_looks_a_name_up_is_found(line: str) -> None:
         'uv add "thalweg[postgres] @ PATH/packages/thalweg"',
         "pip install 'PATH/packages/thalweg[openai]' PATH/packages/thalweg-agent",
         "uvx --from PATH/packages/thalweg --with PATH/packages/thalweg-recorder thalweg replay",
-        "thalweg install",
+        "thalweg record on",
         "pip install langchain-openai  # then thalweg",
     ],
 )

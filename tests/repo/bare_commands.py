@@ -57,7 +57,7 @@ def ended(kind: str, text: str) -> tuple[int, str, str]:
                 os.dup2(file.fileno(), number)
             code = run(kind, text)
             for stream in (sys.stdout, sys.stderr):
-                if stream is not None and not stream.closed:  # `thalweg mcp` closes them
+                if stream is not None and not stream.closed:  # `thalweg record mcp` closes them
                     stream.flush()
             os._exit(code)  # to take all modules down again would take longest
         _, status = os.waitpid(child, 0)

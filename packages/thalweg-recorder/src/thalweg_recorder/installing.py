@@ -76,7 +76,15 @@ def commands_for(folder: Path) -> HostCommands:
     """Name what agents run, with this interpreter and this recorder's folder."""
     return HostCommands(
         hook=("/bin/sh", "-c", _GUARD, "thalweg", sys.executable, hook.__file__, str(folder)),
-        server=(sys.executable, "-m", "thalweg", "mcp", "--archive", str(folder / "thalweg.db")),
+        server=(
+            sys.executable,
+            "-m",
+            "thalweg",
+            "record",
+            "mcp",
+            "--archive",
+            str(folder / "thalweg.db"),
+        ),
     )
 
 

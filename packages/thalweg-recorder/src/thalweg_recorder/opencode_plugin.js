@@ -1,4 +1,4 @@
-// Written by `thalweg install`, removed by `thalweg uninstall`. Runs thalweg_recorder/hook.py at the
+// Written by `thalweg record on`, removed by `thalweg record off`. Runs thalweg_recorder/hook.py at the
 // events of opencode: it enqueues a session, and returns a summary that is due after a compaction.
 import { spawnSync } from "node:child_process"
 import { homedir } from "node:os"

@@ -40,7 +40,7 @@ def summarize(archive: Archive, key: ThreadKey) -> str:
     """Write what happened in a thread: requests, files, commands with outcome, open errors.
 
     It is made from the messages themselves, in at most `SUMMARY_TOKENS` tokens; each line names
-    the position of its message, which `recall` of `thalweg mcp` reads.
+    the position of its message, which `recall` of `thalweg record mcp` reads.
     """
     count = exact_counter()
     reader = Reader(count)

@@ -2,23 +2,18 @@
 
 from typing import Final
 
+FORMER_NAMES = {"install": "on", "uninstall": "off", "sessions": "list"} | {
+    name: name for name in ("import", "search", "forget", "mcp")
+}
+"""Commands before there was the group `record`; they work for one release more."""
 COMMANDS: Final = {
+    "record": ("thalweg_recorder.cli.record:record", "Record coding agents; search and read back."),
     "replay": (
         "thalweg_recorder.cli.replay:replay",
         "Compare policies on recorded sessions: cost and losses.",
     ),
-    "install": ("thalweg_recorder.cli.installing:install", "Record coding agents from now on."),
-    "uninstall": (
-        "thalweg_recorder.cli.installing:uninstall",
-        "Take the recorder out of coding agents.",
-    ),
-    "import": (
-        "thalweg_recorder.cli.importing:import_sessions",
-        "Import sessions of coding agents.",
-    ),
-    "sessions": ("thalweg_recorder.cli.listing:sessions", "List imported sessions."),
-    "search": ("thalweg_recorder.cli.searching:search", "Search all imported sessions."),
-    "forget": ("thalweg_recorder.cli.forgetting:forget", "Forget imported sessions for good."),
-    "mcp": ("thalweg_recorder.cli.serving:mcp", "Serve recorded sessions to agents over MCP."),
+} | {
+    former: (f"thalweg_recorder.cli.record:former.{former}", f"Now `thalweg record {name}`.")
+    for former, name in FORMER_NAMES.items()
 }
 """Where each command is, and its line of the help."""

@@ -1,4 +1,4 @@
-"""`thalweg forget`: remove imported sessions for good."""
+"""`thalweg record forget`: remove imported sessions for good."""
 
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ from thalweg_recorder.searching import SearchFilter
 def forget(
     threads: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", help="Threads, as `thalweg sessions` names them."),
+        typer.Argument(metavar="ID", help="Threads, as `thalweg record list` names them."),
     ] = None,
     *,
     project: Project = "",
@@ -45,7 +45,7 @@ def forget(
     """
     only = SearchFilter(project=project, agent=agent, since=since, until=until)
     if not (threads or words or only.names_sessions):
-        what, fix = "thalweg forget", "name a thread, a project, an agent, a time or words"
+        what, fix = "thalweg record forget", "name a thread, a project, an agent, a time or words"
         raise ConfigError(what, "nothing is chosen", fix)
     address = str(archive or recorder_place())
     with open_existing(address) as opened:

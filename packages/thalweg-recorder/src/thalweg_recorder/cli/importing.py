@@ -1,4 +1,4 @@
-"""`thalweg import`: sessions of coding agents into the archive."""
+"""`thalweg record import`: sessions of coding agents into the archive."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""`thalweg install` and `thalweg uninstall`: the recorder in coding agents."""
+"""`thalweg record on` and `thalweg record off`: the recorder in coding agents."""
 
 import os
 import sys
@@ -14,14 +14,17 @@ from thalweg.cli.shared_options import Yes, single_command
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg_recorder.installing import (
+    MOVED,
     FileChange,
     apply_changes,
+    commands_for,
     installed_folders,
     pick_agents,
     plan_install,
     plan_uninstall,
 )
 from thalweg_recorder.place import recorder_home
+from thalweg_recorder.proving import prove
 from thalweg_recorder.recordings.agents import Machine
 
 Agents = Annotated[
@@ -40,11 +43,11 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
     """Record the sessions of coding agents from now on, and let the agents read them.
 
     Adds hooks, which copy new rows into the archive and pass the agent a summary after a
-    compaction, and the MCP server. Shows each change and asks; `thalweg uninstall` reverts it.
+    compaction, and the MCP server. Shows each change and asks; `thalweg record off` reverts it.
     """
     if os.name != "posix":
-        what, problem = "thalweg install", "hooks need POSIX"
-        raise ConfigError(what, problem, "run `thalweg import` from time to time")
+        what, problem = "thalweg record on", "hooks need POSIX"
+        raise ConfigError(what, problem, "run `thalweg record import` from time to time")
     machine = Machine(home_folder())
     agents = pick_agents(machine, agent or ())
     if not agents:
@@ -52,7 +55,15 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
         raise typer.Exit(2)
     folder = recorder_home().absolute()
     _perform(plan_install(machine, folder, agents), yes=yes, installs=True)
+    (folder / MOVED).unlink(missing_ok=True)
     print_lines(one.note for one in agents if one.note)
+    if problems := [*prove(commands_for(folder))]:
+        sys.stderr.writelines(f"thalweg: {printable(problem)}\n" for problem in problems)
+        raise typer.Exit(2)
+    names = ", ".join(one.title for one in agents)
+    seen = "an event passed the hook and was recorded, the MCP server answered a question"
+    more = "`thalweg record import` reads earlier ones, `thalweg doctor` shows the state"
+    print_lines([f"Sessions of {names} are recorded from now on: {seen}; {more}."])
 
 
 @single_command

@@ -1,4 +1,4 @@
-"""`thalweg sessions`: the imported sessions, at a glance."""
+"""`thalweg record list`: the imported sessions, at a glance."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -43,7 +43,7 @@ def sessions(
         total = total_cost(opened, found, owner)
     found.sort(key=lambda pair: pair[1].ended_at)
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
-    nothing = "There are no such sessions; `thalweg import` reads them in."
+    nothing = "There are no such sessions; `thalweg record import` reads them in."
     print_result(
         _lines(found, total) if found else (),
         {"sessions": plain, "total": asdict(total)},

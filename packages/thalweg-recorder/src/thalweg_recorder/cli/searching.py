@@ -1,4 +1,4 @@
-"""`thalweg search`: passages of all sessions."""
+"""`thalweg record search`: passages of all sessions."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`thalweg mcp`: recorded sessions and memory as an MCP server."""
+"""`thalweg record mcp`: recorded sessions and memory as an MCP server."""
 
 from argparse import Namespace
 from collections.abc import Iterator

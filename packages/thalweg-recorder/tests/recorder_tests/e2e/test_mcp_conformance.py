@@ -1,4 +1,4 @@
-"""`thalweg mcp` under the protocol's own conformance suite and inspector, as npm has them."""
+"""`thalweg record mcp` under the protocol's own conformance suite and inspector, from npm."""
 
 import json
 import os

@@ -147,7 +147,7 @@ def test_claude_code_reads_back_what_a_compaction_took(claude: World) -> None:
 
     say("Hello")
     before = _state(claude.home, ".claude")
-    claude.thalweg("install", "--yes", "--agent", "claude-code")
+    claude.thalweg("record", "on", "--yes", "--agent", "claude-code")
     for bank in range(NEEDLES):
         say("--continue", f"Count bank {bank}", "--allowedTools", "Bash")
     say("--continue", "/compact")
@@ -160,7 +160,7 @@ def test_claude_code_reads_back_what_a_compaction_took(claude: World) -> None:
     assert "thread-record" in last
     assert "Count bank 0" in last
     assert "thread-record" not in json.dumps(claude.bodies()[-1]["system"])
-    claude.thalweg("uninstall", "--yes", "--agent", "claude-code")
+    claude.thalweg("record", "off", "--yes", "--agent", "claude-code")
     assert _state(claude.home, ".claude") == before
     assert "thalweg" not in (claude.home / ".claude.json").read_text()
 
@@ -179,7 +179,7 @@ def test_codex_reads_back_what_a_compaction_took(codex: World) -> None:
         'wire_api = "responses"\nenv_key = "STUB_KEY"\n'
     )
     before = _state(codex.home, ".codex")
-    codex.thalweg("install", "--yes", "--agent", "codex")
+    codex.thalweg("record", "on", "--yes", "--agent", "codex")
 
     def say(*arguments: str) -> None:
         bypass = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
@@ -195,7 +195,7 @@ def test_codex_reads_back_what_a_compaction_took(codex: World) -> None:
     injected = [body for body in codex.bodies() if "thread-record" in json.dumps(body["input"])]
     assert "Count bank 0" in json.dumps(injected[-1]["input"])
     assert "thread-record" not in json.dumps(injected[-1].get("instructions", ""))
-    codex.thalweg("uninstall", "--yes", "--agent", "codex")
+    codex.thalweg("record", "off", "--yes", "--agent", "codex")
     after = _state(codex.home, ".codex")
     assert after["config.toml"] == before["config.toml"]
     assert "hooks.json" not in after
@@ -213,7 +213,7 @@ def test_gemini_cli_is_recorded(gemini: World) -> None:
         '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
     )
     before = (folder / "settings.json").read_bytes()
-    gemini.thalweg("install", "--yes", "--agent", "gemini-cli")
+    gemini.thalweg("record", "on", "--yes", "--agent", "gemini-cli")
     address = f"http://127.0.0.1:{gemini.port}"
     keys = {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": address}
     options = ("--skip-trust", "-y", "-m", "gemini-2.5-pro")
@@ -223,7 +223,7 @@ def test_gemini_cli_is_recorded(gemini: World) -> None:
     gemini.wait_until(gemini.is_idle)
 
     assert _needles_found(gemini.home, "gemini-cli") == NEEDLES
-    gemini.thalweg("uninstall", "--yes", "--agent", "gemini-cli")
+    gemini.thalweg("record", "off", "--yes", "--agent", "gemini-cli")
     assert (folder / "settings.json").read_bytes() == before
 
 
@@ -250,7 +250,7 @@ def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
         opencode.wait_until(opencode.is_idle)
 
     before = (folder / "opencode.json").read_bytes()
-    opencode.thalweg("install", "--yes", "--agent", "opencode")
+    opencode.thalweg("record", "on", "--yes", "--agent", "opencode")
     say("Count all banks")
     say("--continue", "And now?")
 
@@ -262,6 +262,6 @@ def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
     assert "thread-record" in json.dumps(last["messages"])
     assert "Count all banks" in json.dumps(last["messages"])
     assert "thread-record" not in json.dumps(last["system"])
-    opencode.thalweg("uninstall", "--yes", "--agent", "opencode")
+    opencode.thalweg("record", "off", "--yes", "--agent", "opencode")
     assert (folder / "opencode.json").read_bytes() == before
     assert not list((folder / "plugin").iterdir())

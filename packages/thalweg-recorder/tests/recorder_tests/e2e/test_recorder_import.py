@@ -1,4 +1,4 @@
-"""`thalweg import` as a process: killed, run twice at once, out of disk, on the command line."""
+"""`thalweg record import` as a process: killed, run twice at once, out of disk."""
 
 import json
 import subprocess
@@ -11,6 +11,7 @@ from core_tests import forking
 from recorder_tests.e2e.test_cli import in_turn, posix
 from recorder_tests.unit.recorder.sessions import KEY, numbered, texts, write
 from thalweg.archive import open_archive
+from thalweg_recorder import hook
 
 pytestmark = posix
 ROWS = 600
@@ -83,11 +84,11 @@ def test_sessions_are_imported_listed_and_shown(
 
     first, second, hits, listed, chosen, shown, printed, exported, replayed = in_turn(
         [
-            ["import"],
-            ["import"],
-            ["search", "request", "--project", "/src"],
-            ["sessions", "--json"],
-            ["sessions", "--project", "/src", "--agent", "claude-code"],
+            ["record", "import"],
+            ["record", "import"],
+            ["record", "search", "request", "--project", "/src"],
+            ["record", "list", "--json"],
+            ["record", "list", "--project", "/src", "--agent", "claude-code"],
             ["thread", "show", KEY.thread],
             ["thread", "history", KEY.thread],
             ["thread", "export", KEY.thread, "--output", "thread.jsonl"],
@@ -106,3 +107,58 @@ def test_sessions_are_imported_listed_and_shown(
     assert "request 2" in printed.stdout
     assert exported.returncode == replayed.returncode == 0
     assert (tmp_path / "report.html").stat().st_size
+
+
+def test_former_names_print_the_same_and_name_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "profile"))
+    sessions = tmp_path / "profile" / "projects" / "-src-shop"
+    sessions.mkdir(parents=True)
+    write(sessions, numbered([1, 2]))
+
+    imported, *pairs = in_turn(
+        [
+            ["import"],
+            ["sessions"],
+            ["record", "list"],
+            ["search", "request"],
+            ["record", "search", "request"],
+            ["record"],
+            ["record", "lst"],
+        ],
+        tmp_path,
+    )
+    former_list, new_list, former_search, new_search, nothing, wrong = pairs
+
+    assert "2 new messages in 1 of 1 sessions." in imported.stdout
+    assert imported.stderr == "`thalweg import` is now `thalweg record import`.\n"
+    assert former_list.stdout == new_list.stdout
+    assert former_search.stdout == new_search.stdout
+    assert former_list.stderr == "`thalweg sessions` is now `thalweg record list`.\n"
+    assert (new_list.stderr, new_search.stderr) == ("", "")
+    assert (nothing.returncode, "import" in nothing.stderr) == (2, True)
+    assert "did you mean 'list'?" in wrong.stderr
+
+
+def test_an_import_works_off_the_queue_and_reports_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = tmp_path / ".thalweg"
+    log, odd = write(tmp_path, [*numbered([1]), {"type": "progress"}]), tmp_path / "odd.jsonl"
+    odd.write_text('{"no": "session"}\n')
+    monkeypatch.setattr(hook, "start_worker", lambda _: None)
+    for session, path in (("one", log), ("two", odd)):
+        event = {"session_id": session, "transcript_path": str(path), "hook_event_name": "Stop"}
+        hook.main(str(home), json.dumps(event))
+
+    queued, again = in_turn([["record", "import"], ["record", "import", str(log)]], tmp_path)
+
+    assert "1 event failed; see " in queued.stderr
+    assert "1 unchanged." in again.stdout
+    with open_archive(home / "thalweg.db") as archive:
+        assert archive.length(KEY) == 1
+    (fresh,) = in_turn([["record", "import", str(log), "--archive", "other.db"]], tmp_path)
+    assert "Rows that are no messages, left out: 1 progress." in fresh.stdout

@@ -1,4 +1,4 @@
-"""`thalweg mcp` with the protocol's own client, over stdio and over HTTP."""
+"""`thalweg record mcp` with the protocol's own client, over stdio and over HTTP."""
 
 import socket
 import subprocess

@@ -75,8 +75,8 @@ _LEFT_WITHOUT_ERASURE = (
     "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
 )
 _LEFT_WITH_ITS_AGENT = (
-    "the session's log, which its agent keeps: the next `thalweg import` reads it again; "
-    "`thalweg forget` prevents that"
+    "the session's log, which its agent keeps: the next `thalweg record import` reads it again; "
+    "`thalweg record forget` prevents that"
 )
 _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""

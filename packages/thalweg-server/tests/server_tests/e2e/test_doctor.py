@@ -121,7 +121,7 @@ def test_the_health_of_an_archive(tmp_path: Path, how: str) -> None:
 def test_an_agent_that_is_not_recorded_is_named_with_the_command(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     found = findings(tmp_path)["recorder claude-code"]
-    assert (found["state"], found["fix"]) == ("off", "thalweg install --agent claude-code")
+    assert (found["state"], found["fix"]) == ("off", "thalweg record on --agent claude-code")
 
     installed = user(tmp_path, "install", "--agent", "claude-code", "--yes")
     assert installed.returncode == 0, installed.stderr

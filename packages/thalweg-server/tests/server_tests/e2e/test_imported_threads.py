@@ -236,5 +236,5 @@ def test_deleting_it_says_what_brings_it_back(tmp_path: Path) -> None:
     with ThalwegClient(worlds.settings(tmp_path / "data")) as client:
         deleted = client.delete_thread(IMPORTED)
 
-        assert any("`thalweg forget`" in line for line in deleted.left)
+        assert any("`thalweg record forget`" in line for line in deleted.left)
         assert client.list_threads().items == ()

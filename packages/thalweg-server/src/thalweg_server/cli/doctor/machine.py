@@ -135,7 +135,7 @@ def recorder(home: Path) -> Iterator[Finding]:
     none = f"none in {home} (thalweg replay has a sample)"
     yield Finding("sessions", f"{count(len(found), 'session')} in {home}" if found else none)
     for agent in pick_agents(agents):
-        name, fix = f"recorder {agent.name}", f"thalweg install --agent {agent.name}"
+        name, fix = f"recorder {agent.name}", f"thalweg record on --agent {agent.name}"
         place = agent.settings_folder(agents)
         try:
             changes = plan_install(agents, folder, [agent])
@@ -155,10 +155,10 @@ def _queue(folder: Path) -> Iterator[Finding]:
     waiting, failed = (len([*one.glob("*.json")]) for one in (queue, queue / "failed"))
     if waiting:
         seen = f"{count(waiting, 'event')} of hooks wait; the last errors are in {log}"
-        yield Finding("recorder queue", seen, "thalweg import", "off")
+        yield Finding("recorder queue", seen, "thalweg record import", "off")
     if failed:
         seen = f"{count(failed, 'session')} could not be read; {log} states why"
-        fix = f"thalweg import tries again; or delete {queue / 'failed'}"
+        fix = f"thalweg record import tries again; or delete {queue / 'failed'}"
         yield Finding("recorder failures", seen, fix, "broken")
 
 

@@ -1,0 +1,44 @@
+"""The proof of an installation runs its real hook, worker and MCP server, and names what fails."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recorder_tests.e2e.test_cli import posix
+from thalweg_recorder.installing import commands_for
+from thalweg_recorder.proving import prove
+
+pytestmark = posix
+
+
+def test_an_installation_that_works_is_proved(tmp_path: Path) -> None:
+    assert [*prove(commands_for(tmp_path))] == []
+    assert [path.name for path in tmp_path.glob("*.db")] == ["thalweg.db"]
+    assert not (tmp_path / "queue").exists()
+
+
+def test_an_environment_that_is_gone_is_two_sentences(tmp_path: Path) -> None:
+    good, gone = commands_for(tmp_path), str(tmp_path / "gone" / "python")
+    hook, server = list(good.hook), [gone, *good.server[1:]]
+    hook[4] = gone
+    event, question = prove(replace(good, hook=hook, server=server))
+    assert event.startswith("an event that passed the hook was not recorded: ")
+    assert "no such file" in question.lower()
+
+
+def test_a_server_that_cannot_open_its_archive_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "thalweg.db").mkdir()
+    (question,) = prove(commands_for(tmp_path))
+    assert question.startswith("the MCP server did not answer: thalweg: ")
+
+
+def test_a_worker_that_cannot_start_is_named_by_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['thalweg.archive'] = None")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setattr("thalweg_recorder.proving.DEADLINE_S", 8)
+    event, _ = prove(commands_for(tmp_path / "home"))
+    assert "thalweg.archive" in event
