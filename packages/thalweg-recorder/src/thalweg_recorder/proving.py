@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Timer
 
@@ -46,8 +47,8 @@ _CALLS = (
 def prove(commands: HostCommands) -> Iterator[str]:
     """Run the hook and the server, and yield a sentence about each that does not work."""
     checks = (
-        ("an event that passed the hook was not recorded", lambda: _prove_hook(commands.hook)),
-        ("the MCP server did not answer", lambda: _prove_server(commands.server)),
+        ("an event that passed the hook was not recorded", partial(_prove_hook, commands.hook)),
+        ("the MCP server did not answer", partial(_prove_server, commands.server)),
     )
     for sentence, check in checks:
         try:

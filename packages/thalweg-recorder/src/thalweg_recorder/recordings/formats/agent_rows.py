@@ -10,6 +10,7 @@ A row is a JSON object with one of these keys, and fields next to it:
 - `session`: `id`, `project`, `branch`, `title`, `model`, `window` (tokens).
 - `compaction`: `summary`, `at`, `trigger`, `tokens_before`.
 - `left_out`: the kind of a row that is no message.
+- `note`: the code of an irregularity, with its `text`.
 
 Files with such rows are JSON Lines that begin with `{"format": "agent-rows", "agent": NAME}`.
 """
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from thalweg.engine.pricing.usage import Usage
+from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.registry import WIRES
 from thalweg_recorder.recordings.base import Recording, SessionInfo
@@ -85,6 +87,8 @@ class AgentRows(SessionRows):
             )
         elif isinstance(kind := row.get("left_out"), str):
             self.skipped[kind] += 1
+        elif isinstance(note := row.get("note"), str):
+            self.notes.append(Note(line, note, as_str(row.get("text"))))
         elif "usage" in row and isinstance(answer := row.get("answer"), str):
             self.reported[answer] = as_usage(row["usage"]), as_str(row.get("model"))
         else:

@@ -106,12 +106,12 @@ class _Chat(SessionRows):
         for one in snapshot:
             if not _is_message(one):
                 self.order.append(self.odd(line, one))
-            elif as_str(one.get("id")) in self.known:
-                continue  # its own row has its usage and results, too
             elif (content := _content(one)) in renamed:
                 renamed.remove(content)
-            else:
+            elif (known := self.known.get(key := as_str(one.get("id")))) is None:
                 added.append(one)
+            elif content != _content(known[1]):  # else its own row has usage and results, too
+                added.append({**one, "id": f"{key}~"})
         if had_more and added and added[0]["type"] == "user":  # a summary replaces messages
             summary = added.pop(0)
             texts = [as_str(as_object(part).get("text")) for part in _parts(summary.get("content"))]

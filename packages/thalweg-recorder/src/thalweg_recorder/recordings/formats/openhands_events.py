@@ -30,7 +30,8 @@ def events_of(path: Path) -> list[Path]:
 def _unpack(path: Path, data: bytes) -> bytes:
     if not (events := events_of(path)):
         return data
-    rows = [json.dumps({"kind": _STATE, "state": json.loads(data)}).encode()]
+    state = data.replace(b"\n", b" ")
+    rows = [b'{"kind": "%s", "state": %s}' % (_STATE.encode(), state)]
     return b"\n".join([*rows, *(one.read_bytes().replace(b"\n", b" ") for one in events)])
 
 

@@ -3,16 +3,11 @@
 A row of type `message` wraps one message; its blocks are Anthropic's with other names.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from thalweg.engine.entries import Kind
-from thalweg.engine.wires.anthropic import AnthropicWire
-from thalweg.engine.wires.base import Note
-from thalweg.engine.wires.fields import as_usage
-from thalweg_recorder.recordings.base import Recording
-from thalweg_recorder.recordings.rows import LogFormat, Recorded, SessionRows, as_object, as_str
+from thalweg_recorder.recordings.formats.agent_rows import MapRow, row_format
+from thalweg_recorder.recordings.rows import as_object, as_str
 from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 from thalweg_recorder.recordings.times import iso_time
 
@@ -20,6 +15,11 @@ NAME = "pi"
 
 _ROLES = frozenset({"user", "assistant", "toolResult"})
 _SUMMARIES = frozenset({"compaction", "branch_summary", "compactionSummary", "branchSummary"})
+_NAMES = {
+    "toolCall": ("tool_use", {"arguments": "input"}),
+    "thinking": ("thinking", {"thinkingSignature": "signature"}),
+}
+"""Types of blocks, those of Anthropic, and the keys that differ."""
 
 
 def detect(source: RecordedFile) -> bool:
@@ -34,65 +34,40 @@ def _role(row: JsonObject) -> str:
     return as_str(as_object(message).get("role"))
 
 
-def read(source: RecordedFile) -> Recording:
-    """Return the recording of every message, in file order, abandoned branches included."""
-    return _PiSession.of(source).read(source.lines, NAME, AnthropicWire().read)
+def _begin(_: RecordedFile) -> MapRow:
+    parents: set[str] = set()
 
-
-@dataclass(slots=True)
-class _PiSession(SessionRows):
-    """The rows processed so far."""
-
-    parents: set[str] = field(default_factory=set)
-
-    def take(self, line: int, row: JsonObject) -> None:
-        kind = row.get("type")
-        if not isinstance(kind, str):
-            self.odd(line, row)
-        elif kind in _SUMMARIES:
-            self._take_summary(line, row)
-        elif kind == "custom_message":
-            self._take_message(line, row, {**row, "role": "custom"})
-        elif kind == "message" and isinstance(row.get("message"), dict):
-            self._take_message(line, row, row["message"])
+    def map_row(row: JsonObject) -> Iterator[JsonObject]:
+        kind = row["type"]
+        message = row if kind == "custom_message" else as_object(row.get("message"))
+        role = "custom" if kind == "custom_message" else as_str(message.get("role"))
+        summary = row if kind in _SUMMARIES else message
+        if kind in _SUMMARIES or (kind == "message" and role in _SUMMARIES):
+            at, before = row.get("timestamp"), summary.get("tokensBefore")
+            yield {"compaction": {"summary": summary["summary"], "at": at, "tokens_before": before}}
+        elif kind == "custom_message" or (kind == "message" and message):
+            if (parent := as_str(row.get("parentId"))) and parent in parents:
+                yield {"note": "branch", "text": f"continues {parent}, as an earlier row does"}
+            parents.add(parent)
+            uid = as_str(row.get("id"))
+            at = iso_time(row.get("timestamp")) or iso_time(message.get("timestamp"))
+            yield {"session": {"model": message.get("model")}}
+            yield {
+                "message": _as_anthropic(role, message),
+                "id": uid,
+                "at": at,
+                "injected": role not in _ROLES,
+                "name": message.get("toolName"),
+                "usage": message.get("usage"),
+                "model": message.get("model"),
+                "answer": f"{uid}@{at}" if uid else "",  # eight digits, which a fork keeps
+            }
         else:
             if kind == "session":
-                own, folder = as_str(row.get("id")), as_str(row.get("cwd"))
-                self.info = replace(self.info, id=own, project=folder)
-            self.skipped[kind] += 1
+                yield {"session": {"id": row.get("id"), "project": row.get("cwd")}}
+            yield {"left_out": kind}
 
-    def _take_summary(self, line: int, row: JsonObject) -> None:
-        at, before = iso_time(row.get("timestamp")), row.get("tokensBefore")
-        self.compacted(line, as_str(row.get("summary")), at, before=before)
-
-    def _take_message(self, line: int, row: JsonObject, message: JsonObject) -> None:
-        role = as_str(message.get("role"))
-        if role in _SUMMARIES:
-            self._take_summary(line, message)
-            return
-        self.info = replace(self.info, model=as_str(message.get("model")) or self.info.model)
-        self._note_branch(line, as_str(row.get("parentId")))
-        at = iso_time(row.get("timestamp")) or iso_time(message.get("timestamp"))
-        uid = as_str(row.get("id"))
-        injected: Kind = "said" if role in _ROLES else "injected"
-        self.items.append(
-            Recorded(
-                line,
-                _as_anthropic(role, message),
-                uid=uid,
-                at=at,
-                kind=injected,
-                name=as_str(message.get("toolName")),
-                usage=as_usage(message.get("usage")),
-                model=as_str(message.get("model")),
-                answer=f"{uid}@{at}" if uid else "",  # eight digits, which a fork keeps
-            )
-        )
-
-    def _note_branch(self, line: int, parent: str) -> None:
-        if parent and parent in self.parents:
-            self.notes.append(Note(line, "branch", f"continues {parent}, as an earlier row does"))
-        self.parents.add(parent)
+    return map_row
 
 
 def _as_anthropic(role: str, message: JsonObject) -> JsonObject:
@@ -116,24 +91,11 @@ def _as_anthropic(role: str, message: JsonObject) -> JsonObject:
 def _block(block: object) -> object:
     if not isinstance(block, Mapping):
         return block
-    match block.get("type"):
-        case "toolCall":
-            return _renamed(block, "tool_use", {"arguments": "input"})
-        case "thinking":
-            return _renamed(block, "thinking", {"thinkingSignature": "signature"})
-        case "image" if "data" in block:
-            picture = {
-                "type": "base64",
-                "media_type": block.get("mimeType"),
-                "data": block["data"],
-            }
-            return {"type": "image", "source": picture}
-        case _:
-            return block
-
-
-def _renamed(block: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> JsonObject:
+    if block.get("type") == "image" and "data" in block:
+        known = {"type": "base64", "media_type": block.get("mimeType"), "data": block["data"]}
+        return {"type": "image", "source": known}
+    kind, names = _NAMES.get(as_str(block.get("type")), (block.get("type"), dict[str, Any]()))
     return {names.get(key, key): value for key, value in block.items()} | {"type": kind}
 
 
-FORMAT = LogFormat(NAME, detect, read)
+FORMAT = row_format(NAME, detect, _begin)
