@@ -11,9 +11,12 @@ from thalweg.engine.lazy import lazy_exports
 if TYPE_CHECKING:
     from thalweg_recorder.importing import Imported, import_recording, import_sessions
     from thalweg_recorder.place import open_recorder, recorder_home
+    from thalweg_recorder.recordings.agents import AgentPlaces
+    from thalweg_recorder.recordings.formats.agent_rows import row_format
     from thalweg_recorder.sessions import RecordedSession, list_sessions
 
 __all__ = [
+    "AgentPlaces",
     "Imported",
     "RecordedSession",
     "import_recording",
@@ -21,11 +24,13 @@ __all__ = [
     "list_sessions",
     "open_recorder",
     "recorder_home",
+    "row_format",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "AgentPlaces": "thalweg_recorder.recordings.agents",
         "Imported": "thalweg_recorder.importing",
         "RecordedSession": "thalweg_recorder.sessions",
         "import_recording": "thalweg_recorder.importing",
@@ -33,5 +38,6 @@ __getattr__, __dir__ = lazy_exports(
         "list_sessions": "thalweg_recorder.sessions",
         "open_recorder": "thalweg_recorder.place",
         "recorder_home": "thalweg_recorder.place",
+        "row_format": "thalweg_recorder.recordings.formats.agent_rows",
     },
 )

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -135,7 +136,17 @@ def _planned(
                 text = _read(path)
                 original = _restored(text, one, manifest.get(str(path)))
                 changes.append(FileChange(path, text, after(one, original), agent.name, own))
-    return [change for change in changes if change.before != change.after]
+    return [change for change in changes if _content(change.before) != _content(change.after)]
+
+
+def _content(text: str | None) -> object:
+    """Return the values of a configuration in any order, in which agents write them anew."""
+    for parse in (json.loads, tomllib.loads):
+        try:
+            return parse(text or "")
+        except ValueError:
+            continue
+    return text
 
 
 def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool) -> None:

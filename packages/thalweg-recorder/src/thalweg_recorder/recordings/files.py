@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from glob import glob, has_magic
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from thalweg.cli.plugins import load_plugins
 from thalweg.engine.entries import Opaque, Part
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings import opencode_database
@@ -47,9 +49,21 @@ from thalweg_recorder.recordings.source import (
 
 Formats = tuple[LogFormat, ...]
 
+PLUGINS = "thalweg.log_formats"
+"""Group of entry points of other packages, each a `LogFormat`."""
+
+
+def _check_format(_: EntryPoint, value: object) -> LogFormat:
+    if not isinstance(value, LogFormat):
+        msg = f"it is not a LogFormat: {value!r}"
+        raise TypeError(msg)
+    return value
+
+
 FORMATS: Formats = (
     thalweg_thread.FORMAT,
     agent_rows.FORMAT,
+    *load_plugins(PLUGINS, _check_format),
     qwen_code.FORMAT,
     copilot_cli.FORMAT,
     cursor.FORMAT,
@@ -66,7 +80,7 @@ FORMATS: Formats = (
     chat_document.FORMAT,
     openai_chat_log.FORMAT,
 )
-"""Every format, specific ones before general ones."""
+"""Every format, those of other packages included, specific ones before general ones."""
 
 _JSON_LINES, _JSON = ".jsonl", ".json"
 _MOST_THREADS = 1_000

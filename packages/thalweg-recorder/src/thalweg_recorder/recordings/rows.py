@@ -16,6 +16,7 @@ from thalweg.engine.injections import is_harness_text
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
+from thalweg_recorder.recordings.agents import AgentPlaces
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg_recorder.recordings.source import (
     NOTED_CHARS,
@@ -49,6 +50,8 @@ class LogFormat:
     unpack: Unpack | None = None
     companions: Callable[[Path], Iterable[Path]] | None = None
     """Returns the further files of a session, which `unpack` adds."""
+    places: AgentPlaces | None = None
+    """Of the logs on a machine, if they are not in `agents.toml`."""
 
 
 @dataclass(frozen=True, slots=True)

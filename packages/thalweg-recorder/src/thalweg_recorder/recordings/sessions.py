@@ -5,7 +5,7 @@ from pathlib import Path
 
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.agents import AGENTS, Machine
-from thalweg_recorder.recordings.files import session_state, sessions_in
+from thalweg_recorder.recordings.files import FORMATS, session_state, sessions_in
 from thalweg_recorder.recordings.opencode_database import is_database
 
 _SUBAGENT = "agent-"
@@ -36,7 +36,7 @@ def coding_sessions(
 def _found(
     machine: Machine, profiles: Mapping[str, Sequence[Path]], *, subagents: bool
 ) -> Iterator[tuple[Path, int]]:
-    for agent in AGENTS:
+    for agent in (*AGENTS, *(known.places for known in FORMATS if known.places)):
         for folder in dict.fromkeys(
             (*machine.places(agent.folders), *profiles.get(agent.name, ()))
         ):

@@ -162,3 +162,37 @@ def test_an_import_works_off_the_queue_and_reports_what_it_left_out(
         assert archive.length(KEY) == 1
     (fresh,) = in_turn([["record", "import", str(log), "--archive", "other.db"]], tmp_path)
     assert "Rows that are no messages, left out: 1 progress." in fresh.stdout
+
+
+PLUGIN = """
+from thalweg_recorder import AgentPlaces, row_format
+
+def _begin(source):
+    return lambda row: [{"message": {"role": row["who"], "content": row["says"]}}]
+
+FORMAT = row_format(
+    "mine",
+    lambda source: any("who" in row for row in source.objects),
+    _begin,
+    places=AgentPlaces("mine", "Mine", ["$MINE_HOME", "~/.mine"], ["*.jsonl"]),
+)
+"""
+
+
+def test_a_package_adds_its_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one function and an entry point."""
+    package = tmp_path / "package"
+    (package / "mine-1.0.dist-info").mkdir(parents=True)
+    (package / "mine_format.py").write_text(PLUGIN)
+    points = "[thalweg.log_formats]\nmine = mine_format:FORMAT\nwrong = mine_format:_begin\n"
+    (package / "mine-1.0.dist-info" / "entry_points.txt").write_text(points)
+    (package / "mine-1.0.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1.0\n")
+    (tmp_path / ".mine").mkdir()
+    (tmp_path / ".mine" / "s1.jsonl").write_text('{"who": "user", "says": "Hello"}\n')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(package))
+
+    (imported,) = in_turn([["record", "import"]], tmp_path)
+
+    assert "mine:s1-" in imported.stdout
+    assert "'wrong' in the group thalweg.log_formats cannot be loaded" in imported.stderr

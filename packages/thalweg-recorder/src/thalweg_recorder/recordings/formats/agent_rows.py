@@ -165,7 +165,13 @@ def row_format(
         begin: Returns a function that maps the rows of a file, in their order.
         rows: Returns the rows of a file with their lines; its lines, unless it is passed.
         wire: Of the messages: `anthropic`, `openai-chat`, `openai-responses`, `gemini`.
-        more: Further fields of `LogFormat`.
+        more: Further fields of `LogFormat`: `places` where its logs are found without a path.
+
+    Example:
+        >>> def begin(source):
+        ...     return lambda row: [{"message": {"role": row["who"], "content": row["says"]}}]
+        >>> row_format("mine", lambda source: "who" in source.objects[0], begin).name
+        'mine'
     """
 
     def read(source: RecordedFile) -> Recording:

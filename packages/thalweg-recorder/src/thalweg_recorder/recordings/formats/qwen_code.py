@@ -37,14 +37,14 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
             "usage": row.get("usageMetadata"),
             "answer": row.get("uuid") if is_answer else "",
         }
-    elif row.get("subtype") == "chat_compression":
+    elif kind == "system" and row.get("subtype") == "chat_compression":
         payload = row["systemPayload"]
         summary = payload["compressedHistory"][0]["parts"][0]["text"]
         before = payload["info"]["originalTokenCount"]
         yield {
             "compaction": {"summary": summary, "at": row.get("timestamp"), "tokens_before": before}
         }
-    elif row.get("subtype") == "custom_title":
+    elif kind == "system" and row.get("subtype") == "custom_title":
         yield {"session": {"title": row["systemPayload"]["customTitle"]}}
     else:
         yield {"left_out": " ".join(filter(None, (kind, row.get("subtype"))))}

@@ -72,6 +72,17 @@ def test_what_was_there_stays_and_comes_back_to_the_byte(home: Path) -> None:
     assert _state(home) == before
 
 
+def test_files_that_their_agent_wrote_anew_are_installed_still(home: Path) -> None:
+    """Claude Code writes `.claude.json` at each start, Codex adds tables to `config.toml`."""
+    _install(home)
+    place = home / ".claude.json"
+    document = json.loads(place.read_text())
+    place.write_text(json.dumps(dict(sorted({**document, "zz": 1}.items())), indent=2))
+    toml = home / ".codex" / "config.toml"
+    toml.write_text(toml.read_text() + '[projects."/src"]\ntrust_level = "trusted"\n')
+    assert plan_install(Machine(home, {}), home / ".thalweg", AGENTS) == []
+
+
 def test_hooks_of_an_earlier_version_are_replaced(home: Path) -> None:
     """Their path was `thalweg/recorder/hook.py`."""
     _install(home)
