@@ -1,6 +1,7 @@
 """The recorder's answers to an agent: bounded, marked as data, without secrets.
 
-The public methods of `Answers` are the tools and resources of `thalweg record mcp`, with their arguments.
+The public methods of `Answers` are the tools and resources of `thalweg record mcp`, with their
+arguments.
 """
 
 import re
