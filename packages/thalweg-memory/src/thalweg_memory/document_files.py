@@ -3,7 +3,8 @@
 The database remains the memory, with all data that a document cannot represent. A store with
 documents calls them before it reads a scope and around each change. Next to `memory.json` are
 `.memory.json.lock`, which is locked while the file is read and written, and `.memory.json.seen`,
-which has digests of the content last written, without any text.
+which has digests of the content last written, without any text. While the document is replaced,
+`.memory.json.part` has its new content, and `.memory.json.new` the digests of that.
 """
 
 import hashlib
@@ -267,7 +268,11 @@ class _DocumentFile:
                 _set_lock(lock.fileno(), is_locked=False)
 
     def stamp(self) -> _Stamp | None:
-        """Return values that a change of the file changes, too; `None` if it is missing."""
+        """Return values that a change of the file changes, too; `None` if it is missing.
+
+        An edit of the same length within one tick of the file system's clock is only noticed by
+        the next write, which compares the content.
+        """
         try:
             found = self.path.stat()
         except FileNotFoundError:

@@ -231,8 +231,8 @@ def _object(value: object, known: Sequence[str]) -> Body:
     if not isinstance(value, dict):
         raise _invalid(value, "is no object", "write keys and values between { and }")
     absent = [name for name in known if name not in value]
-    for key in value.keys() - set(known):
-        if close := get_close_matches(key, absent, 1, 0.8):
+    for key in value:
+        if key not in known and (close := get_close_matches(key, absent, 1, 0.8)):
             raise _invalid(key, "is an unknown key", f"did you mean {close[0]!r}?")
     return value
 

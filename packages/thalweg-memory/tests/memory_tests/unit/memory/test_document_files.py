@@ -360,18 +360,19 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     steps = iter(range(step + 1))
 
     def killing(do: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:  # noqa: ANN401 (any)
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (any)
             if next(steps) == step:
                 raise Killed
-            return do(*args)
+            return do(*args, **kwargs)
 
         return call
 
     monkeypatch.setattr(os, "fsync", killing(os.fsync))
     monkeypatch.setattr(Path, "replace", killing(Path.replace))
+    monkeypatch.setattr(Path, "unlink", killing(Path.unlink))
 
 
-@pytest.mark.parametrize("second", range(10))
+@pytest.mark.parametrize("second", range(12))
 @pytest.mark.parametrize("first", range(5))
 def test_two_processes_killed_at_any_step_lose_and_restore_nothing(
     memory: MemoryStore, monkeypatch: pytest.MonkeyPatch, first: int, second: int
