@@ -20,7 +20,7 @@ class Input(Shape):
 
 
 class NewRun(Shape):
-    """Input of a run: a message, or a person's answer to a pending question."""
+    """Input of a run: a message, a person's answer to a pending question, or another attempt."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -30,6 +30,7 @@ class NewRun(Shape):
                 {"required": ["message"], "properties": {"message": {"type": "string"}}},
                 {"required": ["messages"], "properties": {"messages": {"minItems": 1}}},
                 {"required": ["resume"], "properties": {"resume": {"not": {"type": "null"}}}},
+                {"required": ["retry"], "properties": {"retry": {"const": True}}},
             ]
         },
     )
@@ -41,6 +42,11 @@ class NewRun(Shape):
     messages: tuple[Input, ...] = ()
     resume: JsonValue | None = None
     """The answer to `State.questions`: LangGraph's `Command(resume=…)`."""
+    retry: bool = False
+    """Instead of a message: continue a failed or cancelled run after its last step."""
+    unanswered: Literal["keep", "drop"] = "keep"
+    """With a message: whether user messages at the end of the thread, which have no answer since
+    their run failed or was cancelled, are sent with it or removed from the thread's state."""
     model: str | None = None
     """A name of `/api/models`; by default the agent's own."""
     memory: Mode = "on"
@@ -53,9 +59,9 @@ class NewRun(Shape):
 
     @model_validator(mode="after")
     def _validate_one_input(self) -> Self:
-        given = [self.message is not None, bool(self.messages), self.resume is not None]
-        if sum(given) != 1:
-            msg = "send one of message, messages and resume"
+        given = (self.message is not None, self.messages, self.resume is not None, self.retry)
+        if sum(map(bool, given)) != 1:
+            msg = "send one of message, messages, resume and retry"
             raise ValueError(msg)
         return self
 

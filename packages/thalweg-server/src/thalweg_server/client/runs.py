@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # httpx2 is for who makes a client
 
 MemoryMode = Mode
 IfBusy = Literal["reject", "cancel"]
+Unanswered = Literal["keep", "drop"]
 Blocks = Sequence[dict[str, JsonValue]]
 """A message's content blocks, as LangChain has them."""
 
@@ -64,6 +65,8 @@ class RunCalls(Caller):
         thread: str | None = None,
         *,
         resume: JsonValue = None,
+        retry: bool = False,
+        unanswered: Unanswered = "keep",
         model: str | None = None,
         memory: MemoryMode = "on",
         place: str | None = None,
@@ -76,6 +79,8 @@ class RunCalls(Caller):
             text: The user's message.
             thread: The thread's id; a new thread by default. A missing thread is created.
             resume: Instead of a text: a person's decision that the last run waits for.
+            retry: Instead of a text: continue a failed or cancelled run after its last step.
+            unanswered: With a text: whether messages that failed before an answer are sent, too.
             model: A name of `list_models`.
             memory: What memory may do in this run.
             place: The user's place for the agent, such as a folder and its project.
@@ -86,7 +91,15 @@ class RunCalls(Caller):
 
         thread, run = thread or _new_id(), run or _new_id()
         body = self._run_body(
-            text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
+            text,
+            id=run,
+            resume=resume,
+            retry=retry,
+            unanswered=unanswered,
+            model=model,
+            memory=memory,
+            place=place,
+            if_busy=if_busy,
         )
         start = GatewayRequest("POST", path_of(_RUNS + "/stream", thread), body=body, again=True)
         return RunStream(self._connected, thread, run, start=start)
@@ -116,6 +129,8 @@ class RunCalls(Caller):
         text: str | Blocks | None = None,
         *,
         resume: JsonValue = None,
+        retry: bool = False,
+        unanswered: Unanswered = "keep",
         model: str | None = None,
         memory: MemoryMode = "on",
         place: str | None = None,
@@ -125,7 +140,15 @@ class RunCalls(Caller):
         """Start a run without waiting for the answer; see `stream` for the arguments."""
         run = run or _new_id()
         body = self._run_body(
-            text, id=run, resume=resume, model=model, memory=memory, place=place, if_busy=if_busy
+            text,
+            id=run,
+            resume=resume,
+            retry=retry,
+            unanswered=unanswered,
+            model=model,
+            memory=memory,
+            place=place,
+            if_busy=if_busy,
         )
         return await self._ask(Run, "POST", _RUNS, thread, body=body, again=True)
 

@@ -10,12 +10,14 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Annotated, Any, cast
 
 from langchain.agents.middleware.human_in_the_loop import Decision
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
 from langgraph.types import Command, StateSnapshot
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
@@ -278,12 +280,15 @@ async def _performed(
         model = str(before.values.get(MODEL_NAME, ""))
         await emitter.publish(*translator.take_up(there, [str(m.id) for m in inputs], model))
     is_given = before is not None and await _is_given(graph, config, before, new)
-    if not (is_given or inputs):
-        check_answer(questions_of(before or await graph.aget_state(config)), new.resume)
+    state = before or await graph.aget_state(config)
+    if not is_given:
+        _check_given(state, new)
     waits = before is not None and bool(before.interrupts)
     if not (is_given and before is not None and _rests(before)):
         waits = False
-        given: Any = None if is_given else _given(new, inputs)
+        if new.unanswered == "drop" and not is_given:
+            await _drop_unanswered(graph, config, state)
+        given = None if is_given or new.retry else _given(new, inputs)
         parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
         async for part in parts:
             namespace, mode, payload = cast("Part", part)
@@ -315,8 +320,34 @@ def messages_of(run: str, new: NewRun) -> list[HumanMessage]:
     ]
 
 
+def _check_given(state: StateSnapshot, new: NewRun) -> None:
+    """Validate an input that continues an earlier run.
+
+    Raises:
+        AnswerError: The thread waits for nothing of that kind.
+    """
+    if new.resume is not None:
+        check_answer(questions_of(state), new.resume)
+    elif new.retry and _rests(state):
+        problem = "a question waits" if state.interrupts else "no failed or cancelled run is left"
+        raise AnswerError(problem, "answer it" if state.interrupts else "send a message")
+
+
 def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 (LangGraph's)
     return {"messages": list(inputs)} if inputs else Command(resume=new.resume)
+
+
+async def _drop_unanswered(graph: Agent, config: RunnableConfig, state: StateSnapshot) -> None:
+    """Remove the user messages that nothing follows from the state.
+
+    An update by hand, as LangGraph has it: the context then leaves them out of the thread, too.
+    The run is not named as its source: it does not have the run's own input.
+    """
+    messages: Sequence[BaseMessage] = state.values.get("messages", [])
+    last = takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages))
+    if removals := [RemoveMessage(id=str(message.id)) for message in last]:
+        place: RunnableConfig = {"configurable": config["configurable"]}
+        await graph.aupdate_state(place, {"messages": removals}, as_node=START)
 
 
 async def _is_given(

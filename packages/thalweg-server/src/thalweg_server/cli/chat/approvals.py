@@ -8,15 +8,19 @@ from pydantic import JsonValue
 
 from thalweg_server.api.threads import Question
 
-ALLOWED = ("approve", "edit", "reject", "respond")
-_ONE = "tool_approval"
-"""Type of a question about one call, which one decision answers, and no list of them."""
 _USUAL = ("approve", "edit", "reject")
+_KINDS = {
+    "approve": (("a", "approve", "y", "yes"), "a: approve"),
+    "edit": (("e", "edit"), "e: edit the arguments"),
+    "reject": (("r", "reject", "n", "no"), "r REASON: reject"),
+    "respond": (("s", "set"), "s TEXT: set the result"),
+}
+"""By decision: the words that a line begins with, and its help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something the agent wants to do.
+    """A call that the agent asks to make.
 
     Attributes:
         allowed: Allowed decisions, of `approve`, `edit`, `reject` and `respond` (write the tool's
@@ -25,15 +29,15 @@ class Action:
 
     name: str
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
-    description: str = ""
     allowed: tuple[str, ...] = _USUAL
 
+    @property
+    def choices(self) -> str:
+        """The decisions that a line can begin with."""
+        return ", ".join(_KINDS[kind][1] for kind in self.allowed)
 
-Decide = Callable[[Action], dict[str, JsonValue]]
-Ask = Callable[[str], str]
 
-
-def actions_of(question: Question) -> tuple[Action, ...]:
+def actions_of(question: Question) -> list[Action]:
     """Return the actions that a question asks to approve; empty if it asks anything else.
 
     Example:
@@ -45,32 +49,28 @@ def actions_of(question: Question) -> tuple[Action, ...]:
         ...     },
         ... )
         >>> actions_of(question)
-        (Action(name='deploy', arguments={}, description='', allowed=('approve',)),)
+        [Action(name='deploy', arguments={}, allowed=('approve',))]
     """
     value = question.value if isinstance(question.value, dict) else {}
     allowed = {
-        str(config.get("action_name")): tuple(
-            each for each in ALLOWED if each in _listed(config.get("allowed_decisions"))
-        )
-        for config in _objects(value.get("review_configs"))
+        one.get("action_name"): tuple(k for k in _KINDS if k in _list(one.get("allowed_decisions")))
+        for one in _objects(value.get("review_configs"))
     }
-    if value.get("type") == _ONE:
-        return (_action(value, {}),)
-    requests = _objects(value.get("action_requests"))
-    return tuple(_action(request, allowed) for request in requests)
+    return [
+        Action(
+            name=(name := str(one.get("name", ""))),
+            arguments=arguments if isinstance(arguments := one.get("args"), dict) else {},
+            allowed=allowed.get(name) or _USUAL,
+        )
+        for one in _objects(value.get("action_requests"))
+    ]
 
 
-def _action(request: Mapping[str, JsonValue], allowed: Mapping[str, tuple[str, ...]]) -> Action:
-    name = str(request.get("name", ""))
-    return Action(
-        name=name,
-        arguments=_arguments(request),
-        description=str(request.get("description") or ""),
-        allowed=allowed.get(name) or _USUAL,
-    )
-
-
-def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonValue:
+def answer_to(
+    questions: Sequence[Question],
+    decide: Callable[[Action], JsonValue],
+    ask: Callable[[str], str],
+) -> JsonValue:
     """Ask every question; return the value that the next run resumes with.
 
     Args:
@@ -81,40 +81,50 @@ def answer_to(questions: Sequence[Question], decide: Decide, ask: Ask) -> JsonVa
     answers: dict[str, JsonValue] = {}
     for question in questions:
         value = question.value
-        decisions: list[JsonValue] = [decide(action) for action in actions_of(question)]
-        if isinstance(value, dict) and value.get("type") == _ONE:
-            answers[question.id] = decisions[0]
-        elif decisions:
-            answers[question.id] = {"decisions": decisions}
+        if actions := actions_of(question):
+            answers[question.id] = {"decisions": [decide(action) for action in actions]}
         else:
             answers[question.id] = ask(value if isinstance(value, str) else json.dumps(value))
     return next(iter(answers.values())) if len(answers) == 1 else answers
 
 
-def decision(kind: str, message: str = "") -> dict[str, JsonValue]:
-    """Return a decision other than an edit.
+def read_decision(line: str, action: Action) -> dict[str, JsonValue] | None:
+    """Parse a typed decision on an action.
 
     Args:
-        kind: `approve`, `reject` or `respond` (answer in place of the tool).
-        message: The reason, which may be empty, or the answer.
+        line: A letter or word of the decision, then its text: the reason, the new arguments
+            as a JSON object, or the result.
+        action: The action to decide on.
+
+    Returns:
+        The decision in LangChain's format; `None` if the line names none that is allowed.
+
+    Raises:
+        ValueError: The new arguments are not a JSON object.
+
+    Example:
+        >>> read_decision("r not on a Friday", Action("deploy"))
+        {'type': 'reject', 'message': 'not on a Friday'}
     """
-    extra: dict[str, JsonValue] = {"message": message} if message or kind == "respond" else {}
-    return {"type": kind, **extra}
+    word, _, text = line.strip().partition(" ")
+    text = text.strip()
+    match next((kind for kind in action.allowed if word.lower() in _KINDS[kind][0]), None):
+        case "edit":
+            if not isinstance(arguments := json.loads(text), dict):
+                message = 'write {"name": value}'
+                raise ValueError(message)  # noqa: TRY004 (as of text that is no JSON)
+            return {"type": "edit", "edited_action": {"name": action.name, "args": arguments}}
+        case "reject" | "respond" as kind if text or kind == "respond":
+            return {"type": kind, "message": text}
+        case None:
+            return None
+        case kind:
+            return {"type": kind}
 
 
-def edit(action: Action, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the decision to perform it with other arguments."""
-    return {"type": "edit", "edited_action": {"name": action.name, "args": dict(arguments)}}
-
-
-def _arguments(request: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    given = request.get("args", request.get("arguments"))
-    return given if isinstance(given, dict) else {}
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _objects(value: JsonValue) -> list[dict[str, JsonValue]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else list(_USUAL)
+    return [each for each in _list(value) if isinstance(each, dict)]

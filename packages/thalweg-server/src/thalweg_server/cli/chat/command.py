@@ -1,9 +1,9 @@
 """`thalweg chat`: its options and its start."""
 
+import io
 import logging
 import os
 import sys
-from dataclasses import dataclass, replace
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,22 +14,29 @@ from thalweg.cli.home import home_folder
 from thalweg.cli.shared_options import Config, single_command
 from thalweg.database.private_files import make_private_file, make_private_folder
 from thalweg.engine.extras import needs_extra
-from thalweg.errors import ConfigError
+from thalweg.errors import ClientError, ConfigError
 
 if TYPE_CHECKING:
-    from thalweg_server.client import ThalwegClient
-    from thalweg_server.client.in_process import Application
+    from thalweg_server.cli.chat.session import ChatSession
+    from thalweg_server.client import BlockingStream, ThalwegClient
     from thalweg_server.settings import Settings
 
 _OWNER = "local"
 _LOG_BYTES = 1_000_000
-_WORDS = "The first message. Without a terminal, or with piped input, it is the only one."
+_PAGE = 100
+"""Threads that are listed at once."""
 
 
 @single_command
 def chat(
     *,
-    message: Annotated[str, typer.Argument(metavar="MESSAGE", help=_WORDS)] = "",
+    message: Annotated[
+        str,
+        typer.Argument(
+            metavar="MESSAGE",
+            help="The first message. Without a terminal, or with piped input, it is the only one.",
+        ),
+    ] = "",
     model: Annotated[
         str,
         typer.Option(
@@ -46,12 +53,7 @@ def chat(
         bool, typer.Option("--continue", "-c", help="Continue the thread that was used last.")
     ] = False,
     url: Annotated[
-        str,
-        typer.Option(
-            "--url",
-            envvar="THALWEG_URL",
-            help="Address of a gateway. Default: run in this process.",
-        ),
+        str, typer.Option("--url", envvar="THALWEG_URL", help="A gateway. Default: this process.")
     ] = "",
     key: Annotated[
         str, typer.Option("--key", envvar="THALWEG_KEY", help="The key of that gateway.")
@@ -59,69 +61,89 @@ def chat(
     config: Config = None,
     has_place: Annotated[
         bool,
-        typer.Option(
-            "--folder/--no-folder",
-            help="Include this folder, its project and branch in the agent's context.",
-        ),
+        typer.Option("--folder/--no-folder", help="Show the agent this folder and its branch."),
     ] = True,
 ) -> None:
     """Chat with an agent that remembers, forgets nothing, and shows its work.
 
     `echo "Which rivers meet here?" | thalweg chat` prints the answer and nothing else.
     """
-    # What follows takes a second to load, and its extras may be missing.
-    from thalweg_server.cli.chat.place import place  # noqa: PLC0415
-    from thalweg_server.cli.chat.session import new_thread, newest_thread  # noqa: PLC0415
+    # What follows takes a second to load, and an extra may be missing.
+    from thalweg.archive import parse_thread_id  # noqa: PLC0415
+    from thalweg_server.cli.chat.commands import new_thread  # noqa: PLC0415
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     text = message if sys.stdin.isatty() else _piped(message)
-    here = place(Path.cwd()) if has_place else ""
-    options = _ChatOptions(model, thread, latest, url, key, config, here)
-    if is_terminal:
-        _on_a_terminal(options, text)
+    about = place(Path.cwd()) if has_place else ""
+    _log_into(_private_file("chat.log"))
+    if is_terminal and not (url or model or _configured(config)):
         return
-    from thalweg_server.cli.chat.plain import final_answer  # noqa: PLC0415 (see above)
-
-    _log_into(_folder() / "chat.log")
-    if not text.strip():
+    if not (is_terminal or text.strip()):
         raise ConfigError("MESSAGE", "there is nothing to ask", "thalweg chat 'How many?'")
-    with _client(options) as client:
-        if not (model or _default(client)):
-            raise ConfigError(
-                "--model", "no model is configured", "run `thalweg chat` for instructions"
-            )
-        _check_model(client, model)
-        where = thread or (newest_thread(client) if latest else new_thread())
-        stream = client.stream(text, where, model=model or None, place=here or None)
-        sys.stdout.write(final_answer(stream).rstrip("\n") + "\n")
+    if thread:
+        parse_thread_id(thread)
+    if is_terminal:
+        sys.stdout.write("starting…\r")
+        sys.stdout.flush()
+    with _client(url, key, config, model) as client:
+        answers = _answering_model(client, model, is_remote=bool(url))
+        thread = thread or (_newest_thread(client) if latest else "")
+        if is_terminal:
+            _session(client, model, answers, about).run(thread, text)
+            return
+        thread = thread or new_thread()
+        stream = client.stream(text, thread, model=model or None, place=about or None)
+        sys.stdout.write(_answer(client, stream, answers).rstrip("\n") + "\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _ChatOptions:
-    """Options of `thalweg chat`."""
+def _session(client: "ThalwegClient", model: str, answers: str, about: str) -> "ChatSession":
+    """Begin a chat on this terminal: the first line has model, folder, memory and commands."""
+    with needs_extra("thalweg chat"):
+        from thalweg_server.cli.chat.session import ChatSession, LineEditor  # noqa: PLC0415
+    from thalweg_server.cli.chat.printing import Printer  # noqa: PLC0415 (see above)
 
-    model: str
-    thread: str
-    latest: bool
-    url: str
-    key: str
-    config: Path | None
-    place: str
-
-
-def _default(client: "ThalwegClient") -> str:
-    return next((one.name for one in client.list_models().items if one.is_default), "")
+    has_dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    printer = Printer(sys.stdout, dims=has_dim)
+    memory = "memory on" if client.get_memory_config()["enabled"] else "memory off"
+    printer.line(" · ".join(filter(None, (answers, about, memory, "/help, /context, /retry"))))
+    printer.end_line()
+    return ChatSession(client, printer, LineEditor(_private_file("chat_history")), model, about)
 
 
-def _chosen() -> str:
-    """Ask a person for a model if none is configured; return an empty text if there is none."""
-    from thalweg_server.cli.chat.setup import choose  # noqa: PLC0415 (see above)
-    from thalweg_server.models import find_models  # noqa: PLC0415
+def _answer(client: "ThalwegClient", stream: "BlockingStream", model: str) -> str:
+    """Return the answer of a run; silence is reported on standard error.
 
-    try:
-        return choose(find_models(), typer.echo, input)
-    except (EOFError, KeyboardInterrupt):
-        return ""
+    Raises:
+        ThalwegError: The run failed.
+        ClientError: It was cancelled, or waits for a person.
+    """
+    from thalweg_server.api.events import RunCompleted, RunFailed, RunInterrupted  # noqa: PLC0415
+    from thalweg_server.cli.chat.printing import Printer, RunPrinter, follow  # noqa: PLC0415
+    from thalweg_server.client.problems import error_of  # noqa: PLC0415
+
+    unseen, notes = RunPrinter(Printer(io.StringIO()), model), Printer(sys.stderr)
+    match follow(client, stream, unseen, notes).end:
+        case RunCompleted(text=text):
+            return text
+        case RunFailed(problem=problem):
+            raise error_of(problem)
+        case RunInterrupted():
+            fix = f"answer with `thalweg chat --thread {stream.thread}`"
+            detail = f"the agent asks for a person's decision; {fix}"
+            raise ClientError(0, "run.interrupted", detail)
+        case _:
+            raise ClientError(0, "run.cancelled", "the run was cancelled")
+
+
+def _configured(config: Path | None) -> bool:
+    """Return whether a model is configured; if none is, show how to get one."""
+    from thalweg_server.models import find_models, how_to_answer  # noqa: PLC0415 (see above)
+    from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
+
+    if load_settings(config).default_model is not None:
+        return True
+    typer.echo(how_to_answer(find_models()))
+    return False
 
 
 def _piped(message: str) -> str:
@@ -130,113 +152,94 @@ def _piped(message: str) -> str:
     return f"{message}\n\n{piped}" if message and piped.strip() else message or piped
 
 
-def _check_model(client: "ThalwegClient", model: str) -> None:
-    """Look for a model before anything is typed; `provider:model` shows when it is made.
+def place(folder: Path) -> str:
+    """Describe a folder on one line: its path, and the branch of git.
+
+    A worktree's `.git` is a file that names the folder.
+    """
+    for git in (one / ".git" for one in (folder, *folder.parents)):
+        try:
+            if git.is_file():
+                git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()  # noqa: PLW2901
+            head = (git / "HEAD").read_text("utf-8").strip()
+        except (OSError, ValueError):
+            continue
+        return f"{folder}, git branch {head.removeprefix('ref: refs/heads/')}"
+    return str(folder)
+
+
+def _answering_model(client: "ThalwegClient", model: str, *, is_remote: bool) -> str:
+    """Return the name of the model that answers: the one that was named, or the default.
 
     Raises:
-        ConfigError: There is none of that name.
+        ConfigError: There is no such model, or none at all.
     """
-    if not model or ":" in model:
-        return
-    names = [one.name for one in client.list_models().items]
-    if model not in names:
+    models = client.list_models().items
+    names = [one.name for one in models]
+    model = model or next((one.name for one in models if one.is_default), "")
+    if not model:
+        fix = "name one that it can reach" if is_remote else "run `thalweg chat` for instructions"
+        raise ConfigError("--model", "no model is configured", fix)
+    if model not in names and ":" not in model:  # provider:model is checked when it is made
         fix = f"name one of {', '.join(names)}, or" if names else "add it to models:, or name"
         problem = f"no model is called {model!r}"
         raise ConfigError("--model", problem, f"{fix} provider:model, ollama:NAME")
+    return model
 
 
-def _client(options: _ChatOptions) -> "ThalwegClient":
-    from thalweg.archive import parse_thread_id  # noqa: PLC0415 (see above)
-    from thalweg_server.client import ThalwegClient  # noqa: PLC0415
-
-    url, key = options.url, options.key or None
-    if url and options.config is not None:
-        raise ConfigError("--config", f"the settings are those of {url}", "remove one of them")
-    if url and not url.startswith(("http://", "https://")):
-        raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
-    if options.thread:
-        parse_thread_id(options.thread)
-    if key and not url:
-        raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
-    if url:
-        return ThalwegClient(url, key=key)
-    return ThalwegClient(_in_process(options))
+def _newest_thread(client: "ThalwegClient") -> str:
+    """Return the thread that was used last; imported sessions cannot be continued."""
+    before: str | None = None
+    while True:
+        page = client.list_threads(limit=_PAGE, before=before)
+        for thread in page.items:
+            if not thread.recorded_by:
+                return thread.id
+        if (before := page.before) is None:
+            raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
 
 
-def _in_process(options: _ChatOptions) -> "Application":
-    """Make the gateway of this process; who sits here may have any model answer."""
+def _client(url: str, key: str, config: Path | None, model: str) -> "ThalwegClient":
+    """Connect to a gateway, or make one in this process, whose user may have any model answer."""
     from thalweg_server.app import open_app  # noqa: PLC0415 (see above)
+    from thalweg_server.client import ThalwegClient  # noqa: PLC0415
     from thalweg_server.gateway.create import create_app  # noqa: PLC0415
     from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
 
-    source: Settings | Path | None = options.config
-    settings = load_settings(options.config)
-    if ":" in options.model and settings.model_named(options.model) is None:
-        # What learns, titles and compacts is then the model that was asked for, too.
-        agent = settings.agent.model_copy(update={"model": options.model})
-        source = settings.model_copy(update={"agent": agent})
-    return create_app(open_app(source, any_model=True, is_eager=True), owner=_OWNER)
+    if url and config is not None:
+        raise ConfigError("--config", f"the settings are those of {url}", "remove one of them")
+    if url and not url.startswith(("http://", "https://")):
+        raise ConfigError("--url", f"{url!r} is no address", "write http://HOST:PORT")
+    if key and not url:
+        raise ConfigError("--key", "it is for a gateway elsewhere", "name it with --url")
+    if url:
+        return ThalwegClient(url, key=key or None)
+    settings: Settings | Path | None = config
+    if ":" in model and (loaded := load_settings(config)).model_named(model) is None:
+        # The model that was named also learns, titles and compacts.
+        agent = loaded.agent.model_copy(update={"model": model})
+        settings = loaded.model_copy(update={"agent": agent})
+    return ThalwegClient(
+        create_app(open_app(settings, any_model=True, is_eager=True), owner=_OWNER)
+    )
 
 
-def _on_a_terminal(options: _ChatOptions, first: str) -> None:
-    with needs_extra("thalweg chat"):
-        from thalweg_server.cli.chat.prompt import MessagePrompt  # noqa: PLC0415 (an extra)
-    from thalweg_server.cli.chat.lines import PrintedLine  # noqa: PLC0415 (see above)
-    from thalweg_server.cli.chat.rendering import Renderer  # noqa: PLC0415
-    from thalweg_server.cli.chat.screen import Screen, has_colours, terminal_size  # noqa: PLC0415
-    from thalweg_server.cli.chat.session import ChatSession, newest_thread  # noqa: PLC0415
-    from thalweg_server.cli.chat.status import Status  # noqa: PLC0415
-
-    folder = _folder()
-    _log_into(folder / "chat.log")
-    screen = Screen(sys.stdout, Renderer(colour=has_colours()), terminal_size)
-    if not (options.url or options.key or options.model or _configured(options.config)):
-        options = replace(options, model=_chosen())
-        if not options.model:
-            return
-    screen.show([], [PrintedLine("note", "starting…")])
-    try:
-        with _client(options) as client:
-            default = _default(client)
-            if not (options.model or default):
-                problem = f"{options.url} has no model of its own"
-                raise ConfigError("--model", problem, "name one it can reach")
-            _check_model(client, options.model)
-            thread = options.thread or (newest_thread(client) if options.latest else "")
-            screen.show([])
-            status = Status(
-                model=options.model or default, chosen_model=options.model, thread=thread
-            )
-            session = ChatSession(client, screen, status, options.place)
-            session.run(
-                MessagePrompt(folder / "chat_history", session.status_line, session.names), first
-            )
-    finally:
-        screen.show([])
-
-
-def _configured(config: Path | None) -> bool:
-    from thalweg_server.settings.loading import load_settings  # noqa: PLC0415 (see above)
-
-    return load_settings(config).default_model is not None
-
-
-def _folder() -> Path:
-    """Name the folder of what chats keep for themselves."""
-    return Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
-
-
-def _log_into(path: Path) -> None:
-    """Keep what parts of this process log away from the screen."""
+def _private_file(name: str) -> Path | None:
+    """Make a file that only its user can read; `None` if the home cannot be written to."""
+    path = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg") / name
     try:
         make_private_folder(path.parent)
         make_private_file(path)
-        handler: logging.Handler = RotatingFileHandler(
-            path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
     except OSError:
-        handler = logging.NullHandler()  # a home that cannot be written to
-    logging.basicConfig(
-        handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+        return None
+    return path
+
+
+def _log_into(path: Path | None) -> None:
+    """Write the log of this process to a file."""
+    handler: logging.Handler = logging.NullHandler()
+    if path is not None:
+        handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(handlers=[handler], format=form)
     logging.captureWarnings(capture=True)

@@ -1,244 +1,158 @@
-"""Commands of a chat: their names, their arguments and their calls of the client."""
+"""Commands of a chat, and those that print something of its thread or of memory."""
 
-import difflib
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, get_args
 
-from thalweg.cli.printing import columns
-from thalweg.database.private_files import open_private
+from thalweg.cli.printing import columns, count, one_line
 from thalweg.errors import ConfigError
-from thalweg_server.api.threads import Done
-from thalweg_server.cli.chat import text
-from thalweg_server.cli.chat.lines import PrintedLine
-from thalweg_server.cli.chat.status import Status
+from thalweg_server.api.threads import Context, Done, HistoryItem
+from thalweg_server.cli.chat.printing import money
 from thalweg_server.client import ThalwegClient
-from thalweg_server.client.runs import MemoryMode
 
-MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
 _PAGE = 20
+_BAR = 24
+_TITLE_CHARS = 60
 
 
-class CommandContext(Protocol):
-    """Context of a command: the client and the state of the chat."""
-
-    client: ThalwegClient
-    status: Status
-    is_over: bool
-
-    def confirm(self, question: str) -> bool:
-        """Ask whether something that cannot be undone is to be done."""
-        ...
-
-    def turn_to(self, thread: str) -> list[PrintedLine]:
-        """Go to another thread; an empty name begins a new one."""
-        ...
-
-
-Work = Callable[[CommandContext, str], list[PrintedLine]]
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command that a person can type.
-
-    Attributes:
-        takes: Its arguments, as `/help` shows them.
-        about: Its effect, in one sentence.
-    """
-
-    name: str
-    takes: str
-    about: str
-    work: Work
-
-
-def perform(line: str, context: CommandContext) -> list[PrintedLine]:
-    """Perform a command.
-
-    Raises:
-        ThalwegError: The gateway refused it.
-    """
-    name, _, rest = line.strip().removeprefix("/").partition(" ")
-    if (command := COMMANDS.get(name.lower())) is None:
-        near = difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.5)
-        meant = f"did you mean /{near[0]}?" if near else "/help lists the commands"
-        return text.printed(f"there is no /{name}; {meant}", kind="failure")
-    return command.work(context, rest.strip())
-
-
-def _help(context: CommandContext, rest: str) -> list[PrintedLine]:
-    del context, rest
-    rows = [(f"/{each.name} {each.takes}", each.about) for each in COMMANDS.values()]
-    keys = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D quits."
-    return text.printed(*columns(rows), keys)
-
-
-def _compact(context: CommandContext, rest: str) -> list[PrintedLine]:
-    del rest
-    done = context.client.compact_thread(context.status.thread)
-    lines = _changed(context, "compacted", done)
-    used = f"{done.tokens:,} of {done.limit:,} tokens are used"
-    return lines if done.changed else text.printed(f"nothing to compact: {used}")
-
-
-def _changed(context: CommandContext, what: str, done: Done) -> list[PrintedLine]:
-    context.status = replace(context.status, tokens=done.tokens, limit=done.limit)
-    return text.done(what, done)
-
-
-def _context(context: CommandContext, rest: str) -> list[PrintedLine]:
-    thread = context.status.thread
-    if rest == "edits":
-        return text.decisions(context.client.list_turns(thread, edits_only=True)) or text.printed(
-            "there was no compaction yet"
-        )
-    if rest == "next":
-        return text.context(context.client.get_context(thread, next=True))
+def _context(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     turn = int(rest) if rest.isdecimal() else None
-    request = context.client.get_context(thread, turn=turn)
-    if turn is not None or not rest:
-        return text.context(request)
-    known = ("next", "system", "tools", "messages", *request.sections)
-    if rest not in known:
-        near = difflib.get_close_matches(rest, known, n=1, cutoff=0.4)
-        meant = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-        return text.printed(f"the context has no section {rest!r}; {meant}", kind="failure")
-    return text.section(request, rest)
+    if rest not in {"", "next"} and turn is None:
+        fix = "name a turn, or next; `thalweg thread show` has every message and edit"
+        raise ConfigError("/context", f"{rest!r} is no turn", fix)
+    request = client.get_context(thread, turn=turn, next=rest == "next")
+    name = "the next request" if request.turn is None else f"turn {request.turn}"
+    yield f"{name}, {request.model}: {request.tokens:,} of {request.limit:,} tokens"
+    yield from columns(_sections(request))
+    yield f"{count(len(request.messages), 'message')}, {count(len(request.tools), 'tool')}"
 
 
-def _memory(context: CommandContext, rest: str) -> list[PrintedLine]:
-    first, _, words = rest.partition(" ")
-    if first == "forget" and words.strip():
-        return _forget(context, words.strip())
-    for mode in MODES:
-        if rest == mode:
-            context.status = replace(context.status, memory=mode)
-            return text.printed(f"memory is {mode} for what you ask from now on", kind="memory")
-    if rest:
-        return text.recall(
-            context.client.search_memory(words.strip() if first == "search" else rest)
-        )
-    return text.memory(context.client.get_memory())
+def _sections(request: Context) -> Iterator[tuple[str, str, str]]:
+    sizes = sorted(request.sections.items(), key=lambda pair: -pair[1])
+    most = max(request.sections.values(), default=0) or 1
+    for part, tokens in sizes:
+        if tokens:
+            yield part, f"{tokens:,}".rjust(9), "█" * round(_BAR * tokens / most)
+    yield "free", f"{max(0, request.limit - request.tokens):,}".rjust(9), ""
+    for one in request.additions:
+        place = "system prompt" if one.position is None else f"before #{one.position}"
+        yield f"+ {one.part}", f"{one.tokens:,}".rjust(9), f"{place} {one.about}".rstrip()
 
 
-def _forget(context: CommandContext, words: str) -> list[PrintedLine]:
-    if not context.confirm(f"Permanently delete everything in memory that contains {words!r}?"):
-        return text.printed("nothing was deleted")
-    return text.forgotten(context.client.forget_memory(words=words))
-
-
-def _undo(context: CommandContext, rest: str) -> list[PrintedLine]:
+def _compact(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     del rest
-    done = context.client.undo_compaction(context.status.thread)
-    return _changed(context, f"the compaction of turn {done.about} is undone", done)
+    done = client.compact_thread(thread)
+    yield _done("compacted" if done.changed else "nothing to compact", done)
 
 
-def _rewind(context: CommandContext, rest: str) -> list[PrintedLine]:
+def _undo(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
+    del rest
+    done = client.undo_compaction(thread)
+    yield _done(f"the compaction of turn {done.about} is undone", done)
+
+
+def _rewind(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     if not rest.isdecimal():
         raise ConfigError("/rewind", f"{rest!r} is no number", "/context names the turn")
-    done = context.client.rewind_thread(context.status.thread, int(rest))
-    return _changed(context, f"back at turn {done.about}", done)
+    done = client.rewind_thread(thread, int(rest))
+    yield _done(f"back at turn {done.about}", done)
 
 
-def _model(context: CommandContext, rest: str) -> list[PrintedLine]:
-    if not rest:
-        return text.models(context.client.list_models(), context.status.model)
-    if ":" not in rest:  # else it may be one that no settings name
-        context.client.get_model(rest)
-    context.status = replace(context.status, model=rest, chosen_model=rest)
-    return text.printed(f"{rest} answers from now on")
+def _done(did: str, done: Done) -> str:
+    return f"{did}: {done.tokens:,} of {done.limit:,} tokens are used"
 
 
-def _threads(context: CommandContext, rest: str) -> list[PrintedLine]:
-    listed = context.client.list_threads(limit=_PAGE, words=rest or None)
-    return text.threads(listed, context.status.thread)
+def memory_lines(client: ThalwegClient, words: str) -> Iterator[str]:
+    """Yield all of memory, or what it recalls for some words."""
+    if words:
+        found = client.search_memory(words).items
+        rows = [(f"{one.score:.2f}", one.kind, " ".join(one.content.split())) for one in found]
+        yield from columns(rows) or ["memory has nothing on that"]
+        return
+    document = client.get_memory()
+    for part in (document["userContext"], document["history"]):
+        for name, value in part.items():
+            if text := value.get("summary") if isinstance(value, dict) else value:
+                yield f"{name}: {text}"
+    facts = [(one["id"], one["category"], one["content"]) for one in document["facts"]]
+    yield from columns(facts) or ["no fact is remembered yet"]
 
 
-def _thread(context: CommandContext, rest: str) -> list[PrintedLine]:
-    if not rest:
-        return text.printed(
-            f"this is thread {context.status.thread}; /thread ID switches to another"
+def _threads(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
+    yield from columns(
+        (
+            "*" if one.id == thread else " ",
+            one.id,
+            f"{one.updated.astimezone():%Y-%m-%d %H:%M}",
+            one_line(one.title, _TITLE_CHARS),
         )
-    context.client.get_thread(rest)
-    return context.turn_to(rest)
+        for one in client.list_threads(limit=_PAGE, words=rest or None).items
+    )
+    yield "/thread ID changes to one of them"
 
 
-def _branch(context: CommandContext, rest: str) -> list[PrintedLine]:
-    turn = int(rest) if rest.isdecimal() else None
-    branch = context.client.branch_thread(context.status.thread, turn=turn)
-    return [*text.printed(f"this is thread {branch.id} now"), *context.turn_to(branch.id)]
-
-
-def _new(context: CommandContext, rest: str) -> list[PrintedLine]:
+def _usage(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     del rest
-    return context.turn_to("")
+    spent = client.get_thread_usage(thread)
+    rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
+    for name, use in {**spent.callers, "in all": spent.total}.items():
+        tokens = (use.calls, use.input_tokens, use.cached_tokens, use.output_tokens)
+        rows.append((name, *(f"{number:,}" for number in tokens), money(use.cost, use.currency)))
+    yield from columns(rows)
+    if spent.saved:
+        did = "has saved" if spent.saved > 0 else "has so far cost more than it saved:"
+        yield f"compaction {did} {money(abs(spent.saved), spent.total.currency)}"
 
 
-def _history(context: CommandContext, rest: str) -> list[PrintedLine]:
-    most = int(rest) if rest.isdecimal() else _PAGE
-    return text.history(context.client.get_history(context.status.thread, limit=most))
-
-
-def _usage(context: CommandContext, rest: str) -> list[PrintedLine]:
-    del rest
-    return text.usage(context.client.get_thread_usage(context.status.thread))
-
-
-def _upload(context: CommandContext, rest: str) -> list[PrintedLine]:
+def _upload(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     path = Path(rest.strip("'\"")).expanduser()
     if not rest or not path.is_file():
         raise ConfigError("/upload", f"there is no file {rest!r}", "name one: /upload report.pdf")
-    return text.uploads(context.client.upload_file(context.status.thread, path))
+    for file in client.upload_file(thread, path).items:
+        yield f"{file.path}  {file.size:,} bytes  {file.note}".rstrip()
 
 
-def _files(context: CommandContext, rest: str) -> list[PrintedLine]:
-    del rest
-    thread = context.status.thread
-    sent = text.uploads(context.client.list_uploads(thread))
-    return [*sent, *text.artifacts(context.client.list_artifacts(thread))]
+def new_thread() -> str:
+    """Return an id that people can distinguish: the time at which the thread began."""
+    return f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _export(context: CommandContext, rest: str) -> list[PrintedLine]:
-    name = re.sub(r"[^\w.-]", "_", context.status.thread)
-    path = Path(rest.strip("'\"") or f"{name}.jsonl").expanduser()
-    if path.exists() and not context.confirm(f"{path} exists. Overwrite it?"):
-        return text.printed("nothing was written")
-    with open(path, "w", encoding="utf-8", opener=open_private) as file:
-        file.write(context.client.export_thread(context.status.thread))
-    return text.printed(f"written to {path}")
+def last_exchange(items: Sequence[HistoryItem]) -> Iterator[str]:
+    """Yield the newest question and the newest answer to it."""
+    questions = [k for k, item in enumerate(items) if item.message.role == "user"]
+    for k in questions[-1:]:
+        yield f"> {items[k].message.text}\n"
+        answers = [one.message.text for one in items[k:] if one.message.role == "assistant"]
+        yield from [text for text in answers if text.strip()][-1:]
 
 
-def _quit(context: CommandContext, rest: str) -> list[PrintedLine]:
-    del rest
-    context.is_over = True
-    return []
-
-
-COMMANDS: Mapping[str, Command] = {
-    each.name: each
-    for each in (
-        Command("help", "", "show this", _help),
-        Command("compact", "", "compact the context now; nothing is lost", _compact),
-        Command(
-            "context", "[SECTION|TURN|next|edits]", "show the newest request, or another", _context
-        ),
-        Command("memory", "[WORDS|forget WORDS|MODE]", "show, search or forget", _memory),
-        Command("undo", "", "undo the newest compaction", _undo),
-        Command("rewind", "TURN", "go back to an earlier state of the thread", _rewind),
-        Command("model", "[NAME]", "show the models, or change the one that answers", _model),
-        Command("threads", "[WORDS]", "list threads", _threads),
-        Command("thread", "ID", "switch to another thread", _thread),
-        Command("new", "", "begin a new thread", _new),
-        Command("branch", "[TURN]", "begin a thread with the messages of this one", _branch),
-        Command("history", "[COUNT]", "show the messages", _history),
-        Command("usage", "", "show tokens and money", _usage),
-        Command("cost", "", "the same", _usage),
-        Command("upload", "PATH", "send a file to the agent", _upload),
-        Command("files", "", "list files sent and made", _files),
-        Command("export", "[PATH]", "write the thread to a file", _export),
-        Command("quit", "", "quit; the thread is kept", _quit),
-    )
+Listing = Callable[[ThalwegClient, str, str], Iterable[str]]
+"""Yields lines for the client, the thread and the arguments."""
+LISTINGS: Mapping[str, Listing] = {
+    "context": _context,
+    "compact": _compact,
+    "undo": _undo,
+    "rewind": _rewind,
+    "threads": _threads,
+    "usage": _usage,
+    "upload": _upload,
 }
+COMMANDS = {
+    "context": ("[TURN|next]", "show the newest request by parts, or another one"),
+    "compact": ("", "compact the context now; nothing is lost"),
+    "undo": ("", "undo the newest compaction"),
+    "retry": ("", "repeat a question that failed or was stopped"),
+    "rewind": ("TURN", "go back to an earlier state of the thread"),
+    "memory": ("[WORDS|forget WORDS|MODE]", "show or search memory, forget, or set its mode"),
+    "model": ("[NAME]", "show the models, or change the one that answers"),
+    "threads": ("[WORDS]", "list threads"),
+    "thread": ("ID", "change to another thread"),
+    "new": ("", "begin a new thread"),
+    "branch": ("[TURN]", "begin a thread with the messages of this one"),
+    "usage": ("", "show tokens and money"),
+    "upload": ("PATH", "send a file to the agent"),
+    "help": ("", "show this"),
+    "quit": ("", "quit; the thread is kept"),
+}
+"""By name: arguments and effect."""

@@ -1,403 +1,313 @@
-"""A chat from start to end: typed lines are sent to the client, answers to the screen.
-
-A chat has a new thread of the gateway, or an existing one. The events of an answer are read in a
-thread of the process for them alone; the screen is updated in the calling one.
-"""
+"""A chat on a terminal: typed lines go to the client, the events of answers to the printer."""
 
 import json
-import queue
-import secrets
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import get_args
 
+from prompt_toolkit import PromptSession, prompt
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from pydantic import JsonValue
 
-from thalweg.errors import BusyError, ConfigError, NoSuchThreadError, ThalwegError
-from thalweg_server.api.events import Event, Numbered
+from thalweg.cli.printing import columns, count
+from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+from thalweg_server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg_server.api.threads import Question
-from thalweg_server.api.usage import Usage
-from thalweg_server.cli.chat import text
-from thalweg_server.cli.chat.approvals import Action, answer_to, decision, edit
-from thalweg_server.cli.chat.commands import MODES, perform
-from thalweg_server.cli.chat.event_rendering import EventRenderer
-from thalweg_server.cli.chat.lines import PrintedLine
-from thalweg_server.cli.chat.screen import Screen, quiet_keys
-from thalweg_server.cli.chat.status import Status, status_line
+from thalweg_server.cli.chat.approvals import Action, answer_to, read_decision
+from thalweg_server.cli.chat.commands import (
+    COMMANDS,
+    LISTINGS,
+    last_exchange,
+    memory_lines,
+    new_thread,
+)
+from thalweg_server.cli.chat.printing import Printer, RunPrinter, follow, money
 from thalweg_server.client import BlockingStream, ThalwegClient
+from thalweg_server.client.runs import MemoryMode
 
-if TYPE_CHECKING:  # prompt_toolkit is of an extra
-    from thalweg_server.cli.chat.prompt import MessagePrompt
-
-_PAGE = 100
-"""Threads that are listed at once."""
-FRAME_S = 0.05
-"""Between two changes of the screen."""
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_OFFERS = {
-    "approve": "[a]pprove",
-    "edit": "[e]dit",
-    "reject": "[r]eject",
-    "respond": "[s]et the result",
-}
-_WORDS = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "say"}
 _LAST = 12
 """Messages looked through for the newest question and its answer."""
+MODES: tuple[MemoryMode, ...] = get_args(MemoryMode)
+_KEYS = "Enter sends, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D quits."
 
 
-def new_thread() -> str:
-    """Return an id that people can distinguish: the time at which the thread began."""
-    return f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+class LineEditor:
+    """Asks a person for lines."""
 
+    def __init__(self, history: Path | None) -> None:
+        """Prepare it.
 
-def newest_thread(client: ThalwegClient) -> str:
-    """Return the thread that was used last; imported sessions cannot be continued.
+        Args:
+            history: The file of earlier messages.
+        """
+        keys = KeyBindings()
 
-    Raises:
-        ConfigError: There is none.
-    """
-    before: str | None = None
-    while True:
-        page = client.list_threads(limit=_PAGE, before=before)
-        for thread in page.items:
-            if not thread.recorded_by:
-                return thread.id
-        if (before := page.before) is None:
-            raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
+        @keys.add("enter")
+        def _send(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
 
+        @keys.add("escape", "enter")
+        def _begin_line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
 
-class EventReader:
-    """A stream of events, read in a thread of its own; its error comes with its last event."""
+        self._messages: PromptSession[str] = PromptSession(
+            history=FileHistory(str(history)) if history else InMemoryHistory(),
+            multiline=True,
+            key_bindings=keys,
+            prompt_continuation="  ",
+        )
 
-    def __init__(self, stream: Iterable[Numbered]) -> None:
-        self._events: queue.SimpleQueue[Event | ThalwegError | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, args=(stream,), daemon=True)
-        self._reader.start()
-
-    def _read(self, stream: Iterable[Numbered]) -> None:
-        end: ThalwegError | None = None
-        try:
-            for numbered in stream:
-                self._events.put(numbered.event)
-        except ThalwegError as error:
-            end = error
-        finally:
-            self._events.put(end)
-
-    def waiting(self, patience_s: float) -> Iterator[Event | None]:
-        """Yield the received events; wait for the first. `None` is last if the stream ended.
+    def message(self) -> str:
+        """Ask for a message, which may have several lines.
 
         Raises:
-            ThalwegError: The error that ended the stream.
-
+            EOFError: The person quit; `KeyboardInterrupt`: cleared the line.
         """
-        try:
-            one = self._events.get(timeout=patience_s)
-            while True:
-                if isinstance(one, ThalwegError):
-                    raise one
-                yield one
-                if one is None:
-                    return
-                one = self._events.get_nowait()
-        except queue.Empty:
-            return
+        return self._messages.prompt("> ")
 
+    def line(self, question: str, text: str = "") -> str:
+        """Ask for one line, with a text to edit.
 
-def show_answer(
-    renderer: EventRenderer,
-    stream: Iterable[Numbered],
-    screen: Screen,
-    cancel: Callable[[], object],
-) -> None:
-    """Show a run until it ends.
-
-    Args:
-        renderer: Converts its events, and keeps how the run ended.
-        stream: The run's events.
-        screen: The screen that shows it.
-        cancel: Ends the run; called with the first Ctrl-C.
-
-    Raises:
-        ThalwegError: The error that ended the stream, or that of cancelling.
-        KeyboardInterrupt: A second Ctrl-C; the run continues.
-    """
-    feed, started_at, interrupt_count = EventReader(stream), time.monotonic(), 0
-    with quiet_keys(), _interrupts() as interrupts:
-        try:
-            is_over = False
-            while not is_over:
-                lines = []
-                for event in feed.waiting(FRAME_S):
-                    is_over = event is None
-                    lines += [] if event is None else renderer.handle(event)
-                if len(interrupts) > interrupt_count:
-                    interrupt_count = len(interrupts)
-                    if interrupt_count > 1:
-                        raise KeyboardInterrupt
-                    cancel()
-                screen.show(
-                    lines,
-                    renderer.now(),
-                    _status(renderer, started_at, screen.width, interrupt_count),
-                )
-                time.sleep(FRAME_S / 2)
-        finally:
-            screen.show([])
-
-
-def _status(renderer: EventRenderer, started_at: float, width: int, interrupt_count: int) -> str:
-    passed = time.monotonic() - started_at
-    turn = _SPINNER[int(passed / 0.1) % len(_SPINNER)]
-    doing = "stopping" if interrupt_count else "Ctrl-C stops"
-    head = f"{turn} {passed:.0f} s · {doing} · "
-    return head + status_line(renderer.status, width - len(head))
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Count each Ctrl-C meanwhile instead of raising `KeyboardInterrupt`."""
-    counted: list[int] = []
-
-    def count(number: int, frame: FrameType | None) -> None:
-        del frame
-        counted.append(number)
-
-    before = signal.signal(signal.SIGINT, count)
-    try:
-        yield counted
-    finally:
-        signal.signal(signal.SIGINT, before)
+        Raises:
+            EOFError: The person refused to answer; `KeyboardInterrupt` likewise.
+        """
+        return prompt(question, default=text)
 
 
 class ChatSession:
-    """A chat on a terminal.
-
-    Attributes:
-        client: The client of the gateway.
-        status: The state of the chat.
-        is_over: Whether the user ended it.
-    """
+    """A chat on a terminal."""
 
     def __init__(
-        self, client: ThalwegClient, screen: Screen, status: Status, place: str = ""
+        self,
+        client: ThalwegClient,
+        printer: Printer,
+        editor: LineEditor,
+        model: str,
+        place: str = "",
     ) -> None:
-        self.client = client
-        self.status = status
-        self.is_over = False
-        self._screen = screen
-        self._place = place
-        self._prompt: MessagePrompt | None = None
-        self._open: tuple[Question, ...] = ()
-
-    def run(self, prompt: "MessagePrompt", first: str = "") -> None:
-        """Chat until the user ends it.
+        """Begin it.
 
         Args:
-            prompt: Asks for messages.
+            client: The client of the gateway.
+            printer: Writes to the terminal.
+            editor: Asks for lines.
+            model: The model that answers; empty: the gateway's default.
+            place: The person's folder and project, for the agent.
+        """
+        self._client = client
+        self._printer = printer
+        self._editor = editor
+        self._model = model
+        self._place = place
+        self._thread = ""
+        self._memory: MemoryMode = "on"
+        self._questions: tuple[Question, ...] = ()
+        self._is_unanswered = False
+        """Whether the last question failed: it is not sent again with the next one."""
+        self._is_over = False
+
+    def run(self, thread: str = "", first: str = "") -> None:
+        """Chat until the person quits.
+
+        Args:
+            thread: The thread to continue; by default a new one.
             first: A message that is there already.
         """
-        self._prompt = prompt
-        self._guarded(lambda: self._screen.show(self.turn_to(self.status.thread)))
-        self._answer_open()
-        if first.strip():
-            self._take(first.strip())
-        while not self.is_over:
+        self._guarded(lambda: self._open_thread(thread))
+        line = first
+        while not self._is_over:
+            self._answer_questions()
+            if line.strip():
+                self._guarded(lambda: self._take(line.strip()))  # noqa: B023 (called at once)
+                line = ""
+                continue
             try:
-                line = prompt.ask().strip()
+                line = self._editor.message()
             except EOFError:
                 return
-            if line:
-                self._take(line)
+            except KeyboardInterrupt:
+                self._guarded(lambda: self._printer.line("Ctrl-D quits; the thread is kept"))
+            self._printer.begin()
 
-    def status_line(self) -> str:
-        """Return the line below the prompt."""
-        return status_line(self.status, self._screen.width)
-
-    def names(self, command: str) -> Sequence[str]:
-        """Return the names that a command can be completed with."""
+    def _open_thread(self, thread: str) -> None:
+        """Continue a thread; an empty name begins one."""
+        self._thread, self._questions, self._is_unanswered = thread or new_thread(), (), False
+        if not thread:
+            return
         try:
-            match command:
-                case "model":
-                    return [model.name for model in self.client.list_models().items]
-                case "thread":
-                    return [thread.id for thread in self.client.list_threads().items]
-                case "context":
-                    return ["edits", "messages", "system", "tools"]
-                case "memory":
-                    return ["forget ", *MODES]
-        except ThalwegError:
-            pass  # no reason to disturb whoever types
-        return []
-
-    # -- what commands need ----------------------------------------------------------------
-
-    def confirm(self, question: str) -> bool:
-        """See `CommandContext.confirm`."""
-        assert self._prompt is not None  # noqa: S101 (commands are typed)
-        try:
-            return self._prompt.ask_line(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
-        except (EOFError, KeyboardInterrupt):
-            return False
-
-    def turn_to(self, thread: str) -> list[PrintedLine]:
-        """See `CommandContext.turn_to`."""
-        is_new = not thread
-        now = self.status
-        self.status = Status(
-            model=now.model,
-            chosen_model=now.chosen_model,
-            memory=now.memory,
-            thread=thread or new_thread(),
-        )
-        self._open = ()
-        if is_new:
-            return text.printed(f"thread {self.status.thread}; /help shows what can be typed")
-        try:
-            state = self.client.get_state(thread)
+            state = self._client.get_state(thread)
         except NoSuchThreadError:
-            return text.printed(f"thread {thread} begins")
-        self._open = state.questions
-        self._count()
-        lines = text.last_exchange(self.client.get_history(thread, limit=_LAST))
-        self._screen.show(lines)
+            return
+        self._printer.line(f"thread {thread}")
+        for text in last_exchange(self._client.get_history(thread, limit=_LAST).items):
+            self._printer.write(f"{text}\n", "answer")
+        self._questions = state.questions
         if agent := state.thread.recorded_by:
-            return text.printed(f"recorded by {agent}: read only; /branch continues from its end")
-        if state.thread.run:
-            self._screen.show(text.printed("an answer is under way"))
-            self._follow(self.client.join_stream(thread, state.thread.run))
-        return []
+            self._printer.line(f"recorded by {agent}: read only; /branch continues from its end")
+        elif state.thread.run:
+            self._follow(self._client.join_stream(thread, state.thread.run))
+        elif (runs := self._client.list_runs(thread, limit=1).items) and runs[0].status == "failed":
+            self._note_unanswered()
 
-    # -- asking ----------------------------------------------------------------------------
+    # -- commands --------------------------------------------------------------------------
 
     def _take(self, line: str) -> None:
-        """Process a typed line."""
-        self._screen.begin()
+        """Process a typed line: a command, or a message."""
         if line.startswith("/") and not line.startswith("//"):
-            self._guarded(lambda: self._screen.show(perform(line, self)))
-        else:
-            self._guarded(lambda: self._ask(line.removeprefix("/") if line[:1] == "/" else line))
-        self._answer_open()
-
-    def _ask(self, message: str) -> None:
+            self._perform(line)
+            return
         try:
-            self._follow(self._stream(message, None))
+            self._follow(self._stream(line.removeprefix("/") if line.startswith("//") else line))
         except BusyError as error:
-            busy = "an answer is in progress, and is shown; send your message again after it"
-            self._screen.show(text.printed(busy))
-            self._follow(self.client.join_stream(self.status.thread, error.run))
+            self._printer.line("an answer is in progress; send your message again after it")
+            self._follow(self._client.join_stream(self._thread, error.run))
 
-    def _resume(self, word: JsonValue) -> None:
-        self._follow(self._stream(None, word))
+    def _perform(self, line: str) -> None:
+        name, _, rest = line.removeprefix("/").partition(" ")
+        name, rest = name.lower(), rest.strip()
+        if name not in COMMANDS:
+            near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+            fix = f"did you mean /{near[0]}?" if near else "/help lists the commands"
+            self._printer.error(f"there is no /{name}; {fix}")
+        elif name in LISTINGS:
+            self._printer.line("\n".join(LISTINGS[name](self._client, self._thread, rest)))
+        else:
+            self._change(name, rest)
 
-    def _stream(self, message: str | None, resume: JsonValue) -> BlockingStream:
-        status = self.status
-        return self.client.stream(
-            message,
-            status.thread,
+    def _change(self, name: str, rest: str) -> None:
+        """Perform a command that changes the chat."""
+        match name:
+            case "retry":
+                self._follow(self._stream(retry=True))
+            case "model":
+                self._use_model(rest)
+            case "memory":
+                self._use_memory(rest)
+            case "thread":
+                self._open_thread(self._client.get_thread(rest or self._thread).id)
+            case "new":
+                self._open_thread("")
+            case "branch":
+                turn = int(rest) if rest.isdecimal() else None
+                self._open_thread(self._client.branch_thread(self._thread, turn=turn).id)
+            case "help":
+                rows = [(f"/{command} {row[0]}", row[1]) for command, row in COMMANDS.items()]
+                self._printer.line("\n".join([*columns(rows), _KEYS]))
+            case "quit":
+                self._is_over = True
+
+    def _use_model(self, name: str) -> None:
+        """List the models, or change the one that answers."""
+        models = self._client.list_models().items
+        if not name:
+            self._printer.line("\n".join(model.name for model in models))
+            return
+        if ":" not in name:  # else it may be one that no settings name
+            self._client.get_model(name)
+        self._model = name
+        self._printer.line(f"{name} answers from now on")
+
+    def _use_memory(self, rest: str) -> None:
+        """Show or search memory, forget, or set its mode."""
+        printer, client = self._printer, self._client
+        words = rest.removeprefix("forget ").strip()
+        question = f"Permanently delete everything in memory that contains {words!r}? [y/N] "
+        if modes := [mode for mode in MODES if mode == rest]:
+            self._memory = modes[0]
+            printer.line(f"memory is {rest} for the next messages")
+        elif words == rest:
+            printer.line("\n".join(memory_lines(client, rest)))
+        elif self._editor.line(question).strip().lower() in {"y", "yes"}:
+            gone = client.forget_memory(words=words)
+            printer.line(f"deleted: {count(gone.facts, 'fact')}, {count(gone.turns, 'turn')}")
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def _stream(
+        self, text: str | None = None, *, resume: JsonValue = None, retry: bool = False
+    ) -> BlockingStream:
+        return self._client.stream(
+            text,
+            self._thread,
             resume=resume,
-            model=status.chosen_model or None,
-            memory=status.memory,
+            retry=retry,
+            unanswered="drop" if text is not None and self._is_unanswered else "keep",
+            model=self._model or None,
+            memory=self._memory,
             place=self._place or None,
         )
 
     def _follow(self, stream: BlockingStream) -> None:
-        self._open = ()
-        renderer = EventRenderer(replace(self.status, now=Usage()))
-        try:
-            show_answer(
-                renderer,
-                stream,
-                self._screen,
-                lambda: self.client.cancel_run(stream.thread, stream.run),
-            )
-        except KeyboardInterrupt:
-            stream.close()
-            self._screen.show(
-                text.printed("it continues in the background; --continue returns to it")
-            )
-        self.status = renderer.status
-        self._open = renderer.questions
-        self._count()
+        """Write a run, and what follows from its end."""
+        self._questions, self._is_unanswered, printer = (), False, self._printer
+        run = follow(self._client, stream, RunPrinter(printer, self._model), printer)
+        match run.end:
+            case RunFailed(problem=problem):
+                printer.error(problem.detail or problem.title)
+                self._note_unanswered()
+            case RunCancelled() if run.has_output:
+                printer.line("stopped; /retry repeats it")
+            case RunCancelled():
+                self._note_unanswered()
+            case RunInterrupted(questions=questions):
+                self._questions = questions
+            case RunCompleted():
+                spent = self._client.get_thread_usage(self._thread)
+                tokens = sum(spent.sections.values())
+                share = f" ({tokens / spent.limit:.0%})" if spent.limit else ""
+                cost = money(spent.total.cost, spent.total.currency)
+                printer.line(f"{tokens:,} of {spent.limit:,} tokens{share} · {cost}")
 
-    def _count(self) -> None:
-        """Read from the gateway what all runs of the thread have spent."""
-        try:
-            spent = self.client.get_thread_usage(self.status.thread)
-        except ThalwegError:
-            return  # what the run told of itself still stands
-        self.status = replace(
-            self.status,
-            before=spent.total,
-            now=Usage(),
-            limit=spent.limit or self.status.limit,
-            tokens=sum(spent.sections.values()) or self.status.tokens,
-        )
+    def _note_unanswered(self) -> None:
+        self._is_unanswered = True
+        self._printer.line("not answered: /retry repeats it; a new message is sent without it")
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """Perform a step; show its error and continue the chat."""
+        """Perform a step; print its error and continue the chat."""
         try:
             work()
         except (ThalwegError, OSError) as error:
-            self._screen.show([PrintedLine("error", str(error))])
-        except KeyboardInterrupt:
-            self._screen.show(text.printed("left off"))
+            self._printer.error(str(error))
+        except (EOFError, KeyboardInterrupt):
+            self._printer.line("interrupted")
+        self._printer.end_line()
 
     # -- questions of the agent ------------------------------------------------------------
 
-    def _answer_open(self) -> None:
+    def _answer_questions(self) -> None:
         """Ask the open questions of the agent until there are none."""
-        while self._open and not self.is_over:
-            questions = self._open
+        while self._questions:
             try:
-                word = answer_to(questions, self._decide, self._ask_line)
+                answer = answer_to(
+                    self._questions, self._decide, lambda words: self._editor.line(f"{words} ")
+                )
             except (EOFError, KeyboardInterrupt):
-                self._screen.show(text.printed("the question is still open; --continue repeats it"))
-                self._open = ()
+                self._questions = ()
+                self._guarded(lambda: self._printer.line("still open: --continue repeats it"))
                 return
-            self._guarded(partial(self._resume, word))
+            self._printer.begin()
+            self._guarded(lambda: self._follow(self._stream(resume=answer)))  # noqa: B023 (at once)
 
-    def _decide(self, action: Action) -> dict[str, JsonValue]:
-        self._screen.show(text.question(action))
-        offer = ", ".join(_OFFERS[each] for each in action.allowed)
+    def _decide(self, action: Action) -> JsonValue:
+        """Ask for a decision until a line has one."""
+        rows = [f"The agent asks to call {action.name}"]
+        for name, value in action.arguments.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            rows.append(f"  {name}: " + text.replace("\n", "\n    "))
+        self._printer.write("\n".join(rows), "question")
+        text = ""
         while True:
-            reply = self._ask_line(f"{offer}? ").strip().lower()
-            chosen = [each for each in action.allowed if reply and _WORDS[each].startswith(reply)]
-            if not chosen:
+            self._printer.end_line()
+            line = self._editor.line(f"{action.choices}? ", text)
+            text = ""
+            if line.strip() in {"e", "edit"} and "edit" in action.allowed:
+                text = f"e {json.dumps(dict(action.arguments), ensure_ascii=False)}"
                 continue
-            match chosen[0]:
-                case "approve":
-                    return decision("approve")
-                case "reject":
-                    reason = self._ask_line("why? (the agent sees the reason) ").strip()
-                    return decision("reject", reason)
-                case "respond":
-                    return decision("respond", self._ask_line("what is the result? "))
-                case "edit" if (edited := self._edited(action)) is not None:
-                    return edited
-
-    def _edited(self, action: Action) -> dict[str, JsonValue] | None:
-        before = json.dumps(dict(action.arguments), indent=2, ensure_ascii=False)
-        if "\n" not in before:
-            before += "\n"
-        reply = self._ask_line("", before)
-        try:
-            given = json.loads(reply)
-        except ValueError as error:
-            self._screen.show([PrintedLine("error", f"that is no JSON: {error}")])
-            return None
-        if not isinstance(given, dict):
-            self._screen.show([PrintedLine("error", 'arguments are an object: {"name": value}')])
-            return None
-        return edit(action, given)
-
-    def _ask_line(self, question: str, default: str = "") -> str:
-        assert self._prompt is not None  # noqa: S101 (questions come in a chat)
-        return self._prompt.ask_line(question, default)
+            try:
+                if (decision := read_decision(line, action)) is not None:
+                    return decision
+            except ValueError as error:
+                self._printer.error(f"the arguments are no JSON object: {error}")
+                text = line
