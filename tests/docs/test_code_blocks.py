@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server_tests.e2e.chat_gateway import Gateway
-from server_tests.e2e.test_chat_terminal import SETTINGS, served
+from server_tests.e2e.chat_gateway import Gateway, served
+from server_tests.e2e.talkers import SETTINGS
 from strict_llm import StrictProvider
 from tests.docs.commands import command_lines, find_mistake
 from tests.docs.pages import Block, blocks

@@ -45,8 +45,8 @@ class NewRun(Shape):
     retry: bool = False
     """Instead of a message: continue a failed or cancelled run after its last step."""
     unanswered: Literal["keep", "drop"] = "keep"
-    """With a message: whether user messages at the end of the thread, which have no answer since
-    their run failed or was cancelled, are sent with it or removed from the thread's state."""
+    """With a message: whether the messages of the newest run, if it failed or was cancelled before
+    anything followed them, are sent with it or removed from the thread."""
     model: str | None = None
     """A name of `/api/models`; by default the agent's own."""
     memory: Mode = "on"

@@ -80,7 +80,7 @@ class RunCalls(Caller):
             thread: The thread's id; a new thread by default. A missing thread is created.
             resume: Instead of a text: a person's decision that the last run waits for.
             retry: Instead of a text: continue a failed or cancelled run after its last step.
-            unanswered: With a text: whether messages that failed before an answer are sent, too.
+            unanswered: With a text: whether that of a run without any answer is sent with it.
             model: A name of `list_models`.
             memory: What memory may do in this run.
             place: The user's place for the agent, such as a folder and its project.

@@ -5,8 +5,11 @@ Run as `python -m server_tests.e2e.chat_gateway PORT [PACE]`.
 
 import asyncio
 import json
+import socket
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -353,6 +356,24 @@ def _runs(made: FastAPI, gateway: Gateway) -> None:
     async def _cancel(thread: str, run: str) -> Run:
         gateway.cancelled.add(run)
         return gateway.run(thread, run)
+
+
+@contextmanager
+def served(gateway: Gateway) -> Iterator[str]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    config = uvicorn.Config(application(gateway), port=port, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        threading.Event().wait(0.02)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
 
 
 def main() -> None:

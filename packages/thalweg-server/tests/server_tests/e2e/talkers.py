@@ -142,6 +142,17 @@ def shout(words: str) -> str:
     return words.upper()
 
 
+SETTINGS = """
+models:
+  - {name: streamer, use: "server_tests.e2e.talkers:Streamer", window: 32000}
+tools:
+  - {name: shout, use: "server_tests.e2e.talkers:shout"}
+agent:
+  interrupt_on: {shout: true}
+"""
+"""The text of a `config.yaml`."""
+
+
 def settings(**others: Any) -> Settings:  # noqa: ANN401 (as a file has them)
     """Make settings with two models: one that streams, one that does not."""
     models = [

@@ -148,7 +148,7 @@ class Terminal:
         """Wait for an empty prompt below everything else, not the one that a line was typed at."""
 
         def is_asked(rows: list[str]) -> bool:
-            spoken = [row for row in rows[:-1] if row]
+            spoken = [row for row in rows if row]
             is_new = self.written.count(_PROMPT) > self._said_at
             return is_new and bool(spoken) and spoken[-1] == ">"
 

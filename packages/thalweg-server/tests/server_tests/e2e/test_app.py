@@ -395,6 +395,33 @@ async def test_another_run_can_take_the_place_of_one_under_way(tmp_path: Path) -
         assert (await ada.runs.get("t1", first.id)).status == "cancelled"
 
 
+async def test_a_run_without_an_end_is_continued_and_its_message_can_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = [{"name": "once_slow", "use": "server_tests.e2e.talkers:once_slow"}]
+    async with opened(tmp_path, tools=tools) as app:
+        ada = app.tenant("ada")
+        run = await ada.runs.start("t1", NewRun(message="use once_slow now"))
+        async for one in ada.runs.follow("t1", run.id):
+            if isinstance(one.event, ToolStarted):
+                await ada.runs.cancel("t1", run.id)
+        monkeypatch.setenv("THALWEG_TEST_FAST", "1")
+        again = await told(ada, await ada.runs.start("t1", NewRun(retry=True)))
+        assert answer(again) == "The tool said: NOW"
+        assert not any(isinstance(event, MessageDelta) and "I use" in event.text for event in again)
+        nothing = await told(ada, await ada.runs.start("t1", NewRun(retry=True)))
+        assert isinstance(nothing[-1], RunFailed)
+        assert nothing[-1].problem.code == "run.answer"
+        assert isinstance((await say(ada, "t1", "fail one"))[-1], RunFailed)
+        assert "Before it: 2 requests" in answer(await say(ada, "t1", "two"))
+        assert isinstance((await say(ada, "t1", "fail three"))[-1], RunFailed)
+        dropped = await say(ada, "t1", "four", unanswered="drop")
+        assert "You said: four. Before it: 3 requests" in answer(dropped)
+        texts = [item.message.text for item in (await ada.threads.history("t1")).items]
+        assert "fail one" in texts
+        assert "fail three" not in texts
+
+
 async def test_a_deleted_thread_is_gone_everywhere(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")

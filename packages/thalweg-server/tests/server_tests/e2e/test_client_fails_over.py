@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from server_tests.e2e.chat_gateway import RIVERS, Gateway
-from server_tests.e2e.test_chat_terminal import served
+from server_tests.e2e.chat_gateway import RIVERS, Gateway, served
 from thalweg.errors import ClientError
 from thalweg_server.api.events import MessageDelta, RunCompleted
 from thalweg_server.client import ThalwegClient

@@ -338,16 +338,25 @@ def _given(new: NewRun, inputs: Sequence[HumanMessage]) -> Any:  # noqa: ANN401 
 
 
 async def _drop_unanswered(graph: Agent, config: RunnableConfig, state: StateSnapshot) -> None:
-    """Remove the user messages that nothing follows from the state.
+    """Remove the messages of the newest run from the state, if nothing follows them.
 
     An update by hand, as LangGraph has it: the context then leaves them out of the thread, too.
     The run is not named as its source: it does not have the run's own input.
     """
     messages: Sequence[BaseMessage] = state.values.get("messages", [])
-    last = takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages))
+    newest = _run_of(messages[-1]) if messages else ""
+    last = takewhile(
+        lambda message: isinstance(message, HumanMessage) and _run_of(message) == newest,
+        reversed(messages),
+    )
     if removals := [RemoveMessage(id=str(message.id)) for message in last]:
         place: RunnableConfig = {"configurable": config["configurable"]}
         await graph.aupdate_state(place, {"messages": removals}, as_node=START)
+
+
+def _run_of(message: BaseMessage) -> str:
+    """Return the run that brought a message, from the id that `messages_of` made."""
+    return str(message.id).rpartition("-")[0]
 
 
 async def _is_given(

@@ -12,8 +12,6 @@ from thalweg_server.cli.chat.printing import money
 from thalweg_server.client import ThalwegClient
 
 _PAGE = 20
-_BAR = 24
-_TITLE_CHARS = 60
 
 
 def _context(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
@@ -33,7 +31,7 @@ def _sections(request: Context) -> Iterator[tuple[str, str, str]]:
     most = max(request.sections.values(), default=0) or 1
     for part, tokens in sizes:
         if tokens:
-            yield part, f"{tokens:,}".rjust(9), "█" * round(_BAR * tokens / most)
+            yield part, f"{tokens:,}".rjust(9), "█" * round(24 * tokens / most)
     yield "free", f"{max(0, request.limit - request.tokens):,}".rjust(9), ""
     for one in request.additions:
         place = "system prompt" if one.position is None else f"before #{one.position}"
@@ -85,7 +83,7 @@ def _threads(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
             "*" if one.id == thread else " ",
             one.id,
             f"{one.updated.astimezone():%Y-%m-%d %H:%M}",
-            one_line(one.title, _TITLE_CHARS),
+            one_line(one.title, 60),
         )
         for one in client.list_threads(limit=_PAGE, words=rest or None).items
     )

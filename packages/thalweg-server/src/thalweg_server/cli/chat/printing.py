@@ -204,6 +204,7 @@ def follow(
                 tools = ", ".join(run.tools.values())
                 cause = f"{tools} not finished" if tools else f"nothing received from {run.model}"
                 notes.line(f"{cause} for {silent_s:.0f} s; Ctrl-C stops")
+                notes.end_line()
         except KeyboardInterrupt:
             if is_cancelled:
                 stream.close()

@@ -12,7 +12,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from pydantic import JsonValue
 
 from thalweg.cli.printing import columns, count
-from thalweg.errors import BusyError, NoSuchThreadError, ThalwegError
+from thalweg.errors import AnswerError, BusyError, NoSuchThreadError, ThalwegError
 from thalweg_server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg_server.api.threads import Question
 from thalweg_server.cli.chat.approvals import Action, answer_to, read_decision
@@ -246,7 +246,8 @@ class ChatSession:
         match run.end:
             case RunFailed(problem=problem):
                 printer.error(problem.detail or problem.title)
-                self._note_unanswered()
+                if problem.code != AnswerError.code:  # then there was nothing to retry
+                    self._note_unanswered()
             case RunCancelled() if run.has_output:
                 printer.line("stopped; /retry repeats it")
             case RunCancelled():
