@@ -4,6 +4,7 @@ The routes come from the document, so a new one is tried as well.
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,18 +182,19 @@ def test_a_chat_does_not_answer_it_and_says_how_to_go_on(home: Path, served: Ser
 
 @posix
 def test_a_chat_on_a_terminal_shows_it_refuses_and_branches(home: Path, served: Served) -> None:
-    with chat(home, "--url", served.url, "--thread", "trip", rows=60) as terminal:
+    with chat(home, "--url", served.url, "--thread", "trip") as terminal:
         terminal.until_asked()
         for typed, seen in (
             ("/threads", TITLE),
             (f"/thread {IMPORTED}", "recorded by claude-code: read only; /branch continues"),
-            ("/history", QUESTION[:40]),
+            ("/usage", QUESTION[:40]),
             ("hello", "claude-code recorded"),
-            ("/branch", "this is thread"),
+            ("/branch", "thread "),
         ):
             terminal.say(typed)
             terminal.until_seen(seen)
             terminal.until_asked()
+        assert any(re.fullmatch("thread [0-9a-f]{32}", row) for row in terminal.all_rows())
         terminal.say("/quit")
         assert terminal.wait() == 0
 
