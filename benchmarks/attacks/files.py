@@ -12,7 +12,7 @@ from benchmarks.attacks.outcome import Effort, Outcome
 from thalweg.errors import PathError, UploadRefusedError
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.uploads.base import ThreadBackend
-from thalweg_server.uploads.places import open_places
+from thalweg_server.uploads.disk import open_places
 
 _SECRET = "swordfish-5d1f"  # noqa: S105 (to be looked for)
 _NAMES = (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.intake import UploadPolicy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
 

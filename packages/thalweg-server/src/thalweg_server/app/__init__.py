@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from thalweg_server.app.files.files import ThreadFiles
     from thalweg_server.app.opening import App, open_app
     from thalweg_server.app.tenant import Tenant
-    from thalweg_server.uploads.places import open_places
+    from thalweg_server.uploads.disk import open_places
 
 __all__ = ["App", "Tenant", "ThreadFiles", "open_app", "open_places"]
 
@@ -23,6 +23,6 @@ __getattr__, __dir__ = lazy_exports(
         "Tenant": "thalweg_server.app.tenant",
         "ThreadFiles": "thalweg_server.app.files.files",
         "open_app": "thalweg_server.app.opening",
-        "open_places": "thalweg_server.uploads.places",
+        "open_places": "thalweg_server.uploads.disk",
     },
 )

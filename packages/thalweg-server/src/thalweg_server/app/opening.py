@@ -39,8 +39,8 @@ from thalweg_server.settings.fields import is_owner
 from thalweg_server.settings.reloading import SettingsFile
 from thalweg_server.settings.sections import Settings
 from thalweg_server.uploads.converting import Converter
-from thalweg_server.uploads.places import open_places
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.disk import open_places
+from thalweg_server.uploads.intake import UploadPolicy
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -1,8 +1,8 @@
 """Conversion of documents to text, each in a process of its own that may be killed.
 
 A document is untrusted. An attack on the library that reads it affects only a process without an
-environment, with limits of time and memory, in an empty folder. Many owners share a few slots: none
-holds all of them, and those who wait take turns.
+environment, with limits of time and memory, in an empty folder. Many owners share a few slots, of
+which each holds one at most; those who wait are served in their order.
 """
 
 import asyncio
@@ -12,17 +12,14 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 from thalweg.engine.extras import install_command
-from thalweg_server.uploads.kinds import Kind
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.intake import Kind, UploadPolicy
 
 INSTALL: Final = install_command("documents")
 _UNREADABLE: Final = 3
@@ -33,65 +30,6 @@ _GRACE_S: Final = 2.0
 _ALARM: Final = 14
 _CPU: Final = 24
 """Signals by which the system ends a process whose time is over; Windows has none."""
-
-
-class FairSlots:
-    """Slots that owners share fairly.
-
-    If there is more than one slot, one is always reserved for other owners; the waiting owner that
-    was served longest ago gets a free slot.
-
-    Args:
-        slots: How many may be held at once, at least 1.
-    """
-
-    def __init__(self, slots: int) -> None:
-        self._free = slots
-        self._most = max(1, slots - 1)
-        self._held: Counter[str] = Counter()
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-
-    @asynccontextmanager
-    async def one(self, owner: str) -> AsyncIterator[None]:
-        """Hold a slot inside; waits until there is one."""
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(turn)
-        self._serve()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
-                self._serve()  # forgets it
-            else:
-                self._release(owner)
-            raise
-        try:
-            yield
-        finally:
-            self._release(owner)
-
-    def _serve(self) -> None:
-        """Assign free slots to the owners whose turn it is."""
-        for owner in tuple(self._waiting):
-            if not self._free:
-                return
-            turns = self._waiting[owner]
-            while turns and turns[0].done():
-                turns.popleft()  # its task was cancelled and has not run since
-            if turns and self._held[owner] < self._most:
-                self._waiting.move_to_end(owner)
-                self._free -= 1
-                self._held[owner] += 1
-                turns.popleft().set_result(None)
-            if not turns:
-                del self._waiting[owner]
-
-    def _release(self, owner: str) -> None:
-        self._free += 1
-        self._held[owner] -= 1
-        if not self._held[owner]:
-            del self._held[owner]
-        self._serve()
 
 
 _CHILD: Final = str(Path(__file__).with_name("child.py"))
@@ -126,7 +64,8 @@ class Converter:
     def __init__(self, policy: UploadPolicy, *, child: str = _CHILD) -> None:
         self._policy = policy
         self._child = child
-        self._slots = FairSlots(policy.conversions)
+        self._slots = asyncio.Semaphore(policy.conversions)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def convert(self, kind: Kind, content: bytes, *, owner: str = "") -> Converted:
         """Convert a document to Markdown, if its kind can be converted.
@@ -136,7 +75,7 @@ class Converter:
         Args:
             kind: Its kind.
             content: The whole document.
-            owner: The owner that waits for it: owners take turns.
+            owner: The owner that waits for it: of each, one document is converted at a time.
         """
         if not kind.converts:
             return Converted(None)
@@ -144,7 +83,7 @@ class Converter:
             return Converted(None, "conversion of documents to text is disabled (uploads: convert)")
         if not can_convert():
             return Converted(None, f"there is no text of it: {INSTALL} turns {kind.title} to text")
-        async with self._slots.one(owner):
+        async with self._turns.setdefault(owner, asyncio.Lock()), self._slots:
             return await self._converted(kind, content)
 
     async def _converted(self, kind: Kind, content: bytes) -> Converted:

@@ -10,19 +10,19 @@ import errno
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
+from thalweg.engine.extras import needs_extra
 from thalweg.errors import PathError, StorageError
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.local.disk import (
@@ -35,36 +35,53 @@ from thalweg_agent.backends.local.disk import (
 )
 from thalweg_agent.backends.local.places import FolderPath
 from thalweg_agent.backends.paths import validate_path
-from thalweg_server.uploads.base import FileMetadata, ThreadBackend
+from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
+from thalweg_server.uploads.names import tag
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_FOLLOW
-_LONGEST_SLUG: Final = 40
 _NOTES: Final = ".notes"
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
-def tag(name: str) -> str:
-    """Return the folder name of an owner or a thread: readable, and unique.
+def open_places(
+    *, url: str | None, home: str | PathLike[str], files: str | PathLike[str] = "database"
+) -> Places:
+    """Open the files of all threads at the place set in `storage:`.
 
-    Safe on every file system, for any characters in the id.
+    Args:
+        url: `storage.url`: a PostgreSQL database, or `None` for files in `home`.
+        home: `storage.home`.
+        files: `storage.files`: `database`, or a folder that all machines have mounted.
+
+    Returns:
+        With `database` and a URL, files in that database, seen by all machines; otherwise files in
+        a folder.
+
+    Raises:
+        ConfigError: The extra `postgres` is not installed, or the address is invalid.
+        StorageError: The server cannot be reached.
 
     Example:
-        >>> tag("Ada Lovelace")
-        'ada-lovelace-76740216171591903cdbd18fbc770df4'
-        >>> tag("../..") != tag("..")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home:
+        ...     backend = open_places(url=None, home=home).backend("ada", "t1")
+        ...     backend.write("/notes.md", "hello").error is None
         True
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG].strip("-")
-    digest = hashlib.sha256(encode(name)).hexdigest()[:32]
-    return f"{slug}-{digest}" if slug else digest
+    if files != "database":
+        return DiskPlaces(files)
+    if url is None:
+        return DiskPlaces(Path(home) / "files")
+    with needs_extra("storage.url"):
+        from thalweg_server.uploads.postgres import PostgresPlaces  # noqa: PLC0415 (an extra)
+    return PostgresPlaces(url)
 
 
 class DiskPlaces:
     """Folders inside one folder: a folder for each owner, which has one for each thread."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | PathLike[str]) -> None:
         self._root = Path(os.path.realpath(root))
 
     def backend(self, owner: str, thread: str) -> "DiskFiles":

@@ -1,16 +1,19 @@
 """Names of files that people send: safe on every disk, and still theirs to read."""
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Collection
 from typing import Final
 
+from thalweg.database.base import encode
 from thalweg.errors import UploadRefusedError
 
 MAX_NAME_BYTES: Final = 200
 """Maximum bytes of a name; with a suffix, it fits a file system's limit of 255."""
 
 _LONGEST_ENDING = 16
+_LONGEST_SLUG = 40
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])", re.IGNORECASE)
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 _JOINERS = frozenset("\u200c\u200d")
@@ -126,3 +129,20 @@ def unlike(name: str, taken: Collection[str]) -> str:
 def folded(name: str) -> str:
     """Return a key that is equal for names that some file system treats as the same."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def tag(name: str) -> str:
+    """Return the folder name of an owner or a thread: readable, and unique.
+
+    Safe on every file system, for any characters in the id.
+
+    Example:
+        >>> tag("Ada Lovelace")
+        'ada-lovelace-76740216171591903cdbd18fbc770df4'
+        >>> tag("../..") != tag("..")
+        True
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG].strip("-")
+    digest = hashlib.sha256(encode(name)).hexdigest()[:32]
+    return f"{slug}-{digest}" if slug else digest

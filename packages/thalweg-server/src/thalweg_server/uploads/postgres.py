@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
+from thalweg_agent.backends.calls.operations import Answer, BackendOperation, BlockingBackend
 from thalweg_agent.backends.file_data import read_file_type
-from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, validate_path
 from thalweg_agent.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -37,7 +38,7 @@ from thalweg_agent.backends.protocol import (
 from thalweg_agent.backends.searches.matches import capped, chosen, folder_info, matching_lines
 from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg_server.uploads.base import FileMetadata, ThreadBackend
-from thalweg_server.uploads.disk import tag
+from thalweg_server.uploads.names import tag
 
 CHUNK_BYTES: Final = 256 * 1_024
 """Bytes of a row of content: a range reads at most two of them more."""
@@ -172,7 +173,7 @@ def _hash(path: str) -> bytes:
     return hashlib.sha256(path.encode()).digest()
 
 
-class PostgresFiles(ThreadBackend):
+class PostgresFiles(BlockingBackend, ThreadBackend):
     """Files of one thread in a database. See `ThreadBackend`.
 
     An edit locks its file, so that of two edits in any two processes none is lost.
@@ -242,14 +243,17 @@ class PostgresFiles(ThreadBackend):
             found = rows.rows(statement, (*self._whose, f"{folder}/"))
             return {path: note for path, note in found if path.rpartition("/")[0] == folder}
 
-    def ls(self, path: str) -> LsResult:
-        """List the entries of a folder, not of folders in it; see `BackendProtocol.ls`."""
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
+        """Perform an operation; an agent reads why it failed."""
         try:
-            folder = validate_path(path or "/").rstrip("/") + "/"
-            with self._files() as files:
-                rows = files.all(folder)
-        except (PathError, StorageError) as problem:
-            return LsResult(error=f"Cannot list '{path}': {problem}")
+            return super()._perform(operation)
+        except (PathError, InvalidGlobPatternError, StorageError, UnicodeError) as problem:
+            return cast("Answer", operation.result(error=f"Error: {problem}"))
+
+    def _ls(self, path: str) -> LsResult:
+        folder = validate_path(path or "/").rstrip("/") + "/"
+        with self._files() as files:
+            rows = files.all(folder)
         entries: dict[str, FileInfo] = {}
         for row in rows:
             first, slash, _ = row.path[len(folder) :].partition("/")
@@ -257,18 +261,14 @@ class PostgresFiles(ThreadBackend):
             entries[at] = folder_info(at) if slash else row.info
         return LsResult(entries=[entries[at] for at in sorted(entries)])
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
-        is_text = read_file_type(file_path) == "text"
-        try:
-            raw = self._content(file_path)
-            if raw is None:
-                return ReadResult(error=f"File '{file_path}' not found")
-            content = raw.decode() if is_text else b64encode(raw).decode()
-        except (PathError, StorageError, UnicodeDecodeError) as problem:
-            return ReadResult(error=f"Error reading file '{file_path}': {problem}")
-        if not is_text:
-            return ReadResult(file_data=FileData(content=content, encoding="base64"))
+    def _read(self, path: str, offset: int, limit: int) -> ReadResult:
+        raw = self._content(path)
+        if raw is None:
+            return ReadResult(error=f"File '{path}' not found")
+        if read_file_type(path) != "text":
+            data = FileData(content=b64encode(raw).decode(), encoding="base64")
+            return ReadResult(file_data=data)
+        content = raw.decode()
         if warning := check_empty_content(content):
             return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
         return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
@@ -279,66 +279,41 @@ class PostgresFiles(ThreadBackend):
             row = files.find(key)
             return None if row is None else files.content(row)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """Write or replace a file, and create missing folders.
+    def _write(self, path: str, content: str) -> WriteResult:
+        self._put(path, content.encode())
+        return WriteResult(path=path)
 
-        See `BackendProtocol.write`.
-        """
-        try:
-            key, raw = _key(file_path), content.encode()
-            with self._files(writes=True) as files:
-                files.put(key, raw)
-        except (PathError, StorageError, UnicodeEncodeError) as problem:
-            return WriteResult(error=f"Error writing file '{file_path}': {problem}")
-        return WriteResult(path=file_path)
+    def _put(self, path: str, content: bytes) -> None:
+        key = _key(path)
+        with self._files(writes=True) as files:
+            files.put(key, content)
 
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,  # noqa: FBT001, FBT002  # the peers' signature
-    ) -> EditResult:
-        """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
-        try:
-            key = validate_path(file_path)
-            with self._files(writes=True) as files:
-                row = files.find(key, change=True)
-                if row is None:
-                    return EditResult(error=f"Error: File '{file_path}' not found")
-                text = files.content(row).decode()
-                edited = edit_text(text, old_string, new_string, replace_all=replace_all)
-                if isinstance(edited, str):
-                    return EditResult(error=edited)
-                files.put(key, edited[0].encode())
-        except (PathError, StorageError, UnicodeError) as problem:
-            return EditResult(error=f"Error editing file '{file_path}': {problem}")
-        return EditResult(path=file_path, occurrences=edited[1])
+    def _edit(self, path: str, old: str, new: str, *, replace_all: bool) -> EditResult:
+        key = validate_path(path)
+        with self._files(writes=True) as files:
+            row = files.find(key, change=True)
+            if row is None:
+                return EditResult(error=f"Error: File '{path}' not found")
+            edited = edit_text(files.content(row).decode(), old, new, replace_all=replace_all)
+            if isinstance(edited, str):
+                return EditResult(error=edited)
+            files.put(key, edited[0].encode())
+        return EditResult(path=path, occurrences=edited[1])
 
-    def delete(self, file_path: str) -> DeleteResult:
-        """Delete a file, or a folder and everything in it; see `BackendProtocol.delete`."""
-        try:
-            key = validate_path(file_path)
-            if key == "/":
-                problem = "the root directory cannot be deleted; delete what is in it"
-                return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
-            with self._database.writing(self._whose[0]) as rows:
-                gone = [*rows.rows(_DROP, (*self._whose, _hash(key), f"{key}/"))]
-        except (PathError, StorageError) as problem:
-            return DeleteResult(error=f"Error deleting '{file_path}': {problem}")
+    def _delete(self, path: str) -> DeleteResult:
+        key = validate_path(path)
+        if key == "/":
+            return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")
+        with self._database.writing(self._whose[0]) as rows:
+            gone = [*rows.rows(_DROP, (*self._whose, _hash(key), f"{key}/"))]
         if not gone:
-            return DeleteResult(error=f"Error: '{file_path}' not found")
-        return DeleteResult(path=file_path)
+            return DeleteResult(error=f"Error: '{path}' not found")
+        return DeleteResult(path=path)
 
-    def grep(
-        self,
-        pattern: str,
-        path: str | None = None,
-        glob: str | None = None,
-        *,
-        max_count: int | None = None,
+    def _grep(
+        self, pattern: str, path: str | None, glob: str | None, max_count: int | None
     ) -> GrepResult:
-        """See `BackendProtocol.grep`. Files that are no UTF-8 are passed over."""
+        """Find a text; files that are not UTF-8 are skipped."""
         deadline = time.monotonic() + DEFAULT_GREP_TIMEOUT
         late: list[str] = []
 
@@ -352,48 +327,27 @@ class PostgresFiles(ThreadBackend):
                         text = files.content(row).decode()
                         yield from matching_lines(row.path, text, pattern)
 
-        try:
-            with self._files() as files:
-                found = capped(lines(files, _chosen(files, path, glob)), max_count)
-        except PathError:
-            return GrepResult(matches=[])
-        except (InvalidGlobPatternError, StorageError) as problem:
-            return GrepResult(error=str(problem), matches=[])
+        with self._files() as files:
+            found = capped(lines(files, _chosen(files, path, glob)), max_count)
         return GrepResult(matches=found.matches, truncated=found.truncated or bool(late))
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files, and never folders, by their paths; see `BackendProtocol.glob`."""
-        try:
-            with self._files() as files:
-                return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
-        except PathError:
-            return GlobResult(matches=[])
-        except (InvalidGlobPatternError, StorageError) as problem:
-            return GlobResult(error=str(problem))
+    def _glob(self, pattern: str, path: str | None) -> GlobResult:
+        with self._files() as files:
+            return GlobResult(matches=[row.info for row in _chosen(files, path, pattern)])
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write bytes to many paths; return one result for each, in their order.
-
-        See `BackendProtocol.upload_files`.
-        """
+    def _upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         return [FileUploadResponse(path, self._uploaded(path, raw)) for path, raw in files]
 
     def _uploaded(self, path: str, raw: bytes) -> str | None:
         try:
-            key = _key(path)
-            with self._files(writes=True) as files:
-                files.put(key, raw)
+            self._put(path, raw)
         except PathError:
             return INVALID_PATH
         except StorageError as problem:
             return str(problem)
         return None
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return the bytes of many files; one result for each, in their order.
-
-        See `BackendProtocol.download_files`.
-        """
+    def _download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         return [self._downloaded(path) for path in paths]
 
     def _downloaded(self, path: str) -> FileDownloadResponse:
@@ -414,4 +368,6 @@ def _key(path: str) -> str:
 
 
 def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_FileRow]:
-    return list(chosen({row.path: row for row in files.all()}, path, glob).values())
+    with suppress(PathError):
+        return list(chosen({row.path: row for row in files.all()}, path, glob).values())
+    return []

@@ -42,6 +42,8 @@ def test_an_empty_folder_has_nothing_wrong_and_stays_empty(tmp_path: Path) -> No
     assert "FAIL" not in done.stdout
     assert "→ thalweg config init" in done.stdout
     assert list(tmp_path.iterdir()) == []
+    rows = [row for row in done.stdout.splitlines() if "extras" in row]
+    assert 1 <= len(rows) <= 2  # one for those that are installed, one for the others
 
 
 def test_a_data_folder_that_cannot_be_written_fails(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from thalweg_server.api.paths import path_of
 from thalweg_server.client.in_process import InProcess
 from thalweg_server.gateway.access import ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
-from thalweg_server.uploads.disk import tag
+from thalweg_server.uploads.names import tag
 
 ROUTER = APIRouter(prefix="/api/threads", route_class=GatewayRoute)
 

@@ -22,10 +22,9 @@ from core_tests.property.path_strategies import NAMES, NEST, ODD_NAMES, Folders,
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.uploads.base import Places
-from thalweg_server.uploads.disk import DiskPlaces
+from thalweg_server.uploads.disk import DiskPlaces, open_places
+from thalweg_server.uploads.intake import UploadPolicy
 from thalweg_server.uploads.names import MAX_NAME_BYTES, folded, safe_name, unlike
-from thalweg_server.uploads.places import open_places
-from thalweg_server.uploads.policy import UploadPolicy
 
 ATTACKS = int(os.environ.get("THALWEG_ATTACKS", "60"))
 PLAIN = UploadPolicy(convert=False)

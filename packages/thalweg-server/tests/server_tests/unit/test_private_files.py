@@ -15,7 +15,7 @@ from thalweg.database.private_files import is_open_to_others, make_private_file,
 from thalweg_memory import Scope, open_memory
 from thalweg_server.app import open_app
 from thalweg_server.settings import Settings
-from thalweg_server.uploads.places import open_places
+from thalweg_server.uploads.disk import open_places
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077])

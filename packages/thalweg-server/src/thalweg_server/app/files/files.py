@@ -15,10 +15,8 @@ from thalweg_agent.backends.paths import validate_path
 from thalweg_server.api.files import Artifacts, FileStat, Upload
 from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
 from thalweg_server.uploads.converting import Converter
-from thalweg_server.uploads.intake import admitted, too_large
-from thalweg_server.uploads.kinds import Kind, kind_by_name
+from thalweg_server.uploads.intake import Kind, UploadPolicy, admitted, kind_by_name, too_large
 from thalweg_server.uploads.names import safe_name, unlike
-from thalweg_server.uploads.policy import UploadPolicy
 
 UPLOADS: Final = "/uploads"
 """The folder of uploads, as an agent sees it."""
@@ -96,11 +94,13 @@ class ThreadFiles:
             path = await _created(files, kept_name, content)
         converted = await self._converter.convert(kind, content, owner=self._owner)
         text_path = None
-        # If the file was deleted meanwhile, its text must be deleted, too.
-        if converted.text is not None and await _stat(files, path) is not None:
-            text_name = f"{PurePosixPath(path).name}.md"
-            text_path = await _created(files, text_name, converted.text.encode("utf-8", "replace"))
-            await _write_note(files, text_path, _Note(text_of=path))
+        if converted.text is not None:
+            async with self._turn(thread):
+                # If the file was deleted meanwhile, it has no text.
+                if await _stat(files, path) is not None:
+                    text = converted.text.encode("utf-8", "replace")
+                    text_path = await _created(files, f"{PurePosixPath(path).name}.md", text)
+                    await _write_note(files, text_path, _Note(text_of=path))
         upload = Upload(
             name=PurePosixPath(path).name,
             path=path,

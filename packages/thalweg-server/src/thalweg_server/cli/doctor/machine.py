@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.cli.printing import count
-from thalweg.engine.extras import EXTRAS, install_command
+from thalweg.engine.extras import EXTRAS
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_agent.backends.bubblewrap import check_bubblewrap
@@ -21,23 +21,6 @@ from thalweg_server.models.providers import PROVIDERS, key_of
 
 LEAST_SQLITE: Final = (3, 35)
 """The first SQLite with everything the archive uses (RETURNING, upserts, FTS5 in most builds)."""
-USES: Final = {
-    "anthropic": "models of Anthropic",
-    "chat": "the terminal chat",
-    "cli": "tables and progress bars",
-    "documents": "text of PDF and Office files",
-    "mcp": "tools of MCP servers",
-    "memory": "the memory of the user in agents",
-    "ollama": "models that Ollama serves",
-    "openai": "models of OpenAI and of servers with its API",
-    "openai-agents": "the engine in agents of OpenAI's Agents SDK",
-    "postgres": "archive, memory and runs in PostgreSQL",
-    "pydantic-ai": "the engine in agents of Pydantic AI",
-    "sqlite": "LangGraph's checkpointer for SQLite",
-    "video": "frames of videos",
-    "vectors": "search of memory by meaning",
-}
-"""What each extra adds, in a few words."""
 
 
 def installation() -> Iterator[Finding]:
@@ -76,10 +59,10 @@ def extras() -> Iterator[Finding]:
     installed = [extra for extra, is_there in there.items() if is_there]
     if installed:
         yield Finding("extras", ", ".join(installed))
-    for extra, is_there in there.items():
-        if not is_there:
-            seen = f"not installed: {USES[extra]}"
-            yield Finding(f"extra {extra}", seen, install_command(extra), "off")
+    if len(installed) < len(there):
+        names = ", ".join(extra for extra in there if extra not in installed)
+        seen = f"{names}; an error names the command when one is needed"
+        yield Finding("extras to add", seen, state="off")
 
 
 def _is_there(module: str) -> bool:

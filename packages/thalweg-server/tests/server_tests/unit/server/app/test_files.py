@@ -13,9 +13,8 @@ from thalweg.errors import NoSuchFileError, UploadRefusedError
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.converting import Converter
-from thalweg_server.uploads.disk import DiskPlaces
-from thalweg_server.uploads.places import open_places
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.disk import DiskPlaces, open_places
+from thalweg_server.uploads.intake import UploadPolicy
 
 pytestmark = pytest.mark.anyio
 

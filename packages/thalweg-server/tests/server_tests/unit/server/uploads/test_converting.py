@@ -9,8 +9,7 @@ import pytest
 
 from core_tests.documents import SAMPLES, WORDS, pdf
 from thalweg_server.uploads.converting import Converted, Converter
-from thalweg_server.uploads.kinds import KINDS, ending_of
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.intake import KINDS, UploadPolicy, ending_of
 
 MIB = 1 << 20
 
@@ -175,3 +174,42 @@ def test_the_limit_of_memory_holds(tmp_path: Path) -> None:
     program = tmp_path / "own.py"
     program.write_text(TAKES.format(folder=str(Path(real.__file__).parent)))
     assert convert("a.pdf", pdf(), child=str(program)).text == "no memory\n"
+
+
+# Sends its document back; it notes in the folder that the document names when it begins and ends.
+NOTES = """
+import pathlib, sys, time
+folder, owner = sys.stdin.read().split()
+own = pathlib.Path(folder) / owner
+if own.exists(): sys.exit(9)
+own.touch()
+if len(list(pathlib.Path(folder).iterdir())) > 2: sys.exit(8)
+time.sleep(0.02)
+own.unlink()
+print(owner)
+"""
+
+
+@pytest.mark.parametrize("child", [NOTES], indirect=True)
+def test_of_an_owner_one_document_is_converted_at_a_time(child: str, tmp_path: Path) -> None:
+    """Two at once in all; an owner with many documents does not delay another."""
+    (tmp_path / "running").mkdir()
+    done: list[str] = []
+
+    async def many() -> None:
+        converter = Converter(UploadPolicy(conversions=2), child=child)
+
+        async def one(owner: str) -> None:
+            content = f"{tmp_path / 'running'} {owner}".encode()
+            converted = await converter.convert(KINDS["pdf"], content, owner=owner)
+            assert converted.text == f"{owner}\n", converted.note
+            done.append(owner)
+
+        cancelled = asyncio.create_task(one("ada"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.gather(*map(one, ["ada"] * 6 + ["bob", "cy"]))
+
+    asyncio.run(many())
+    assert sorted(done) == ["ada"] * 6 + ["bob", "cy"]
+    assert done.index("bob") < 4

@@ -2,13 +2,15 @@
 
 import io
 import zipfile
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core_tests.documents import SAMPLES, WORDS, docx, lying_zip, packed, pdf, png
 from thalweg.errors import UploadRefusedError
-from thalweg_server.uploads.intake import admitted
-from thalweg_server.uploads.policy import UploadPolicy
+from thalweg_server.uploads.intake import UploadPolicy, admitted
 
 POLICY = UploadPolicy()
 ELF = b"\x7fELF\x02\x01\x01" + bytes(60)
@@ -128,3 +130,35 @@ def test_an_archive_with_a_link_in_it_is_refused() -> None:
         archive.writestr(link, "/etc/passwd")
     with pytest.raises(UploadRefusedError, match="outside its folder"):
         admitted("a.zip", made.getvalue(), POLICY)
+
+
+ARCHIVES = (docx(), packed({"a/b.txt": "x" * 900}), packed({"a": WORDS}, method=zipfile.ZIP_STORED))
+
+
+@given(
+    st.sampled_from(ARCHIVES),
+    st.lists(st.tuples(st.integers(0), st.integers(0, 20), st.binary(max_size=8)), max_size=4),
+)
+def test_a_damaged_archive_is_taken_or_refused(
+    content: bytes, damages: list[tuple[int, int, bytes]]
+) -> None:
+    """With no other error, wherever bytes are changed, added or missing."""
+    for place, missing, more in damages:
+        at = place % (len(content) + 1)
+        content = content[:at] + more + content[at + missing :]
+    with suppress(UploadRefusedError):
+        admitted("a.zip", content, POLICY)
+
+
+def test_an_entry_with_a_name_that_is_no_text_is_refused() -> None:
+    """Its mark says UTF-8."""
+    content = packed({"\u00fc.txt": "x"}).replace("\u00fc".encode(), b"\xff\xff")
+    with pytest.raises(UploadRefusedError, match="damaged"):
+        admitted("a.zip", content, POLICY)
+
+
+def test_an_entry_with_two_names_is_refused() -> None:
+    """One in its header, another one in the directory."""
+    content = packed({"a.txt": "x"}).replace(b"a.txt", b"b.txt", 1)
+    with pytest.raises(UploadRefusedError, match="damaged"):
+        admitted("a.zip", content, POLICY)

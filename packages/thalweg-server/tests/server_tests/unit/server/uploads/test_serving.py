@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg_server.api.files import FileStat
-from thalweg_server.uploads.kinds import KINDS
+from thalweg_server.uploads.intake import KINDS
 from thalweg_server.uploads.serving import (
     UnsatisfiableRange,
     answer_for,
