@@ -217,7 +217,7 @@ CEILINGS = {
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (9_200, 9_200),
     "code lines of thalweg_recorder": (5_500, 4_800),
-    "code lines of thalweg_server": (12_650, 12_500),
+    "code lines of thalweg_server": (11_800, 11_500),
     "code lines in all without strict_llm": (63_300, 59_500),
     "files in all packages": (800, 750),
     "files visited by one turn": (72, 30),

@@ -1,17 +1,11 @@
-"""A gateway whose agent answers by a script, for tests of who talks to it.
-
-Run as `python -m server_tests.e2e.chat_gateway PORT [PACE]`.
-"""
+"""A gateway whose agent answers by a script, for tests of who talks to it."""
 
 import asyncio
-import json
 import socket
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -29,8 +23,6 @@ from thalweg_server.api.events import (
     Notice,
     RunCancelled,
     RunCompleted,
-    RunFailed,
-    RunInterrupted,
     RunStarted,
     SubagentEvent,
     ThinkingDelta,
@@ -38,20 +30,16 @@ from thalweg_server.api.events import (
     ToolStarted,
     UsageReported,
 )
-from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run
 from thalweg_server.api.threads import (
-    Context,
-    Done,
     History,
     HistoryItem,
     Message,
-    Question,
     State,
     Thread,
     Threads,
 )
-from thalweg_server.api.usage import ThreadUsage, Usage
+from thalweg_server.api.usage import Usage
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 RIVERS = """\
@@ -89,9 +77,7 @@ class Gateway:
         self.said: dict[str, list[tuple[str, str]]] = {}
         self.runs: dict[str, list[Event]] = {}
         self.current: dict[str, str] = {}
-        self.questions: dict[str, tuple[Question, ...]] = {}
         self.cancelled: set[str] = set()
-        self.resumed: list[Any] = []
         self.asked: list[NewRun] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.grew = asyncio.Condition()
@@ -148,10 +134,10 @@ class Gateway:
                     await self.grew.wait()
 
     async def _perform(self, thread: str, run: str, new: NewRun) -> None:
-        asked = new.message or json.dumps(new.resume)
+        asked = new.message or ""
         self.said.setdefault(thread, []).append(("user", asked))
         await self._tell(run, RunStarted(run=run, thread=thread, model=new.model or "small"))
-        async for event in self._script(thread, asked, new):
+        async for event in self._script(asked):
             if run in self.cancelled:
                 await self._end(thread, run, RunCancelled())
                 return
@@ -164,33 +150,14 @@ class Gateway:
             await asyncio.sleep(self.pace_s)
         await self._end(thread, run, RunCompleted(text=self.said[thread][-1][1], usage=SPENT))
 
-    async def _script(self, thread: str, asked: str, new: NewRun) -> AsyncIterator[Event]:
+    async def _script(self, asked: str) -> AsyncIterator[Event]:
         yield UsageReported(total=Usage(calls=1, input_tokens=9), tokens=3_100, limit=16_000)
-        if new.resume is not None:
-            self.resumed.append(new.resume)
-            self.questions.pop(thread, None)
-            yield ToolCompleted(call="c9", name="deploy", text="deployed")
-            asked = "Deployed."
-        elif "rivers" in asked:
+        if "rivers" in asked:
             async for event in self._rivers():
                 yield event
             return
-        elif "slow" in asked:
+        if "slow" in asked:
             asked = "word " * 2_000
-        elif "code" in asked:
-            rows = "\n".join(f"row_{number} = compute(row_{number - 1})" for number in range(400))
-            asked = f"Here it is:\n\n```python\n{rows}\n```\n\nThat is all."
-        elif "fail" in asked:
-            detail = "the model refused: quota of 3 requests is spent"
-            yield RunFailed(problem=Problem(title="Bad", status=502, detail=detail))
-            return
-        elif "deploy" in asked:
-            request = {"name": "deploy", "args": {"where": "production"}, "description": ""}
-            allowed = {"action_name": "deploy", "allowed_decisions": ["approve", "edit", "reject"]}
-            value = {"action_requests": [request], "review_configs": [allowed]}
-            self.questions[thread] = (Question.model_validate({"id": "q1", "value": value}),)
-            yield RunInterrupted(questions=self.questions[thread])
-            return
         for event in spoken("m1", asked):
             yield event
 
@@ -272,16 +239,6 @@ def _lists(made: FastAPI, gateway: Gateway) -> None:
     async def _models() -> Models:
         return Models(items=MODELS)
 
-    @made.get("/api/models/{name}", response_model=None)
-    async def _model(name: str) -> Model | Response:
-        for model in MODELS:
-            if model.name == name:
-                return model
-        told = {"title": "Not found", "status": 404, "code": "model.not_found"}
-        known = ", ".join(model.name for model in MODELS)
-        told |= {"detail": f"there is no model {name!r}; there are: {known}"}
-        return JSONResponse(told, 404)
-
     @made.get("/api/threads")
     async def _threads() -> Threads:
         return Threads(items=tuple(gateway.thread(thread) for thread in reversed(gateway.said)))
@@ -294,7 +251,7 @@ def _thread(made: FastAPI, gateway: Gateway) -> None:
             told = {"title": "Not found", "status": 404, "code": "thread.not_found"}
             told |= {"detail": f"there is no thread {thread!r}", "arguments": [thread]}
             return JSONResponse(told, 404)
-        return State(thread=gateway.thread(thread), questions=gateway.questions.get(thread, ()))
+        return State(thread=gateway.thread(thread))
 
     @made.get(BASE + "/history")
     async def _history(thread: str) -> History:
@@ -307,37 +264,6 @@ def _thread(made: FastAPI, gateway: Gateway) -> None:
                 for k, (role, text) in rows
             )
         )
-
-    @made.get(BASE + "/usage")
-    async def _usage(thread: str) -> ThreadUsage:
-        return ThreadUsage(
-            thread=thread,
-            total=SPENT,
-            callers={"agent": SPENT},
-            sections={"system": 900, "history": 3_200},
-            window=16_000,
-            limit=15_000,
-        )
-
-    @made.get(BASE + "/context")
-    async def _context(thread: str) -> Context:
-        return Context(
-            turn=2,
-            at=NOW,
-            model="small",
-            system=f"You know rivers. This is {thread}.",
-            messages=(Message(role="user", text="rivers"),),
-            tools=({"name": "read_file", "description": "Read a file."},),
-            sections={"system": 900, "history": 3_200},
-            tokens=4_100,
-            limit=15_000,
-            window=16_000,
-        )
-
-    @made.post(BASE + "/compact")
-    async def _compact(thread: str) -> Done:
-        del thread
-        return Done(about=2, tokens=1_000, limit=15_000)
 
 
 def _runs(made: FastAPI, gateway: Gateway) -> None:
@@ -374,18 +300,3 @@ def served(gateway: Gateway) -> Iterator[str]:
     finally:
         server.should_exit = server.force_exit = True
         thread.join()
-
-
-def main() -> None:
-    """Serve until killed."""
-    port = int(sys.argv[1])
-    uvicorn.run(
-        application(Gateway(pace_s=float(sys.argv[2]) if len(sys.argv) > 2 else 0.02)),
-        host="127.0.0.1",
-        port=port,
-        log_level="warning",
-    )
-
-
-if __name__ == "__main__":
-    main()
