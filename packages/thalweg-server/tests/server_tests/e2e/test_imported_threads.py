@@ -188,7 +188,7 @@ def test_a_chat_on_a_terminal_shows_it_refuses_and_branches(home: Path, served: 
             ("/threads", TITLE),
             (f"/thread {IMPORTED}", "recorded by claude-code: read only; /branch continues"),
             ("/usage", QUESTION[:40]),
-            ("hello", "claude-code recorded"),
+            ("hello", "is a session that claude"),
             ("/branch", "thread "),
         ):
             terminal.say(typed)
