@@ -62,6 +62,13 @@ def test_words_that_stand_together_beat_the_same_words_far_apart() -> None:
     assert order("proxy timeout", row(1, apart), row(2, together), row(3, apart)) == [2, 3, 1]
 
 
+def test_words_next_to_each_other_beat_those_in_one_line() -> None:
+    """In any order, or within one name."""
+    apart, next_to = "the proxy had a long and slow timeout", "the timeout_proxy is long and slow"
+
+    assert order("proxy timeout", row(1, next_to), row(2, apart)) == [1, 2]
+
+
 def test_the_call_a_result_answers_counts_for_it() -> None:
     """A bare number has no meaning without its question."""
     call = PassageRow(19, 2, -1, 19, "tool", "wc -l ledger.csv")
@@ -126,14 +133,14 @@ def test_a_shape_brings_a_passage_into_the_shortlist() -> None:
 
 
 def test_hits_are_shown_the_wider_the_better_they_are() -> None:
-    """The best ones by far."""
+    """The first five have equal room."""
     filler = "\n".join(f"line {n} of what is told around it here" for n in range(30))
     rows = [row(n, f"gateway {n}\n{filler} {n}".replace("line", f"line{n}")) for n in range(1, 12)]
 
     shown = [len(passage.text) for passage in chosen("gateway", rows, 8_000)]
 
-    assert min(shown[:3]) > 600 > max(shown[3:7])
-    assert min(shown[3:7]) > 300 > max(shown[7:])
+    assert min(shown[:5]) > 600
+    assert max(shown[5:]) < 300
 
 
 def test_who_said_it_counts_if_the_question_says_so() -> None:
@@ -152,13 +159,28 @@ def test_the_name_of_the_speaker_is_a_word_like_any_other() -> None:
     assert order("What has Melanie painted?", *reversed(rows))[0] == 7
 
 
-def test_the_end_of_the_thread_that_was_asked_about_comes_first() -> None:
-    """The newest, when the question does not specify one."""
-    rows = [row(n, "deploy failed") for n in (1, 5, 9)]
+def test_a_text_of_the_agent_comes_before_a_call_and_a_result() -> None:
+    """It says what they showed."""
+    rows = [
+        row(1, "the deploy failed", speaker="assistant"),
+        row(2, "the deploy failed", speaker="assistant Bash"),
+        row(3, "the deploy failed"),
+    ]
 
-    assert order("the first failed deploy", *rows) == [1, 5, 9]
-    assert order("the latest failed deploy", *rows) == [9, 5, 1]
-    assert order("failed deploy", *rows) == [9, 5, 1]
+    assert order("failed deploy", *rows) == [1, 3, 2]
+
+
+def test_the_first_hits_are_of_different_messages() -> None:
+    """The others of a message follow, even if they are better than those of other messages."""
+    best = [
+        PassageRow(100 + n, 9, 700 * n, 0, "tool", f"gateway proxy {n}") for n in range(0, 9, 3)
+    ]
+    rows = [*best, *(row(n, f"gateway {n}") for n in range(1, 5))]
+
+    shown = [passage.position for passage in chosen("gateway proxy", rows)]
+
+    assert shown[:5] == [9, 4, 3, 2, 1]
+    assert shown[5:] == [9, 9]
 
 
 def test_one_text_read_twice_is_shown_once() -> None:

@@ -30,7 +30,9 @@ from thalweg.engine.words import Weights, rarity
 
 ABOUT_CHARS = 80
 """Most characters of the text about a message in a hit."""
-WIDTHS = ((3, 900), (7, 420), (1_000, NARROWEST))
+FIRST_HITS = 5
+"""The first hits: of different messages, with equal room."""
+WIDTHS = ((FIRST_HITS, 700), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
@@ -60,7 +62,7 @@ def pack_excerpts(
     seen_lines: set[str] = set()
     covered_messages: set[tuple[int, int]] = set()
     tokens_left = max_tokens
-    for candidate in candidates:
+    for candidate in _of_different_messages(candidates):
         if tokens_left < LEAST_TOKENS:
             break
         width = next(chars for max_hits, chars in WIDTHS if len(chosen) < max_hits)
@@ -84,6 +86,13 @@ def pack_excerpts(
     while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()
     return chosen
+
+
+def _of_different_messages(candidates: Sequence[PassageCandidate]) -> list[PassageCandidate]:
+    """Return candidates with the best of different messages first, then the others in order."""
+    best = {(one.row.id >> PASSAGE_BITS, one.row.position): one for one in reversed(candidates)}
+    first = sorted(best.values(), key=candidates.index)[:FIRST_HITS]
+    return [*first, *(one for one in candidates if one not in first)]
 
 
 def _unnumbered_lines(text: str) -> set[str]:
@@ -232,8 +241,8 @@ def _find_in_threads(
                 sum(1 << bit for bit in bits),
             )
     shares = _thread_shares(question, rows, len(ends))
-    sizes = {thread: end - (thread << PASSAGE_BITS) for thread, end in ends.items()}
-    return Hits(rows, tuple(counts), sum(sizes.values()), shares, sizes)
+    total = sum(end - (thread << PASSAGE_BITS) for thread, end in ends.items())
+    return Hits(rows, tuple(counts), total, shares)
 
 
 def _count_passages(

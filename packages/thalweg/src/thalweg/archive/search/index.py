@@ -98,8 +98,6 @@ class Hits:
     """Passages of the thread."""
     threads: Mapping[int, float] = field(default_factory=dict)
     """Of a search over several threads, by number: the share of the query's words in the thread."""
-    sizes: Mapping[int, int] = field(default_factory=dict)
-    """Likewise: the number of passages."""
 
 
 def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterable[Logged]) -> int:
@@ -143,7 +141,8 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
 
 def _speaker_label(message: Message) -> str:
     label = speaker(message)
-    return label if label.endswith(message.name) else f"{label} {message.name}"
+    name = message.calls[0].name if message.calls else message.name
+    return label if label.endswith(name) else f"{label} {name}"
 
 
 def words_of(speaker_label: str, text: str) -> str:

@@ -16,16 +16,6 @@ _SPEAKERS = {
     "assistant": re.compile(r"\bassistant(?:'s)?\b|\byou\b|助手", re.IGNORECASE),
     "tool": re.compile(r"\btool\b|\boutput\b|\breport(?:ed)?\b|\bcommand\b", re.IGNORECASE),
 }
-_BEGINNING = re.compile(
-    r"\bfirst\b|\binitial(?:ly)?\b|\bat the (?:start|beginning)\b|\boriginal(?:ly)?\b"
-    r"|最初|一开始|首先",
-    re.IGNORECASE,
-)
-_NEWEST = re.compile(
-    r"\blast\b|\blatest\b|\bmost recent(?:ly)?\b|\bfinal(?:ly)?\b|\bcurrent(?:ly)?\b"
-    r"|最后|最新|最近",
-    re.IGNORECASE,
-)
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
 WEAK_IMPORTANCE = 0.3
 """Importance of a word that only shapes a question."""
@@ -78,5 +68,4 @@ def ask(query: str) -> SearchQuery:
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
         shapes=answer_shapes(query),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),
-        end=bool(_NEWEST.search(query)) - bool(_BEGINNING.search(query)),
     )

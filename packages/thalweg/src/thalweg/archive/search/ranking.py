@@ -8,7 +8,7 @@ choice can be explained.
 import math
 from bisect import bisect_right
 from collections import Counter as Counted
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul, or_
@@ -46,14 +46,16 @@ class PassageFeatures(NamedTuple):
     """Share that occurs only in the passage before or after, or before the answered call."""
     phrase: float = 0.4
     """Share of the query's quotations that it contains verbatim."""
+    together: float = 0.5
+    """Share of the weight that pairs of words have which stand together in those lines."""
     shape: float = 1.0
     """Weight of the specific shapes of an answer in those lines."""
     common_shape: float = 0.25
     """Weight of its other shapes: each like a word, by its rarity."""
     speaker: float = 1.0
     """Weight of the speaker, if the query names one: like a word, by rarity."""
-    end: float = 0.1
-    """Proximity to the end of the thread that the query asks about, 0 to 1."""
+    answer: float = 0.1
+    """1 for a text of the agent, which is no call and no result."""
     thread: float = 0.5
     """Share of the words that occur anywhere in its thread, each by its rarity among threads."""
 
@@ -106,11 +108,24 @@ class PassageWeights(Weights):
 
     def words_in(self, text: str) -> int:
         """Return the words of the query in a text."""
-        words = 0
-        for token in find_tokens(text):
-            if (mask := self._words_by_token.get(token)) is None:
-                mask = self._words_by_token[token] = self._query_words(token)
-            words |= mask
+        return reduce(or_, map(self._words_of, find_tokens(text)), 0)
+
+    def weight_together(self, text: str) -> float:
+        """Return the weight of the pairs of words that stand together, at most a word apart."""
+        pairs: set[int] = set()
+        earlier = previous = 0
+        for words in map(self._words_of, find_tokens(text)):
+            if words:
+                near = words | previous | earlier
+                pairs |= {
+                    a | b for a in _single_words(words) for b in _single_words(near) if a != b
+                }
+            earlier, previous = previous, words
+        return math.fsum(min(map(self, _single_words(pair))) for pair in pairs)
+
+    def _words_of(self, token: str) -> int:
+        if (words := self._words_by_token.get(token)) is None:
+            words = self._words_by_token[token] = self._query_words(token)
         return words
 
     def _query_words(self, token: str) -> int:
@@ -151,6 +166,13 @@ class PassageWeights(Weights):
                     words_by_line[line] |= self.words_in(text[first : gap if gap >= 0 else end])
                 index = lower.find(beginning, end if words_by_line[line] & bit else index + 1)
         return words_by_line
+
+
+def _single_words(words: int) -> Iterator[int]:
+    """Yield the words of a set, each as a set of its own."""
+    while words:
+        yield words & -words
+        words &= words - 1
 
 
 _TOKEN_GAPS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.-'")}
@@ -212,7 +234,6 @@ def rank(
     ]
     traits = Counted(trait for shown_passage in shown for trait in shown_passage.traits)
     rarity_by_trait = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
-    last_position = max((shown_passage.row.position for shown_passage in shown), default=0) or 1
     candidates = [
         PassageCandidate(
             shown_passage.row,
@@ -224,7 +245,6 @@ def rank(
                 hits,
                 shown_passage,
                 rarity_by_trait=rarity_by_trait,
-                last_position=last_position,
             ),
         )
         for shown_passage in shown
@@ -288,6 +308,8 @@ class _ShownPassage:
     """Words in those lines, and specific shapes."""
     whole: int
     """Words in the passage and its speaker's name."""
+    together: float
+    """Weight of the words in those lines that stand next to another."""
     traits: frozenset[str]
     """Common shapes of an answer in it, and its speaker if the query names that one."""
 
@@ -308,7 +330,9 @@ class _ShownPassage:
         common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
         traits = {shape for shape in common if has_shape(stretch, shape)}
         traits |= {_role(row)} & set(question.speakers)
-        return cls(row, first, last, window, whole, frozenset(traits))
+        shown_text = row.text[lines[first][0] : lines[last][1]] if lines else ""
+        together = scale.weight_together(shown_text)
+        return cls(row, first, last, window, whole, together, frozenset(traits))
 
 
 def _features(
@@ -318,7 +342,6 @@ def _features(
     shown_passage: _ShownPassage,
     *,
     rarity_by_trait: Mapping[str, float],
-    last_position: int,
 ) -> PassageFeatures:
     row, whole, window = (
         shown_passage.row,
@@ -329,15 +352,13 @@ def _features(
     neighbour_words = _neighbour_words(hits, row) & ~whole & ~call_words & scale.words
     text = row.text.lower() if question.phrases else ""
     matches = [phrase in text for phrase in question.phrases]
-    passages = hits.sizes.get(row.id >> PASSAGE_BITS)
-    offset = row.id - (row.id >> PASSAGE_BITS << PASSAGE_BITS)
-    relative_position = offset / passages if passages else row.position / last_position
     return PassageFeatures(
         window=scale(window) / scale.all,
         passage=scale(whole & ~window) / scale.all,
         about=scale(call_words) / scale.all,
         around=scale(neighbour_words) / scale.all,
         phrase=sum(matches) / len(matches) if matches else 0.0,
+        together=shown_passage.together / scale.all,
         shape=scale(shown_passage.window & ~scale.words) / scale.all,
         common_shape=_traits_weight(
             shown_passage.traits.intersection(question.shapes), rarity_by_trait
@@ -347,7 +368,7 @@ def _features(
             shown_passage.traits.intersection(question.speakers), rarity_by_trait
         )
         / scale.all,
-        end=(0.0, relative_position, 1 - relative_position)[question.end],
+        answer=float(row.speaker == "assistant"),
         thread=hits.threads.get(row.id >> PASSAGE_BITS, 0.0),
     )
 
