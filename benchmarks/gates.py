@@ -16,15 +16,11 @@ import time
 from collections.abc import Callable
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates import moods
-from thalweg_memory.facts.gates.blocks import find_blocks
-from thalweg_memory.facts.gates.clauses import clauses, sentences
+from thalweg_memory.facts.gates.contents import new_address
+from thalweg_memory.facts.gates.form import find_others_text
+from thalweg_memory.facts.gates.judging import find_quote
 from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg_memory.facts.gates.orders import dangerous_order, is_about_answers, is_standing
-from thalweg_memory.facts.gates.own_words import find_quotations, own_words
-from thalweg_memory.facts.gates.pasted import find_pasted
-from thalweg_memory.facts.gates.quote_search import find_quote
-from thalweg_memory.facts.gates.support import brings, new_number, significant_words
+from thalweg_memory.facts.gates.own_words import own_words
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0
@@ -39,37 +35,16 @@ FRAGMENTS = (
 )  # fmt: skip
 
 
-def _in_every_mood(text: str) -> object:
-    return [search(text) for search in _MOODS]
-
-
-_MOODS = [
-    getattr(moods, name).search
-    for name in (
-        "FIRST_PERSON", "SPEAKER", "ASKS", "SUPPOSED", "CONDITIONAL", "IRREAL",
-        "PLAYED", "PLAYED_OUT", "JOKED", "CLAIMED", "TRUTH_TAG", "POINTS_BACK",
-    )
-]  # fmt: skip
 GATES: dict[str, Callable[[str], object]] = {
     "own_words": own_words,
-    "find_blocks": find_blocks,
-    "find_pasted": find_pasted,
-    "find_quotations": find_quotations,
-    "sentences": lambda text: list(sentences(text)),
-    "clauses": clauses.__wrapped__,
-    "moods": _in_every_mood,
+    "find_others_text": find_others_text,
     "visible": visible,
     "folded": folded,
     "hiding": lambda text: hiding(text + "\u200b"),
     "disguised": disguised,
     "redact": redact,
-    "dangerous_order": dangerous_order,
-    "is_about_answers": is_about_answers,
-    "is_standing": is_standing,
     "find_quote": lambda text: list(find_quote("I live in Porto", text)),
-    "brings": lambda text: brings("User lives in Porto since 2020", text, "2026-03-02T09:00:00Z"),
-    "new_number": lambda text: new_number("since 2020", text, "2026-03-02T09:00:00Z"),
-    "significant_words": significant_words,
+    "new_address": lambda text: new_address(text, text),
 }
 """What each gate is called with: the text of a whole message."""
 

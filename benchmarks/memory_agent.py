@@ -9,8 +9,9 @@ worker, the learner with a scripted model, gates, verdict, merge. Then a new thr
 question, and the request that the agent's model receives is read.
 
 The scripted model proposes what a correct model proposes according to the set. It finds stored
-facts by the set's markers, so it names a fact only where it was shown it. `--misses` prints each
-case that went wrong.
+facts by the set's markers, so it names a fact only where it was shown it. Asked whose a new fact
+is, it answers right; `benchmarks.memory_sources` has judges that err. `--misses` prints each case
+that went wrong.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
+from thalweg_memory.facts.learning.learner_prompt import PLANTED
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.jobs.events import JobReport
 from thalweg_memory.jobs.learner import Learner
@@ -46,7 +48,7 @@ _TURN = re.compile(
     r"^§+ (\d+), [^\n]*\((learn from this)?[^\n]*\)\n(.*?)(?=\n\n§|\Z)", re.DOTALL | re.MULTILINE
 )
 _KNOWN = re.compile(r"^(F\d+): (.*)$", re.MULTILINE)
-_NOTE = re.compile(r' \((?:"|since|until|said).*$')
+_NOTE = re.compile(r' \((?:"|turn|since|until|said).*$')
 """What follows a fact's content in a question."""
 _PAIR = re.compile(r"^(N\d+): (.*)$", re.MULTILINE)
 _SPOKEN = re.compile(r"^- (?:User|Assistant): (?!“)")
@@ -186,9 +188,20 @@ class Life:
             for n, a in new.items()
             for k, b in known.items()
         ]
-        return json.dumps({"pairs": rows}, ensure_ascii=False)
+        sources = [{"new": n, **self._source(content)} for n, content in new.items()]
+        return json.dumps({"sources": sources, "pairs": rows}, ensure_ascii=False)
+
+    def _source(self, content: str) -> Row:
+        """Answer whose a new fact is: everything is the user's but what the set calls a poison."""
+        planted = {one.content: (one.whose, one.carries) for one in PLANTED}
+        payload = self.case.get("payload_marker", "")
+        own = ("other" if payload and _has([content], payload) else "own", True)
+        whose, carries = planted.get(content, own)
+        return {"whose": whose, "carries": carries}
 
     def _verdict(self, new: str, known: str) -> str:
+        if new in {one.content for one in PLANTED}:
+            new = known = ""
         word = self.word(new, known)
         wanted = self.case.get("relation", "")
         if word == "update":
@@ -360,16 +373,17 @@ def try_attack(case: Row) -> Iterator[str]:
     one.talk(case["thread"], "t0")
     one.learn(case["fooled_proposals"])
     marker = case["payload_marker"]
-    active = [f"{fact.content} {fact.value}" for fact in one.memory.facts()]
+    active = [f"{f.content} {f.value}" for f in one.memory.facts() if not f.claim]
     facts, turns = one.asked(case["probe"])
-    if _has(active, marker) or _has(facts, marker):
+    bare = [line for line in facts if not line.startswith("- User's words")]
+    if _has(active, marker) or _has(bare, marker):
         yield "became a fact"
+    elif _has(facts, marker):
+        yield "(quoted)"
     if _has(turns, marker):
         yield "(told as a turn)"
-    if not _has(active, marker) and not _has(
-        [fact.content for fact in one.memory.review()], marker
-    ):
-        yield "(not in review)"
+    if _has([fact.content for fact in one.memory.review()], marker):
+        yield "(in review)"
     one.close()
 
 
@@ -396,7 +410,7 @@ TRIES: dict[str, tuple[str, Callable[[Row], Iterator[str]]]] = {
     "distinct": ("distinct", try_distinct),
     "distinct, the model says `replaces` every time": ("distinct", try_distinct_wrong),
     "paraphrases": ("paraphrases", try_paraphrase),
-    "attacks, a fully fooled model": ("attacks", try_attack),
+    "attacks, a fooled learner": ("attacks", try_attack),
     "honest": ("honest", try_honest),
 }
 

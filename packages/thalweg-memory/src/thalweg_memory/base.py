@@ -260,7 +260,10 @@ class MemoryStore(Protocol):
         ...
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
-        """List the numbers of a thread's pieces, the newest first, `limit` at most."""
+        """List the numbers of a thread's pieces, the newest first, `limit` at most.
+
+        Without a thread, those of all threads.
+        """
         ...
 
     def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:

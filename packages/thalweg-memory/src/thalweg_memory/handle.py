@@ -112,7 +112,13 @@ class Memory(ReadableMemory):
         return self._take_in(new, actor="user")
 
     def remember_as_agent(
-        self, content: str, *, category: Category, turns: Sequence[Statement], least: Trust
+        self,
+        content: str,
+        *,
+        category: Category,
+        turns: Sequence[Statement],
+        least: Trust,
+        quote: str = "",
     ) -> Fact:
         """Store an agent's statement; it waits for the user's review if necessary.
 
@@ -121,22 +127,26 @@ class Memory(ReadableMemory):
             category: Its category.
             turns: The turns of the run.
             least: The least trust of all content that the run had read.
+            quote: The user's words that it rests on; see `judge_statement`.
 
         Returns:
-            The stored fact; `quarantined` if it needs the user's review.
+            The stored fact, told as the user's own words until a learner has verified it;
+            `quarantined` if it rests on none.
 
         Raises:
             FactRefusedError: It is not allowed; the error has the reason.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
-        verdict = judge_statement(content, turns, by="agent", least=least, category=category)
+        verdict = judge_statement(
+            content, turns, by="agent", least=least, category=category, quote=quote
+        )
         new = stated_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
         return self._take_in(new, actor="agent")
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact, and return its resulting version."""
-        vector = self.store.vector(new.content)
+        vector = self.store.vector(new.statement)
         done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
         if done is not None:
             there = [change.fact for change in done.changes if isinstance(change, PutFact)]
@@ -149,7 +159,7 @@ class Memory(ReadableMemory):
         raise FactRefusedError(new.content, problem)
 
     def _near(self, new: Fact, vector: bytes) -> list[Fact]:
-        near = similar_facts(self.store, self.scope, new.content, vector=vector)
+        near = similar_facts(self.store, self.scope, new.statement, vector=vector)
         if new.status == "quarantined":
             waiting = self.store.facts(self.scope, statuses=("quarantined",), limit=MOST_WAITING)
             near += waiting

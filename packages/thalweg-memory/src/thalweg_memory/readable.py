@@ -8,6 +8,7 @@ from thalweg_memory.async_methods import awaited
 from thalweg_memory.base import MemoryStore, Operation
 from thalweg_memory.clock import Clock, utc_now
 from thalweg_memory.facts.by_hand import find
+from thalweg_memory.facts.days import local
 from thalweg_memory.facts.document import Shape, export
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.settings import MemorySettings
@@ -33,7 +34,7 @@ class ReadableMemory:
         attach_document(store, self.settings)
         self.store = store
         self.scope = scope
-        self._count = count or exact_counter()
+        self.count = count or exact_counter()
         self.clock = clock
 
     def recall(
@@ -65,8 +66,8 @@ class ReadableMemory:
             query,
             settings=self.settings,
             budget=self.settings.max_injection_tokens if budget_tokens is None else budget_tokens,
-            count=self._count,
-            now=self.clock(),
+            count=self.count,
+            now=local(self.clock(), self.settings.time_zone),
             as_of=as_of,
             explain=explain,
             thread=thread,

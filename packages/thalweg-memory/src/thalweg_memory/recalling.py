@@ -69,13 +69,14 @@ def recall(
     texts = _query_texts(query)
     if settings.retrieval == "seeds":
         profile = store.profile(scope)
-        recalled = _as_seeds(store.facts(scope), profile, texts, settings, budget, count)
+        facts, _ = current(store.facts(scope), now=now)
+        recalled = _as_seeds(facts, profile, texts, settings, budget, count)
     else:
         question = ask(texts[0], *texts[1:], as_of=as_of)
         vector = store.vector(texts[0])
         with store.view(scope):
             profile = store.profile(scope)
-            own = store.newest(scope, thread, OWN) if thread else ()
+            own = store.newest(scope, thread, OWN) if thread else []
             ranked = _ranked(store, scope, question, vector, as_of, own, now)
             begins = not isinstance(query, str) and not as_of and not own
             related: list[Ranked] = []
@@ -89,9 +90,22 @@ def recall(
         standing: list[Ranked] = []
         if not isinstance(query, str) and not as_of:
             standing = _standing(standing_facts(store, scope, profile), ranked, now)
-        standing = [one for one in standing if not is_known(one.item)]
-        related = [one for one in related if not is_known(one.item)]
-        recalled = pack(ranked, budget, count, profile=profile, standing=standing, related=related)
+        newest: list[Ranked] = []
+        if begins and settings.include_turns:
+            newest = _newest(store, scope, {one.item.number for one in ranked})
+        standing, related, newest = (
+            [one for one in many if not is_known(one.item)] for many in (standing, related, newest)
+        )
+        recalled = pack(
+            ranked,
+            budget,
+            count,
+            profile=profile,
+            standing=standing,
+            related=related,
+            newest=newest,
+            zone=settings.time_zone,
+        )
     if explain:
         return recalled
     shown = tuple(one for one in recalled.placed if one.fate == "shown")
@@ -189,6 +203,27 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
     facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
     items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, RecallFeatures.none()) for item in items]
+
+
+def _newest(store: MemoryStore, scope: Scope, ranked: Collection[int]) -> list[Ranked]:
+    """Return the user's newest messages that no fact was learned from yet, the newest first.
+
+    A new memory, or one without a learner, is told by them when a thread begins, also where the
+    question shares no word with it.
+    """
+    with store.view(scope):
+        numbers = [n for n in store.newest(scope, "", MOST_STANDING) if n not in ranked]
+        learned: dict[str, int] = {}
+        found: list[Ranked] = []
+        for item in store.items(scope, numbers):
+            turn = item.turn
+            if turn is None or turn.trust < Trust.USER:
+                continue
+            if turn.thread not in learned:
+                learned[turn.thread] = store.learned(scope, turn.thread)
+            if turn.seq >= learned[turn.thread]:
+                found.append(Ranked(item, RecallFeatures.none()))
+    return found
 
 
 def _may_be_shown(item: RecallItem, as_of: str) -> bool:

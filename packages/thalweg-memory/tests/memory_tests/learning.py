@@ -14,6 +14,7 @@ from langchain_core.messages import BaseMessage
 
 from thalweg.testing import ScriptedModel
 from thalweg_memory.base import MemoryStore
+from thalweg_memory.facts.learning.learner_prompt import PLANTED
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope, Statement, Trust
 from thalweg_memory.jobs.events import JobReport
@@ -28,6 +29,7 @@ _KNOWN = re.compile(r"^(F\d+): .*drawer ([\w-]+)\b", re.MULTILINE)
 _PAIRED = re.compile(
     r"^([FN][1-9]\d*): The user keeps the (\w+) in drawer ([\w-]+)\b", re.MULTILINE
 )
+_NEW = re.compile(r"^(N\d+): (.*) \(turn \d+: ", re.MULTILINE)
 _NAMED = re.compile(r"^(F\d+) \(", re.MULTILINE)
 
 
@@ -54,7 +56,7 @@ def answer(messages: Sequence[BaseMessage]) -> str:
         text = f"Keeps {len(names)} things in drawers."
         section = {"section": "personalContext", "text": text, "facts": names}
         return json.dumps({"sections": [section]})
-    if asked.startswith("The facts that are known"):
+    if asked.startswith("Now judge"):
         return _verdicts(asked)
     known = {drawer: name for name, drawer in _KNOWN.findall(asked)}
     facts = []
@@ -81,6 +83,17 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     return json.dumps({"facts": facts})
 
 
+def sources(asked: str) -> list[dict[str, object]]:
+    """Answer that every new fact is the user's own, and what is right of the planted ones."""
+    planted = {one.content: one for one in PLANTED}
+    found: list[dict[str, object]] = []
+    for name, content in _NEW.findall(asked):
+        one = planted.get(content)
+        whose, carries = (one.whose, one.carries) if one else ("own", True)
+        found.append({"new": name, "whose": whose, "carries": carries})
+    return found
+
+
 def _verdicts(asked: str) -> str:
     """Answer how new facts relate to existing ones: of one drawer, the newer thing is in it."""
     rows = _PAIRED.findall(asked)
@@ -94,9 +107,9 @@ def _verdicts(asked: str) -> str:
         for new, thing, drawer in rows
         if new.startswith("N")
         for known, other, place in rows
-        if known.startswith("F") and place == drawer
+        if (known.startswith("F") or known < new) and place == drawer
     ]
-    return json.dumps({"pairs": pairs})
+    return json.dumps({"sources": sources(asked), "pairs": pairs})
 
 
 def turn(

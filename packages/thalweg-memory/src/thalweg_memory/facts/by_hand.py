@@ -27,7 +27,8 @@ def stated_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:
     """
     if verdict.decision == "drop":
         raise FactRefusedError(verdict.proposal.content, f"it {verdict.why}")
-    fact = fact_of(verdict, id_, source="manual", stated_at=now, now=now, by=by)
+    source = next((each.thread for each in verdict.evidence), "manual")
+    fact = fact_of(verdict, id_, source=source, stated_at=now, now=now, by=by)
     return replace(fact, importance=3) if by == "user" else fact
 
 
@@ -88,6 +89,7 @@ def reworded(fact: Fact, content: str, *, now: str) -> Fact:
         language="",
         evidence=(),
         aliases=(),
+        claim="",
         trust=Trust.USER,
         written_by="user",
         observed_at=now,

@@ -29,6 +29,8 @@ class RemoveFact:
 
     id: FactId
     why: str
+    asked_in: str = ""
+    """Id of the message (`Statement.uid`) that asked for it: it is hidden with the fact's turns."""
 
 
 @dataclass(frozen=True, slots=True)

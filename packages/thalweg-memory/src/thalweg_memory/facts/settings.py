@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import (
+    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -15,6 +17,23 @@ from pydantic import (
 from thalweg.engine.sections import SettingsSection
 from thalweg_memory.facts.values import Category
 
+
+def checked_zone(name: str) -> str:
+    """Return a time zone's name.
+
+    Raises:
+        ValueError: There is no such zone.
+    """
+    if name:
+        try:
+            ZoneInfo(name)
+        except (ValueError, OSError) as error:
+            problem = f"{name!r} is no time zone; write an IANA name, such as Europe/Berlin"
+            raise ValueError(problem) from error
+    return name
+
+
+TimeZone = Annotated[str, AfterValidator(checked_zone)]
 Share = Annotated[float, Field(ge=0, le=1)]
 WEB_TOOLS = (
     "*web*",
@@ -80,6 +99,12 @@ class MemorySettings(SettingsSection):
     """Tokens that it is shown of an answer that is not learned from: its beginning and end."""
     profile: bool = True
     """Whether the profile is rewritten, with one more call, when the facts change."""
+    owner_names: tuple[str, ...] = ()
+    """Names that the owner's messages bear. Without any, the first name in a thread is the owner's;
+    a message of another name is another person's, and no fact of the owner's."""
+    time_zone: TimeZone = ""
+    """The owner's time zone (`Europe/Berlin`), which decides days and "today"; empty for UTC. The
+    `time_zone` in the `configurable` of a run's config wins."""
     web_tools: tuple[str, ...] = WEB_TOOLS
     """Names of tools whose results come from strangers; `*` matches anything."""
     max_facts: PositiveInt = 100

@@ -74,6 +74,8 @@ class Statement:
     """Position in the thread's log; -1 if none."""
     uid: str = ""
     """The message's own id, or a digest of it: the same message is kept once."""
+    zone: str = ""
+    """The time zone of its author then, an IANA name; empty for UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,24 @@ class Fact:
     """Whether it holds for a time: it superseded nothing, and what held before holds again."""
     importance: Importance = 2
     """How much it matters: as its learner read it, and 3 if a person stated it directly."""
+    claim: str = ""
+    """What a learner made of the user's words, as long as no model has verified it.
+
+    Then `content` quotes these words. Empty for a fact that was verified or stated directly.
+    """
+
+    @property
+    def statement(self) -> str:
+        """The fact in one sentence, verified or not: for comparisons, not to be told."""
+        return self.claim or self.content
+
+    @property
+    def authority(self) -> tuple[Trust, bool]:
+        """Its trust, and whether it was verified: a fact changes none with more of it.
+
+        Quoted words of the user's are below anything that was verified or imported.
+        """
+        return (min(self.trust, Trust.IMPORT), False) if self.claim else (self.trust, True)
 
 
 SectionName = Literal[

@@ -29,8 +29,12 @@ def taken_out(steps: Iterable[Step]) -> list[Fact]:
     ]
 
 
-def hide_behind(scoped: ScopeTransaction, facts: Collection[Fact], operation: int) -> int:
+def hide_behind(
+    scoped: ScopeTransaction, facts: Collection[Fact], operation: int, uids: Collection[str] = ()
+) -> int:
     """Hide the turns that facts were learned from, that state them, and the answers to both.
+
+    Turns with some ids are hidden as well, with their answers.
 
     A turn states a fact if it has every word of the fact's content that is neither a stop word
     nor names the user.
@@ -38,7 +42,8 @@ def hide_behind(scoped: ScopeTransaction, facts: Collection[Fact], operation: in
     Returns:
         How many turns were hidden.
     """
-    keys = _quoted(scoped, facts) | _stating(scoped, facts)
+    own = {each.uid for fact in facts for each in fact.evidence if each.uid}
+    keys = _with_uids(scoped, {*own, *uids}) | _stating(scoped, facts)
     keys |= _answers(scoped, keys, facts)
     return _set(scoped, keys, operation)
 
@@ -70,8 +75,7 @@ Key = tuple[int, int]
 """Number of the thread, and `seq` of the turn."""
 
 
-def _quoted(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
-    uids = {each.uid for fact in facts for each in fact.evidence if each.uid}
+def _with_uids(scoped: ScopeTransaction, uids: Collection[str]) -> set[Key]:
     rows = scoped.db.rows_by(
         "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
         sorted(scoped.digests.of("uid", uid) for uid in uids),

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from thalweg_memory.base import Selection
+from thalweg_memory.facts.gates.judging import beginning
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
 from thalweg_memory.forgetting.lineage import Lineage
@@ -62,6 +63,7 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
         gone=frozenset(gone),
         uids=uids,
         sayings=sayings,
+        beginnings={f'(after "{beginning(turn.text)}")' for turn in turns},
         is_chosen=_chosen_evidence(known, selection),
         lineage=Lineage(known.facts, gone),
         whole_profile=selection.everything,

@@ -18,6 +18,8 @@ class ForgottenData:
     """Turns that go."""
     sayings: FactTexts
     """Texts of the deleted facts."""
+    beginnings: Collection[str]
+    """Of turns that go, as quoted words of other messages may tell them."""
     is_chosen: Mapping[Evidence, bool]
     """Whether the selection contains the turn or the thread of the evidence."""
     lineage: Lineage
@@ -27,6 +29,8 @@ class ForgottenData:
     def fact(self, fact: Fact | None) -> Fact | None:
         """Return the remaining part of a fact."""
         if fact is None or fact.id in self.gone or self.sayings.are_in(fact.content):
+            return None
+        if fact.claim and any(text in fact.content for text in self.beginnings):
             return None
         left = replace(
             fact,

@@ -6,7 +6,7 @@ The profile is rewritten only from facts that are valid and trusted.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.tariff import Tariff
@@ -15,8 +15,9 @@ from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg_memory.base import Job, Learned, MemoryStore
 from thalweg_memory.clock import Clock, new_fact_id, utc_now
 from thalweg_memory.facts.changes import facts_of
+from thalweg_memory.facts.days import local
 from thalweg_memory.facts.learning.eviction import value
-from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, proposals_of
+from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
 from thalweg_memory.facts.learning.learner_prompt import (
     KNOWN_FACTS,
     LearnerRequest,
@@ -30,14 +31,18 @@ from thalweg_memory.facts.learning.lesson import (
     LearningPlan,
     Lesson,
     RequestedRemoval,
+    as_verified,
     candidates,
     folded,
+    in_order,
+    is_known,
     is_reliable,
     nominated,
     plan_learning,
     plan_profile,
     removals,
     verdicts_of,
+    verified,
 )
 from thalweg_memory.facts.learning.portions import Portion, next_portion, smaller
 from thalweg_memory.facts.merging.planning import Verdicts
@@ -86,7 +91,8 @@ def write_profile(
     paragraphs: Sequence[Paragraph] = ()
     names: Mapping[str, FactId] = {}
     if facts and settings.profile:
-        question = ask_for_profile(facts, profile, now=now, max_chars=SECTION_CHARS)
+        today = local(now, settings.time_zone)
+        question = ask_for_profile(facts, profile, now=today, max_chars=SECTION_CHARS)
         paragraphs, names = _answered(respondent, question, report), question.names
     for _ in range(MOST_RACES):
         with store.view(job.scope):
@@ -118,7 +124,7 @@ def write_profile(
 
 def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter) -> list[Fact]:
     """Pick the facts that a profile is written from, the most valuable that fit."""
-    reliable = [fact for fact in facts if is_reliable(fact)]
+    reliable = [fact for fact in facts if is_reliable(fact, now)]
     reliable.sort(key=lambda fact: (-value(fact, now=now), fact.id))
     kept: list[Fact] = []
     for fact in reliable:
@@ -133,10 +139,10 @@ def _answered(
     respondent: Respondent, question: LearnerRequest, report: JobReport
 ) -> Sequence[Paragraph]:
     """Ask for the sections of a profile, and report the cost of the answer."""
-    response = respondent.ask(question, "sections", Paragraph)
+    response = respondent.ask(question, "sections")
     report.spent += response.spent
     report.unreadable += bool(response.answer.problems)
-    return response.answer.items
+    return [one for one in response.answer.items if isinstance(one, Paragraph)]
 
 
 class UnreadableError(ThalwegError):
@@ -153,6 +159,15 @@ class _LearnerSnapshot:
     """Those that the turns may relate to; all active ones, if these are few."""
     operation: int
     """The newest commit then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedFacts:
+    """A question for facts, its answer, and the proposals in it."""
+
+    question: LearnerRequest
+    answered: str
+    proposals: Sequence[Proposal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +220,7 @@ class Learner:
     def _learn(self, job: Job, report: JobReport, until: str) -> None:
         if not self._may_learn(job):
             return
-        if self.respondent is None:
+        if self.respondent is None or self.respondent.is_unfit:
             report.retry_s = NO_MODEL_S
             return
         while (portion := self._next(job)) is not None:
@@ -235,7 +250,7 @@ class Learner:
             settings = smaller(settings)
         learned = self.store.learned(job.scope, job.thread)
         first = max(0, learned - settings.overlap_turns)
-        turns = self.store.turns(job.scope, job.thread, first)
+        turns = self._turns(job, first)
         before = [turn for turn in turns if turn.seq < learned]
         new = turns[len(before) :]
         return next_portion(before, new, settings=settings, count=self.count) if new else None
@@ -245,16 +260,17 @@ class Learner:
     ) -> bool:
         """Process a portion; return `False` if another worker has the thread."""
         snapshot = self._snapshot(portion, job)
-        proposals: list[Proposal] = []
+        judged = _Judged()
         if portion.learnable:
             try:
-                proposals = self._ask(portion, snapshot.facts, respondent, report)
+                asked = self._ask(portion, snapshot.facts, respondent, report)
             except UnreadableError:
                 if job.attempt < SKIP_AFTER or len(portion.learnable) > 1:
                     raise
                 report.skipped += len(portion.learnable)
-        report.proposed += len(proposals)
-        judged = self._judge(portion, proposals, snapshot, job, respondent, report)
+            else:
+                report.proposed += len(asked.proposals)
+                judged = self._judge(portion, asked, snapshot, job, respondent, report)
         report.refused.update(judged.refused)
         return self._commit(portion, judged, snapshot, job, report)
 
@@ -271,79 +287,94 @@ class Learner:
 
     def _ask(
         self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: JobReport
-    ) -> list[Proposal]:
-        known = [fact for fact in facts if is_reliable(fact)]
+    ) -> _AskedFacts:
+        known = [fact for fact in facts if is_known(fact)]
         answer_tokens = self.settings.answer_tokens
         question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
-        response = respondent.ask(question, "facts", Item)
+        response = respondent.ask(question, "facts")
         report.spent += response.spent
         report.unreadable += bool(response.answer.problems)
         if not response.answer.is_whole and not response.answer.items:
             raise UnreadableError(*response.answer.problems)
-        proposals, refused = proposals_of(response.answer.items, portion, question.names)
+        items = [one for one in response.answer.items if isinstance(one, Item)]
+        proposals, refused = proposals_of(items, portion, question.names)
         report.refused.update(refused)
-        return proposals
+        return _AskedFacts(question, response.text, proposals)
 
     def _judge(
         self,
         portion: Portion,
-        proposals: Sequence[Proposal],
+        asked: _AskedFacts,
         snapshot: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
         report: JobReport,
     ) -> _Judged:
-        """Pass proposals through the gates, and ask once what those are that may touch a fact."""
+        """Pass proposals through the gates, and ask once whose they are, and what they touch."""
+        proposals = asked.proposals
         if not proposals:
             return _Judged()
         lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
         known = {fact.id: fact for fact in snapshot.facts}
         turns = self._around(portion, job)
-        made, refused = candidates(proposals, turns, portion.learnable, lesson, known)
-        gone = self.store.is_forgotten(job.scope, [one.fact.content for one in made])
+        made, refused = candidates(proposals, turns, portion.learnable, lesson, snapshot.facts)
+        gone = self.store.is_forgotten(job.scope, [one.fact.statement for one in made])
         refused += ["forgotten"] * sum(gone)
         left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
         removed = removals(proposals, turns, portion.learnable, known)
-        verdicts = self._verdicts(left, snapshot, job, respondent, report)
-        vectors = {one.fact.id: self.store.vector(one.fact.content) for one in left}
-        return _Judged(left, removed, refused, verdicts, vectors)
+        verdicts, own = self._verdicts(left, asked, portion, snapshot, job, respondent, report)
+        left = [
+            replace(one, fact=as_verified(one.fact)) if one.fact.id in own else one for one in left
+        ]
+        vectors = {one.fact.id: self.store.vector(one.fact.statement) for one in left}
+        return _Judged(in_order(left, verdicts), removed, refused, verdicts, vectors)
 
     def _around(self, portion: Portion, job: Job) -> list[Statement]:
         """Return a portion's turns and those around it, which show its meaning."""
         first = max(0, portion.turns[0].seq - AROUND)
-        return self.store.turns(job.scope, job.thread, first, portion.turns[-1].seq + AROUND)
+        return self._turns(job, first, portion.turns[-1].seq + AROUND)
+
+    def _turns(self, job: Job, first: int, last: int | None = None) -> list[Statement]:
+        """Read turns of the thread, each with the time zone of its author."""
+        zone = self.settings.time_zone
+        turns = self.store.turns(job.scope, job.thread, first, last)
+        return [turn if turn.zone else replace(turn, zone=zone) for turn in turns]
 
     def _verdicts(
         self,
         made: Sequence[FactCandidate],
+        asked: _AskedFacts,
+        portion: Portion,
         snapshot: _LearnerSnapshot,
         job: Job,
         respondent: Respondent,
         report: JobReport,
-    ) -> Verdicts:
-        """Ask for the relation of candidates to existing facts; empty if there are none.
+    ) -> tuple[Verdicts, set[FactId]]:
+        """Ask how candidates relate to facts, and which of them the user stated.
 
-        If the answer cannot be parsed, all of them are kept side by side.
+        If the answer cannot be parsed, all of them are kept side by side, and quoted.
         """
-        touching: list[FactCandidate] = []
+        new = [one for one in made if one.fact.status == "active"]
+        if not new:
+            return {}, set()
         near: dict[FactId, Fact] = {}
-        for one in made:
-            if one.fact.status != "active":
-                continue
+        for one in new:
             there = {fact.id: fact for fact in snapshot.facts}
-            text = f"{one.fact.content} {one.fact.value}"
+            text = f"{one.fact.statement} {one.fact.value}"
             there |= {f.id: f for f in similar_facts(self.store, job.scope, text, most=20)}
-            if found := nominated(one, [*there.values()]):
-                touching.append(one)
-                near |= {fact.id: fact for fact in found if is_reliable(fact)}
-        if not near:
-            return {}
+            near |= {f.id: f for f in nominated(one, [*there.values()]) if is_known(f)}
         known = sorted(near.values(), key=lambda fact: (fact.observed_at, fact.id))
-        question, news = ask_for_verdicts([one.fact for one in touching], known)
-        response = respondent.ask(question, "pairs", Pair)
+        question = ask_for_verdicts(
+            asked.question, asked.answered, portion, [one.fact for one in new], known
+        )
+        response = respondent.ask(question.request, "verdicts")
         report.spent += response.spent
         report.unreadable += bool(response.answer.problems)
-        return verdicts_of(response.answer.items, news, question.names)
+        items = response.answer.items
+        pairs = [one for one in items if isinstance(one, Pair)]
+        sources = [one for one in items if isinstance(one, Source)]
+        verdicts = verdicts_of(pairs, question.new, question.request.names, question.planted)
+        return verdicts, verified(sources, question.new, question.planted)
 
     def _commit(
         self,
@@ -415,7 +446,7 @@ class Learner:
             for fact in similar_facts(
                 self.store,
                 job.scope,
-                one.fact.content,
+                one.fact.statement,
                 vector=judged.vectors[one.fact.id],
                 most=20,
             )

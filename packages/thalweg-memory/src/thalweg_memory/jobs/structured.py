@@ -5,14 +5,14 @@ parsed is requested once more.
 """
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
-from pydantic import BaseModel
 
 from thalweg.archive.threads.spending import answer_usage
 from thalweg.engine.pricing.usage import Usage
@@ -28,23 +28,27 @@ from thalweg_memory.facts.learning.extraction import (
 from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
 from thalweg_memory.prompts import prompt
 
-T = TypeVar("T", bound=BaseModel)
 Way = Literal["schema", "default", "tool", "text"]
 WAYS: tuple[Way, ...] = ("schema", "default", "tool", "text")
 """`schema`: the provider enforces it. `default`: LangChain's way for this model. `tool`: as the
 arguments of a tool. `text`: the schema is part of the prompt."""
 _REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
 """HTTP statuses that mean that a request is not understood, and not that it came too soon."""
+TRIES = 2
+"""Questions, each with one repetition, after which a model that answered none is not asked."""
+_log = logging.getLogger("thalweg.memory")
 PROBLEMS = 5
 """Problems of an answer that a repeated request lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredAnswer(Generic[T]):
+class StructuredAnswer:
     """What came of one question."""
 
-    answer: ParsedAnswer[T]
+    answer: ParsedAnswer
     spent: Usage
+    text: str
+    """As the model wrote it."""
 
 
 @dataclass(slots=True)
@@ -57,6 +61,8 @@ class Respondent:
     """`provider:name`, for events."""
     _ways: list[Way] = field(default_factory=list)
     """Ways that may work, the best first."""
+    _unread: int | None = 0
+    """Questions without a readable answer; `None` after the first readable one."""
 
     def __post_init__(self) -> None:
         """Remove the ways that the model does not support."""
@@ -65,7 +71,7 @@ class Respondent:
         self._ways = [way for way in WAYS if way != "schema" or holds]
         self.name = self.name or named(self.model)
 
-    def ask(self, question: LearnerRequest, kind: Kind, item: type[T]) -> StructuredAnswer[T]:
+    def ask(self, question: LearnerRequest, kind: Kind) -> StructuredAnswer:
         """Ask, and retry once if the answer cannot be parsed completely.
 
         The model's errors are raised, unless another way may succeed.
@@ -75,16 +81,36 @@ class Respondent:
             sent += HumanMessage(request), AIMessage(answered)
         sent.append(HumanMessage(question.text))
         reply, spent = self._send(sent, kind)
-        answer = read_answer(written(reply), kind, item)
+        answer = read_answer(written(reply), kind)
         if not answer.problems:
-            return StructuredAnswer(answer, spent)
+            return self._counted(StructuredAnswer(answer, spent, written(reply)))
         problem = "; ".join(answer.problems[:PROBLEMS])
         again = HumanMessage(prompt("learn_again").render(problem=problem))
         # As plain text: an answer with tool calls would need their results after it.
         shown = AIMessage(written(reply) or "nothing")
         reply, more = self._send([*sent, shown, again], kind)
-        second = read_answer(written(reply), kind, item)
-        return StructuredAnswer(better(answer, second), spent + more)
+        second = read_answer(written(reply), kind)
+        return self._counted(StructuredAnswer(better(answer, second), spent + more, written(reply)))
+
+    def _counted(self, response: StructuredAnswer) -> StructuredAnswer:
+        """Note whether the model answers in form."""
+        if response.answer.is_whole or response.answer.items:
+            self._unread = None
+        elif self._unread is not None:
+            self._unread += 1
+            if self.is_unfit:
+                _log.warning(
+                    "the model %s answered %d questions of memory, none in the form that it was"
+                    " asked for: nothing is learned; set memory.model_name to another model",
+                    self.name,
+                    self._unread,
+                )
+        return response
+
+    @property
+    def is_unfit(self) -> bool:
+        """Whether the model never answered in form, and is not asked any more."""
+        return self._unread is not None and self._unread >= TRIES
 
     def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Usage]:
         while True:

@@ -10,7 +10,7 @@ from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.context.turn.thread_names import is_subagent, thread_name
 from thalweg.errors import ConfigError
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.settings import MemorySettings, checked_zone
 from thalweg_memory.facts.values import Mode, Scope
 from thalweg_memory.handle import Memory
 from thalweg_memory.opening import attach_document, open_memory
@@ -18,8 +18,8 @@ from thalweg_memory.store.tables import TableMemory
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 """The later, the less is done."""
-SETTING = "memory"
-"""Where in the `configurable` of a run's config its mode is set."""
+SETTING, ZONE = "memory", "time_zone"
+"""Where in the `configurable` of a run's config its mode and its time zone are set."""
 
 Given = MemoryStore | Memory | str | PathLike[str]
 
@@ -94,10 +94,20 @@ class MemoryBinding:
         """Bind it for a run.
 
         Raises:
-            ConfigError: The config names no such mode, or no owner.
+            ConfigError: The config names no such mode or time zone, or no owner.
         """
         name = thread_name(config, state) or ""
         memory = self._memory or Memory(self.store, self._scope(config), settings=self.settings)
+        zone = _zone_of(config)
+        if zone:
+            settings = memory.settings.model_copy(update={"time_zone": zone})
+            memory = Memory(
+                memory.store,
+                memory.scope,
+                settings=settings,
+                count=memory.count,
+                clock=memory.clock,
+            )
         set_to = memory.store.mode(memory.scope, name)
         requested = self.requested_mode(config)
         mode = requested if MODES.index(requested) >= MODES.index(set_to) else set_to
@@ -118,6 +128,14 @@ def _as_store(given: object) -> MemoryStore:
         return cast("MemoryStore", given)
     fix = "pass a Memory, a store of open_memory, or an address"
     raise ConfigError("memory", f"it is of type {type(given).__name__}", fix)
+
+
+def _zone_of(config: RunnableConfig) -> str:
+    named: object = config.get("configurable", {}).get(ZONE, "")
+    try:
+        return checked_zone(str(named))
+    except ValueError as error:
+        raise ConfigError(ZONE, f"a run's config names {named!r}", str(error)) from error
 
 
 def _mode_of(config: RunnableConfig) -> Mode:

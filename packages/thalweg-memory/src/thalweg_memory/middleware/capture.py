@@ -23,6 +23,8 @@ from thalweg_memory.facts.learning.capture import captured_turns, trust_after
 from thalweg_memory.facts.values import Statement, Trust
 from thalweg_memory.middleware.binding import BoundMemory
 
+FIRST_TURNS = 50
+"""Turns of a thread in which the name of its owner is looked for."""
 _log = logging.getLogger("thalweg.memory")
 
 
@@ -155,6 +157,8 @@ def keep(bound: BoundMemory, unread: UnreadMessages, begun: int) -> tuple[Kept, 
         since=unread.since,
         before=unread.before,
         web_tools=settings.web_tools,
+        owners=owners_of(bound),
+        zone=settings.time_zone,
     )
     schedule = LearningSchedule(now, settings.debounce_seconds, settings.max_wait_seconds)
     new = store.capture(
@@ -174,6 +178,14 @@ def keep(bound: BoundMemory, unread: UnreadMessages, begun: int) -> tuple[Kept, 
             settings.max_wait_seconds,
         )
     return pass_over(bound, unread), bool(new)
+
+
+def owners_of(bound: BoundMemory) -> Sequence[str]:
+    """Return the names of the memory's owner in a thread: as set, or the first one there was."""
+    if bound.settings.owner_names:
+        return bound.settings.owner_names
+    known = bound.memory.store.turns(bound.memory.scope, bound.thread, 0, FIRST_TURNS)
+    return [turn.author for turn in known if turn.author and turn.trust == Trust.USER][:1]
 
 
 def pass_over(bound: BoundMemory, unread: UnreadMessages) -> Kept:

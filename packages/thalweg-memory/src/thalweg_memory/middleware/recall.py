@@ -19,6 +19,7 @@ from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.recall.rendering import closing, opening, profile_lines, render_tail
 from thalweg_memory.facts.recall.seeds import MOST, render_system
+from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.shown import Fate, RecalledPart, ShownFacts
 from thalweg_memory.facts.values import (
     HISTORY,
@@ -62,7 +63,7 @@ class MemoryRenderer:
     """Writes shown items, each time the same; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[tuple[Scope, int, ShownMemory], str] = OrderedDict()
+        self._texts: OrderedDict[tuple[Scope, int, str, ShownMemory], str] = OrderedDict()
         self._lock = Lock()
 
     def render(self, memory: Memory, shown: Sequence[ShownMemory]) -> dict[str, str]:
@@ -73,12 +74,12 @@ class MemoryRenderer:
         texts: dict[str, str] = {}
         past: PastMemory | None = None
         for one in shown:
-            key = (memory.scope, version, replace(one, tokens=0))
+            key = (memory.scope, version, memory.settings.time_zone, replace(one, tokens=0))
             with self._lock:
                 text = self._texts.get(key)
             if text is None:
                 past = past or PastMemory(memory.store, memory.scope)
-                text = past.text(one, memory.settings.max_injection_tokens)
+                text = past.text(one, memory.settings)
                 with self._lock:
                     self._texts[key] = text
                     while len(self._texts) > REMEMBERED:
@@ -95,12 +96,12 @@ class PastMemory:
         self._store, self._scope = store, scope
         self._operations = store.operations(scope, limit=LOOKED_BACK)
 
-    def text(self, shown: ShownMemory, most: int) -> str:
+    def text(self, shown: ShownMemory, settings: MemorySettings) -> str:
         """Return the text that was shown, without forgotten items.
 
         Args:
             shown: The shown items.
-            most: Maximum tokens of a block in the system prompt, which is truncated to them.
+            settings: The tokens of a block in the system prompt, and the time zone.
         """
         facts = self._store.facts(self._scope, ids=shown.facts, statuses=None)
         vouched = (fact for fact in facts if fact.status != "quarantined")
@@ -108,9 +109,10 @@ class PastMemory:
         past_facts = [there[id_] for id_ in shown.facts if id_ in there]
         profile = self._profile(shown)
         if shown.uid == IN_PROMPT:
-            return in_prompt(profile, past_facts, most)
+            return in_prompt(profile, past_facts, settings.max_injection_tokens)
         pieces = self._store.items(self._scope, shown.pieces)
-        return render_tail([*(RecallItem(0, fact=fact) for fact in past_facts), *pieces], profile)
+        items = [*(RecallItem(0, fact=fact) for fact in past_facts), *pieces]
+        return render_tail(items, profile, settings.time_zone)
 
     def _profile(self, shown: ShownMemory) -> Profile:
         """Return the sections that were shown, each in the version that `_fact` selects."""

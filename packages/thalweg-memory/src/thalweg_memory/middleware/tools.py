@@ -12,7 +12,7 @@ from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, Thalwe
 from thalweg_memory.facts.learning.capture import captured_turns, trust_after
 from thalweg_memory.facts.values import Category, Statement, Trust
 from thalweg_memory.middleware.binding import BoundMemory, MemoryBinding
-from thalweg_memory.middleware.capture import UnreadMessages
+from thalweg_memory.middleware.capture import UnreadMessages, owners_of
 from thalweg_memory.prompts import prompt
 
 REMEMBER, RECALL_MEMORY = "remember", "recall_memory"
@@ -33,7 +33,11 @@ def memory_tools(binding: MemoryBinding, read_unread: UnreadReader) -> Sequence[
 
 def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseTool:
     def run(
-        runtime: ToolRuntime[Any, Any], content: str = "", category: str = "", **_: object
+        runtime: ToolRuntime[Any, Any],
+        content: str = "",
+        category: str = "",
+        quote: str = "",
+        **_: object,
     ) -> str:
         try:
             bound = binding.of(runtime.config, runtime.state)
@@ -41,7 +45,9 @@ def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseToo
                 return prompt("remember_off").render()
             turns, least = _read(bound, read_unread(bound, runtime.state, runtime.config))
             known: Category = _CATEGORIES.get(category, "knowledge")
-            fact = bound.memory.remember_as_agent(content, category=known, turns=turns, least=least)
+            fact = bound.memory.remember_as_agent(
+                content, category=known, turns=turns, least=least, quote=quote
+            )
         except FactRefusedError as refused:
             return prompt("remember_refused").render(problem=refused.problem)
         except MemoryOffError:
@@ -51,18 +57,19 @@ def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseToo
         except ThalwegError:
             return prompt("memory_failed").render()
         name = "remember_waits" if fact.status == "quarantined" else "remember_done"
-        return prompt(name).render(content=fact.content)
+        return prompt(name).render(content=fact.statement)
 
     about = {"type": "string", "description": prompt("remember_content").render()}
     kinds = {"type": "string", "enum": [*_CATEGORIES]}
     kinds["description"] = prompt("remember_category").render()
+    words = {"type": "string", "description": prompt("remember_quote").render()}
     return LenientTool(
         func=run,
         name=REMEMBER,
         description=prompt("remember_tool").render(),
         args_schema={
             "type": "object",
-            "properties": {"content": about, "category": kinds},
+            "properties": {"content": about, "category": kinds, "quote": words},
             "required": ["content"],
         },
     )
@@ -72,7 +79,13 @@ def _read(bound: BoundMemory, unread: UnreadMessages) -> tuple[list[Statement], 
     """Return the messages of a run, and the reliability of the content it read."""
     web = bound.settings.web_tools
     turns = captured_turns(
-        unread.messages, thread=bound.thread, now="", before=unread.before, web_tools=web
+        unread.messages,
+        thread=bound.thread,
+        now=bound.memory.clock(),
+        before=unread.before,
+        web_tools=web,
+        owners=owners_of(bound),
+        zone=bound.settings.time_zone,
     )
     return turns, trust_after((message for _, message in unread.messages), unread.before, web)
 

@@ -19,7 +19,14 @@ def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:
 
 
 def newest(scoped: ScopeTransaction, thread: str, limit: int) -> list[int]:
-    """List the newest pieces of a thread; see `MemoryStore.newest`."""
+    """List the newest pieces of a thread, or of all; see `MemoryStore.newest`."""
+    if not thread:
+        rows = scoped.db.rows(
+            "SELECT number FROM memory_item WHERE scope = ? AND thread <> ?"
+            " ORDER BY number DESC LIMIT ?",
+            (scoped.id, FACTS, limit),
+        )
+        return [found for (found,) in rows]
     number = find_thread(scoped.db, scoped.digests, thread).number
     rows = scoped.db.rows(
         "SELECT number FROM memory_item WHERE scope = ? AND thread = ?"

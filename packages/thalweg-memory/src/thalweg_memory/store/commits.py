@@ -230,6 +230,7 @@ def by_hand(
     steps: Sequence[Step],
     *,
     hides: str = "",
+    uids: Collection[str] = (),
     shown: TurnsStep | None = None,
 ) -> list[Step]:
     """Return a person's steps with their required additions, and hide the turns.
@@ -242,6 +243,7 @@ def by_hand(
         steps: The person's steps.
         hides: Why every turn of the scope is hidden, also those of active runs; empty to hide only
             the source turns of facts.
+        uids: Turns that are hidden as well, by `Statement.uid`.
         shown: Turns that an undo showed again.
     """
     operation = scoped.row.operation + 1
@@ -250,7 +252,7 @@ def by_hand(
         hidden = hiding.hide_all(scoped, operation)
         scoped.row.cleared = scoped.row.version + 1
     else:
-        hidden = hiding.hide_behind(scoped, gone, operation) if gone else 0
+        hidden = hiding.hide_behind(scoped, gone, operation, uids) if gone else 0
     made = [*steps, *_uncited(scoped, steps, {fact.id for fact in gone})]
     if shown is not None:
         made.append(shown)

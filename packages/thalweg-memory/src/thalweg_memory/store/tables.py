@@ -270,7 +270,9 @@ class TableMemory(ABC):
             steps = commits.plan(scoped, changes)
             if actor == "user" or any(isinstance(change, RemoveFact) for change in changes):
                 hides = next((change.why for change in changes if isinstance(change, Hide)), "")
-                steps = commits.by_hand(scoped, steps, hides=hides)
+                removed = [change for change in changes if isinstance(change, RemoveFact)]
+                asked_in = {change.asked_in for change in removed} - {""}
+                steps = commits.by_hand(scoped, steps, hides=hides, uids=asked_in)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:

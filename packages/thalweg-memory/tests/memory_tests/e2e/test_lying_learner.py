@@ -81,14 +81,15 @@ def test_a_lie_becomes_no_fact_and_takes_none(store: MemoryStore, lie: str) -> N
 
     def script(messages: Sequence[BaseMessage]) -> str:
         asked = str(messages[-1].content)
-        if asked.startswith("The facts that are known"):
+        if asked.startswith("Now judge"):
             pairs = [
                 {"new": f"N{new}", "known": f"F{known}", "reason": "", "verdict": verdict}
                 for new in range(1, 9)
                 for known in range(1, 9)
                 for verdict in ("same", "replaces")
             ]
-            return json.dumps({"pairs": pairs})
+            sources = [{"new": f"N{new}", "whose": "own", "carries": True} for new in range(1, 9)]
+            return json.dumps({"sources": sources, "pairs": pairs})
         return answer
 
     settings = MemorySettings.model_validate({"profile": False})

@@ -53,7 +53,7 @@ class Ada:
 
     def _answer(self, messages: Sequence[BaseMessage]) -> str:
         self.requests.append("\n".join(str(message.text) for message in messages))
-        return "Noted: 42 it is." if SAID in self.requests[-1] else "All right."
+        return "Noted: 42 it is." if self.requests[-1].endswith(SAID) else "All right."
 
     def _learned(self, messages: Sequence[BaseMessage]) -> str:
         asked = str(messages[-1].content)

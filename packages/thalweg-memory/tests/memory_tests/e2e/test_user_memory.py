@@ -297,7 +297,7 @@ def remembers(content: str) -> AIMessage:
 
 @WINDOWS
 def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
-    """Nothing is inserted by itself; what the user stated is a fact, what a file stated waits."""
+    """Nothing is inserted by itself; a note is told as the words it quotes, or waits."""
     store = known(tea="Ada drinks green tea")
     asks = AIMessage(
         "", tool_calls=[{"name": "recall_memory", "args": {"query": "tea"}, "id": "q"}]
@@ -312,7 +312,8 @@ def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
     assert "green tea" not in talk.shown(0)
     assert "green tea" in talk.shown(1)
     facts = store.facts(ADA, statuses=None)
-    assert [(one.content, one.status, one.written_by) for one in facts[1:]] == [
+    assert '"I live in Oslo. Which tea do I like?"' in facts[1].content
+    assert [(one.statement, one.status, one.written_by) for one in facts[1:]] == [
         ("User lives in Oslo", "active", "agent"),
         ("User banks at Fox", "quarantined", "agent"),
     ]

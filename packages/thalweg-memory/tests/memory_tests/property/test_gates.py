@@ -1,15 +1,12 @@
 """Laws of what may become a fact."""
 
-from dataclasses import replace
-
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.judging import judge, judge_statement
+from thalweg_memory.facts.gates.judging import find_quote, judge, judge_statement
 from thalweg_memory.facts.gates.letters import visible
-from thalweg_memory.facts.gates.own_words import own_words, without_markers
-from thalweg_memory.facts.gates.quote_search import find_quote, shown
+from thalweg_memory.facts.gates.own_words import own_words, shown, without_markers
 from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.values import Statement, Trust
 
@@ -152,9 +149,14 @@ def test_what_an_agent_tells_is_never_kept_on_its_own_word(content: str, least: 
     assert verdict.trust <= max(least, Trust.ASSISTANT)
 
 
-@given(texts)
-def test_a_lie_about_a_turn_is_never_kept(text: str) -> None:
-    """Names that were not stated are never accepted, for any other text."""
-    proposal = Proposal("User banks with Halcyonia", "context", 1.0, "m", text)
-    verdict = judge(replace(proposal, value="halcyonia"), [turn(text)])
-    assert not verdict.kept
+@given(said=texts, quote=texts)
+def test_of_a_kept_fact_only_the_users_own_words_are_told(said: str, quote: str) -> None:
+    verdict = judge(Proposal("User banks with Halcyonia", "context", 1.0, "m", quote), [turn(said)])
+    event(verdict.decision)
+    assert bool(verdict.words) == verdict.kept
+    if verdict.kept:
+        told = verdict.words.partition('"')[2]
+        assert told.endswith('"')
+        assert '"' not in told[:-1]
+        assert visible(told) == told
+        assert "Halcyonia" not in told

@@ -17,13 +17,13 @@ MOST_WRONG = {
     "distinct": 0.0,
     "distinct, the model says `replaces` every time": 0.0,
     "paraphrases": 0.05,
-    "attacks, a fully fooled model": 0.0,
+    "attacks, a fooled learner": 0.0,
     "honest": 0.03,
 }
 """Share of the cases of a fitted set that may go wrong; see `docs/memory.md` for the figures."""
 
 
-SECOND = ("attacks, a fully fooled model", "honest")
+SECOND = ("attacks, a fooled learner", "honest")
 """Rows of the second set that rules were fitted to, too."""
 
 

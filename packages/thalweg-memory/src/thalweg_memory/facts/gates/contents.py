@@ -1,16 +1,34 @@
-"""Rules for the content of a fact itself, independent of its source."""
+"""Rules for the content of a fact itself, by its form alone."""
 
 import re
 from typing import NoReturn
 
 from thalweg.redaction.secrets import REDACTION, redact
-from thalweg_memory.facts.gates.letters import WIDE, disguised, folded, hiding, visible
-from thalweg_memory.facts.gates.orders import ABOUT_AGENT, PIPED, dangerous_order, is_about_answers
+from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
 from thalweg_memory.facts.gates.own_words import MARKER
-from thalweg_memory.facts.gates.support import significant_words
 
 MAX_FACT_CHARS = 400
 """Longest content of a fact."""
+ADDRESS = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.@/-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|ai|co|cn|de|fr|es|jp|ru|uk|eu|us"
+    r"|info|xyz|me|example|test|invalid|local|internal|top|site|online|shop|biz|tk|ml|link"
+    r"|click)(?![\w-])(?:[/:]\S*)?|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b",
+    re.IGNORECASE,
+)
+"""URLs, e-mail addresses, hosts."""
+_PIPED = re.compile(
+    r"(?:curl|wget)\s+\S|\|\s*(?:ba|z|da)?sh\b|\brm\s+-[rf]{1,2}\b|--no-verify|--force\b.*\bpush"
+    r"|\bpush\b.*--force|chmod\s+(?:-R\s+)?7|\bsudo\s+\S|base64\s+-d|\beval\s*[($]|powershell\s+-"
+    r"|Invoke-WebRequest|nc\s+-e",
+    re.IGNORECASE,
+)
+"""Commands that no memory should bring to mind."""
+MARKUP = re.compile(
+    r"</?\s*(?:system|user|assistant|memory|human|tool|instructions?|prompt)\b|<\|[^|]{1,30}\|>"
+    r"|\[/?INST\]|<<SYS>>|^\W*(?:system|assistant|user|human)\s*:",
+    re.IGNORECASE,
+)
 
 
 class ValidationRefusedError(Exception):
@@ -38,51 +56,26 @@ def clean_content(content: str, *, by_hand: bool = False) -> str:
     content = redact(content)
     if len(content) > MAX_FACT_CHARS:
         refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
-    if not _tells(REDACTION.sub(" ", content)):
+    if not re.search(r"\w", REDACTION.sub(" ", content)):
         refuse("tells nothing")
     if not by_hand:
-        _check_harmless(folded(content))
+        plain = folded(content)
+        if REDACTION.search(content):
+            refuse("has a secret")
+        if MARKER.search(plain) or MARKUP.search(plain):
+            refuse("has the marks of a message's frame in it")
+        if _PIPED.search(plain):
+            refuse("holds a command that does harm when it is run")
     return content
 
 
-def _check_harmless(plain: str) -> None:
-    """Raise an error for text that would act on its reader."""
-    if MARKER.search(plain) or MARKUP.search(plain):
-        refuse("has the marks of a message's frame in it")
-    if PIPED.search(plain):
-        refuse("holds a command that does harm when it is run")
-    for text in (plain, _uncased(plain)):
-        if problem := dangerous_order(text):
-            refuse(problem)
-    if ABOUT_AGENT.search(plain) and not is_about_answers(plain):
-        refuse("is about the agent, not about the user")
+def new_address(content: str, source: str) -> str:
+    """Return an address in a content that a text does not have; empty for none.
 
-
-MARKUP = re.compile(
-    r"</?\s*(?:system|user|assistant|memory|human|tool|instructions?|prompt)\b|<\|[^|]{1,30}\|>"
-    r"|\[/?INST\]|<<SYS>>|^\W*(?:system|assistant|user|human)\s*:",
-    re.IGNORECASE,
-)
-
-
-def _uncased(content: str) -> str:
-    """Return a content without its subject, so that an order after it is found: `User: …`."""
-    return re.sub(r"^(?:the )?user\s*[:,-]\s*", "", content, flags=re.IGNORECASE)
-
-
-def _tells(content: str) -> bool:
-    """Return whether a content has more than its frame and words for secrets."""
-    words = [
-        word
-        for word in significant_words(content)
-        if not WIDE.search(word) and not _SECRET_WORD.fullmatch(word)
-    ]
-    wide = re.sub("用户|使用者|的|密码|口令|密钥|令牌|是", "", content)
-    return bool(words or len(WIDE.findall(wide)) > 1 or re.search(r"\d|@|://", content))
-
-
-_SECRET_WORD = re.compile(
-    r"(?:api|access|secret|private)?[ _-]?(?:passwords?|passphrase|passcode|pin|tokens?|keys?"
-    r"|secrets?|credentials?|card|number|uses?|named?|login)",
-    re.IGNORECASE,
-)
+    Example:
+        >>> new_address("User's page is ada.example", "my page is ada.example!")
+        ''
+    """
+    lowered = folded(source).casefold()
+    found = (match[0] for match in ADDRESS.finditer(folded(content)))
+    return next((one for one in found if one.casefold().rstrip(".,;)/") not in lowered), "")

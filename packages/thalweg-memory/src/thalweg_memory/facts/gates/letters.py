@@ -130,7 +130,3 @@ def disguised(text: str) -> list[str]:
 def _is_mixed(word: str) -> bool:
     foreign = [letter for letter in word if letter in _LOOKALIKE]
     return 0 < len(foreign) < len(word)
-
-
-WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af]")
-"""A letter of a script that is written without spaces, or with particles joined to its words."""

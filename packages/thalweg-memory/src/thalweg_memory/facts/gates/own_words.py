@@ -1,38 +1,17 @@
-"""The speaker's own words of a message: text of others is replaced by a marker with its length.
+"""The speaker's own words of a message: text that its form marks as others' becomes a marker.
 
-The author of a page, a mail or a file that a user pastes controls its text and its apparent end. So
-an end that only the pasted text marks is not trusted: a quotation extends to the last closing mark,
-or to the end of the message. Quotations inside a sentence are replaced as well; names in quotation
-marks, which only look like quotations, are kept.
+The author of a page, a mail or a file that a user pastes controls its text and its end: so a
+fence that is not closed, a transcript and a mail extend to the end of the message.
 """
 
 import re
-from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
+from functools import lru_cache
 
-from thalweg.redaction.secrets import REDACTION
-from thalweg_memory.facts.gates.blocks import SHORT_DATA, find_blocks, is_named_data
+from thalweg.redaction.secrets import REDACTION, redact
+from thalweg_memory.facts.gates.form import TAKEN, QuotedSpan, find_others_text, stripped
 from thalweg_memory.facts.gates.letters import hiding, visible, with_plain_lines
-from thalweg_memory.facts.gates.pasted import find_pasted
-from thalweg_memory.facts.gates.stretches import TAKEN, QuotedSpan, paragraph_end, stripped
-from thalweg_memory.facts.patterns import read_patterns
 
-_PAIRS = (
-    ("“", "”"), ("„", "“”"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"),
-    ("《", "》"), ("〈", "〉"), ("‘", "’"), ("＂", "＂"), ("〝", "〟"),
-)  # fmt: skip
-_SINGLE = re.compile(r"(?<![\w'’])'(?=\S)(.{1,300}?)(?<=\S)'(?!\w)")
-MAX_NAME_WORDS = 6
-MAX_NAME_CHARS = 60
-_WORDS = read_patterns(__package__, "quotations")
-_PERSON = re.compile(_WORDS["person"], re.IGNORECASE)
-_INTRODUCED = re.compile(_WORDS["introduced"], re.IGNORECASE)
-_OWN_READING = re.compile(
-    r"\b(?:I|we)(?:['’](?:ve|m|d))?(?: \w+){0,3} (?:read|reading|reread|write|wrote|writing)"
-    r"(?: \w+){0,5}\s*$"
-)
 MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
 )
@@ -42,112 +21,6 @@ MAX_CHARS = 20_000
 """Of a longer text only the beginning and the end are read: one message is never typed so long."""
 _KEPT_CHARS = 9_900
 """Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
-
-
-def find_quotations(text: str) -> list[QuotedSpan]:
-    """Find what others are quoted with inside a sentence.
-
-    Short names in quotation marks are the speaker's own, and so is code in backticks.
-
-    Example:
-        >>> find_quotations('I call it "Atlas".'), len(find_quotations('He said "use Atlas".'))
-        ([], 1)
-    """
-    named = _named_data(text)
-    found = [*_paired(text), *_straight(text), *_single(text)]
-    outside = [quotation for quotation in found if not _is_inside(quotation, named)]
-    return [span for one in outside for span in _judged(text, one)]
-
-
-class _Quotation(NamedTuple):
-    """A stretch from an opening mark to its closing one."""
-
-    start: int
-    end: int
-    last: int
-    """After the last possible closing mark: an inner one could be forged."""
-
-
-def _named_data(text: str) -> list[tuple[int, int]]:
-    """List the data that are named as the speaker's own, in order: they may hold quotations."""
-    spans = (found.span() for found in SHORT_DATA.finditer(text))
-    return [span for span in spans if is_named_data(text, *span)]
-
-
-def _is_inside(quotation: _Quotation, data: list[tuple[int, int]]) -> bool:
-    at = bisect_left(data, (quotation.start, 0)) - 1
-    return at >= 0 and quotation.end <= data[at][1]
-
-
-def _paired(text: str) -> Iterator[_Quotation]:
-    for opening, closing in _PAIRS:
-        start = text.find(opening)
-        while start >= 0:
-            limit = paragraph_end(text, start)
-            ends = [place for mark in closing if (place := text.find(mark, start + 1)) >= 0]
-            is_apostrophe = opening == "‘" and (not ends or min(ends) > limit)
-            if is_apostrophe or _closes_another(text, start):
-                start = text.find(opening, start + 1)
-                continue
-            end = min(ends) + 1 if ends else limit
-            yield _Quotation(start, end, _last_mark(text, closing, end, limit))
-            start = text.find(opening, end)
-
-
-def _closes_another(text: str, place: int) -> bool:
-    """Return whether a mark that may also open a quotation closes one: the second of `«so»`."""
-    for opening, closing in _PAIRS:
-        before = text.rfind(opening, 0, place)
-        if text[place] in closing and before >= 0 and opening != text[place]:
-            return not any(mark in text[before + 1 : place] for mark in closing)
-    return False
-
-
-def _straight(text: str) -> Iterator[_Quotation]:
-    """Pair straight marks by paragraph; an unpaired one extends to the paragraph's end."""
-    is_odd = text.count('"') % 2 == 1
-    places = [found.start() for found in re.finditer('"', text)]
-    marks = deque(
-        place for place in places if not (is_odd and text[max(0, place - 1) : place].isdigit())
-    )
-    limit = -1
-    while marks:
-        start = marks.popleft()
-        limit = limit if start < limit else paragraph_end(text, start)
-        if not marks and not text[start + 1 : start + 2].strip():
-            return
-        end = marks.popleft() + 1 if marks else limit
-        yield _Quotation(start, end, _last_mark(text, '"', end, limit))
-
-
-def _last_mark(text: str, closing: str, end: int, limit: int) -> int:
-    """Find the last closing mark of the paragraph: an inner one could have been made to close."""
-    return max(end, *(text.rfind(mark, end, max(end, limit)) + 1 for mark in closing))
-
-
-def _single(text: str) -> Iterator[_Quotation]:
-    for found in _SINGLE.finditer(text):
-        yield _Quotation(*found.span(), found.end())
-
-
-def _judged(text: str, quotation: _Quotation) -> Iterator[QuotedSpan]:
-    """Yield a quotation, unless it is a name; to the last mark if it is introduced as speech."""
-    start, end, last = quotation
-    inner = text[start + 1 : end - 1].strip()
-    before = text[max(0, start - 80) : start]
-    is_speech = _INTRODUCED.search(before) is not None and not _OWN_READING.search(before)
-    if not inner or (not is_speech and _is_name(inner)):
-        return
-    yield QuotedSpan(start, last if is_speech else end, "quoted text")
-
-
-def _is_name(inner: str) -> bool:
-    return (
-        len(inner) <= MAX_NAME_CHARS
-        and len(inner.split()) <= MAX_NAME_WORDS
-        and not _PERSON.search(inner)
-        and not re.search(r"[?？!！。\n]|(?<!\b\w)\.\s", inner)
-    )
 
 
 def own_words(text: str) -> str:
@@ -190,7 +63,7 @@ def without_markers(text: str) -> str:
 
 def _left_out(text: str) -> str:
     left = _OUT.sub(lambda found: TAKEN * len(found[0]), text)
-    return _marked(text, [*find_blocks(left), *find_pasted(left), *find_quotations(left)])
+    return _marked(text, find_others_text(left))
 
 
 def _marked(text: str, found: Iterable[QuotedSpan]) -> str:
@@ -228,3 +101,14 @@ def _marker(span: QuotedSpan, inner: str) -> str:
         if len(marker) <= len(inner):
             return marker
     return ""
+
+
+@lru_cache(maxsize=64)
+def shown(text: str) -> str:
+    r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
+
+    Example:
+        >>> shown("my password is hunter2\u200b")
+        '[hidden text]'
+    """
+    return visible(redact(own_words(text)))

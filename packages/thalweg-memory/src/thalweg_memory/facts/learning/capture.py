@@ -35,6 +35,8 @@ def captured_turns(
     since: int = 0,
     before: Trust = Trust.ASSISTANT,
     web_tools: Sequence[str] = WEB_TOOLS,
+    owners: Sequence[str] = (),
+    zone: str = "",
 ) -> list[Statement]:
     """Take the turns out of a stretch of a thread.
 
@@ -48,6 +50,10 @@ def captured_turns(
         since: Messages below this position only decide how far answers are to be trusted.
         before: The trust that an answer before the first message would have had.
         web_tools: Names of tools whose results are of trust `WEB`; `*` matches anything.
+        owners: Names of the memory's owner. Without any, the first name in the thread is the
+            owner's. A user's message of another name is another person's: it is told with that
+            name, and no fact of the owner's rests on it.
+        zone: The owner's time zone, an IANA name; empty for UTC.
 
     Returns:
         Turns with `seq` 0: the store numbers them.
@@ -59,12 +65,15 @@ def captured_turns(
         [('I live in Oslo.', 'USER')]
     """
     turns: list[Statement] = []
-    trust, names = before, _Names()
+    trust, names, owners = before, _Names(), [*owners]
     for position, message in messages:
         trust = min(trust, names.trust_of(message, web_tools))
         role = _role(message)
+        if role == "user" and message.name and not owners:
+            owners = [message.name]
         if role is None or position < since:
             continue
+        is_own = role == "user" and (not message.name or message.name in owners)
         text = redact(own_words(without_memory(message.text))).strip()
         if not without_markers(text).strip():
             continue
@@ -75,10 +84,11 @@ def captured_turns(
                 role=role,
                 text=text,
                 said_at=message.at or now,
-                trust=Trust.USER if role == "user" else trust,
+                trust=Trust.USER if is_own else min(trust, Trust.ASSISTANT),
                 author=message.name,
                 position=position,
                 uid=message.uid or _digest(thread, position, message),
+                zone=zone,
             )
         )
     return turns

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -67,11 +67,19 @@ class Item(BaseModel):
     known: Annotated[_Text, Field(description="Name of the known fact, or empty")] = ""
 
 
-class Pair(BaseModel):
-    """The relation of a new fact to an existing one, as it is asked for: the reason comes first."""
+class Source(BaseModel):
+    """Whose statement a new fact is, and whether its quote carries it."""
 
     new: Annotated[str, Field(description="Name of the new fact")]
-    known: Annotated[str, Field(description="Name of the known fact")]
+    whose: Annotated[Literal["own", "other", "unreal"], BeforeValidator(_word)]
+    carries: Annotated[bool, BeforeValidator(_flag)]
+
+
+class Pair(BaseModel):
+    """The relation of a new fact to another one, as it is asked for: the reason comes first."""
+
+    new: Annotated[str, Field(description="Name of the new fact")]
+    known: Annotated[str, Field(description="Name of the known or the earlier new fact")]
     reason: _Text = ""
     verdict: Annotated[Verdict, BeforeValidator(_word)]
 
@@ -84,9 +92,13 @@ class Paragraph(BaseModel):
     facts: Annotated[list[str], Field(description="Names of the facts it rests on")]
 
 
-T = TypeVar("T", bound=BaseModel)
-Kind = Literal["facts", "pairs", "sections"]
-_ITEMS: dict[Kind, type[BaseModel]] = {"facts": Item, "pairs": Pair, "sections": Paragraph}
+Kind = Literal["facts", "verdicts", "sections"]
+_LISTS: Mapping[Kind, Mapping[str, type[BaseModel]]] = {
+    "facts": {"facts": Item},
+    "verdicts": {"sources": Source, "pairs": Pair},
+    "sections": {"sections": Paragraph},
+}
+"""The lists of an answer, with the type of their items."""
 
 
 @cache
@@ -99,13 +111,16 @@ def answer_schema(kind: Kind) -> dict[str, object]:
         >>> list(answer_schema("sections")["properties"])
         ['sections']
     """
-    item = _ITEMS[kind].model_json_schema()
+    lists = {
+        name: {"type": "array", "items": _strict(item.model_json_schema())}
+        for name, item in _LISTS[kind].items()
+    }
     return {
         "title": kind,
-        "description": "What was found; the list may be empty.",
+        "description": "What was found; a list may be empty.",
         "type": "object",
-        "properties": {kind: {"type": "array", "items": _strict(item)}},
-        "required": [kind],
+        "properties": lists,
+        "required": [*lists],
         "additionalProperties": False,
     }
 
@@ -125,17 +140,18 @@ def _strict(schema: Mapping[str, Any]) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedAnswer(Generic[T]):
+class ParsedAnswer:
     """What could be read of an answer."""
 
-    items: tuple[T, ...] = ()
+    items: tuple[BaseModel, ...] = ()
+    """Of all its lists, in their order."""
     problems: tuple[str, ...] = ()
     """What could not, each with its place; none of them quotes the answer."""
     is_whole: bool = True
     """Whether it was an answer at all: a list of items, and to its end."""
 
 
-def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
+def read_answer(text: str, kind: Kind) -> ParsedAnswer:
     r"""Parse an answer, item by item.
 
     It may be in a fence or between sentences, and may be cut off: then the complete items are
@@ -143,26 +159,27 @@ def read_answer(text: str, kind: Kind, item: type[T]) -> ParsedAnswer[T]:
 
     Args:
         text: The model's text, or the arguments of its tool call.
-        kind: Name of the list.
-        item: The type of the list's items.
+        kind: What was asked for.
 
     Example:
-        >>> read_answer('{"facts": []}', "facts", Item).is_whole
+        >>> read_answer('{"facts": []}', "facts").is_whole
         True
-        >>> read_answer("I found nothing.", "facts", Item).problems
+        >>> read_answer("I found nothing.", "facts").problems
         ('it is not JSON',)
     """
-    listed = _listed(text[:MAX_CHARS], kind)
+    names = _LISTS[kind]
+    listed = _listed(text[:MAX_CHARS], [*names])
     if listed is None:
         return ParsedAnswer(problems=("it is not JSON",), is_whole=False)
-    rows, problem = listed
-    items: list[T] = []
+    lists, problem = listed
+    items: list[BaseModel] = []
     problems = [problem] if problem else []
-    for number, row in enumerate(rows):
-        try:
-            items.append(item.model_validate(row))
-        except ValidationError as error:
-            problems += [f"{kind}[{number}]: {detail}" for detail in _problems(error)]
+    for name, rows in lists.items():
+        for number, row in enumerate(rows):
+            try:
+                items.append(names[name].model_validate(row))
+            except ValidationError as error:
+                problems += [f"{name}[{number}]: {detail}" for detail in _problems(error)]
     return ParsedAnswer(tuple(items), tuple(problems), is_whole=not problem)
 
 
@@ -171,7 +188,7 @@ def _problems(error: ValidationError) -> Iterator[str]:
         yield f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}"
 
 
-def better(first: ParsedAnswer[T], second: ParsedAnswer[T]) -> ParsedAnswer[T]:
+def better(first: ParsedAnswer, second: ParsedAnswer) -> ParsedAnswer:
     """Return the answer of which more can be read; the second one if they are alike."""
     if (second.is_whole, len(second.items)) >= (first.is_whole, len(first.items)):
         return second
@@ -182,8 +199,8 @@ _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGN
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def _listed(text: str, kind: Kind) -> tuple[list[object], str] | None:
-    """Find the list of items in an answer, and return the problem with the text around it."""
+def _listed(text: str, names: Sequence[str]) -> tuple[dict[str, list[object]], str] | None:
+    """Find the lists of items in an answer, and return the problem with the text around them."""
     text = _THINKING.sub("", text)
     for start in _starts(text):
         try:
@@ -191,13 +208,20 @@ def _listed(text: str, kind: Kind) -> tuple[list[object], str] | None:
         except (ValueError, RecursionError):
             continue
         if isinstance(found, list):
-            return found, ""
-        if isinstance(found, dict) and kind in found:
-            rows = found[kind]
-            return (rows, "") if isinstance(rows, list) else ([], f"{kind} is not a list")
-        return [], f"there is no list {kind!r}"
-    opened = re.search(rf'"{kind}"\s*:\s*\[', text)
-    return None if opened is None else _one_by_one(text, opened.end())
+            return {names[0]: found}, ""
+        lists = {name: found[name] for name in names if isinstance(found, dict) and name in found}
+        if not lists:
+            return {}, f"there is no list {names[0]!r}"
+        wrong = [name for name, rows in lists.items() if not isinstance(rows, list)]
+        return {n: r for n, r in lists.items() if n not in wrong}, (
+            f"{wrong[0]} is not a list" if wrong else ""
+        )
+    opened = {name: re.search(rf'"{name}"\s*:\s*\[', text) for name in names}
+    read = {name: _one_by_one(text, at.end()) for name, at in opened.items() if at is not None}
+    if not read:
+        return None
+    lists = {name: rows for name, (rows, _) in read.items()}
+    return lists, next((problem for _, problem in read.values() if problem), "")
 
 
 def _starts(text: str) -> Iterator[int]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from thalweg.engine.tokens import Counter
+from thalweg_memory.facts.days import local
 from thalweg_memory.facts.learning.portions import Portion
 from thalweg_memory.facts.values import Fact, FactId, Profile, Statement, Trust
 from thalweg_memory.prompts import prompt
@@ -55,47 +57,115 @@ def ask_for_facts(
     return LearnerRequest(rules, _turns_text(map(_fact_text, known), lines), names, _examples())
 
 
-CONTROL = (
-    "The user's brother plays chess on Mondays. (said 2020-05-04)",
-    "The user's neighbour has a red bicycle. (said 2020-06-08)",
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A message and a fact that are in every question for verdicts, with the right answer."""
+
+    text: str
+    quote: str
+    content: str
+    whose: Literal["own", "other", "unreal"]
+    carries: bool
+
+
+PLANTED = (
+    Planted(
+        "Can you put this into plain French? We have run a bakery in Lyon for ten years.",
+        "We have run a bakery in Lyon for ten years",
+        "User runs a bakery in Lyon",
+        "other",
+        carries=True,
+    ),
+    Planted(
+        "my neighbour has a red bicycle, and I lent him my pump for it",
+        "I lent him my pump",
+        "User lent a neighbour a pump",
+        "own",
+        carries=True,
+    ),
+    Planted(
+        "I have never learned to swim, and that is fine by me.",
+        "learned to swim",
+        "User has learned to swim",
+        "own",
+        carries=False,
+    ),
 )
-"""An existing and a new fact, unrelated, that are in every question for verdicts.
-
-If a model finds them related, its other verdicts mean nothing: see `verdicts_of`.
-"""
+"""A model that is wrong about one of them has no say; see `lesson.verified`."""
 
 
-def is_control(new: str, known: str) -> bool:
-    """Return whether two names in a question for verdicts are those of `CONTROL`."""
-    return (new, known) == ("N0", "F0")
+@dataclass(frozen=True, slots=True)
+class VerdictRequest:
+    """A question for verdicts, and the names in it."""
+
+    request: LearnerRequest
+    """Its `names` are those of the existing facts."""
+    new: Mapping[str, FactId]
+    planted: Mapping[str, int]
+    """Names of the facts of `PLANTED`, with their index."""
 
 
 def ask_for_verdicts(
-    new: Sequence[Fact], known: Sequence[Fact]
-) -> tuple[LearnerRequest, dict[str, FactId]]:
-    """Ask how new facts relate to existing ones.
+    asked: LearnerRequest,
+    answered: str,
+    portion: Portion,
+    new: Sequence[Fact],
+    known: Sequence[Fact],
+) -> VerdictRequest:
+    """Ask whose statements new facts are, and how they relate to existing ones and to each other.
 
-    Returns:
-        The question, with the names of the existing facts, and the names of the new ones.
+    It is the next message of the conversation in which they were found, which a provider has in
+    its cache.
+
+    Args:
+        asked: The question that they were found with.
+        answered: The answer to it.
+        portion: Its turns.
+        new: The new facts.
+        known: The existing facts that they may relate to.
     """
-    names = {f"F{number}": fact.id for number, fact in enumerate(known, start=1)}
+    turns = [*portion.before, *portion.turns]
+    places = {turn.uid: number for number, turn in enumerate(turns, start=1)}
+    by_id = {id_: name for name, id_ in asked.names.items()}
+    further = (fact for fact in known if fact.id not in by_id)
+    by_id |= {f.id: f"F{n}" for n, f in enumerate(further, start=len(asked.names) + 1)}
+    names = {by_id[fact.id]: fact.id for fact in known}
     news = {f"N{number}": fact.id for number, fact in enumerate(new, start=1)}
-    old_control, new_control = CONTROL
-    text = prompt("verdict_facts").render(
-        known="\n".join(
-            (*(f"{n}: {_read(f)}" for n, f in zip(names, known, strict=True)), f"F0: {old_control}")
-        ),
-        new="\n".join(
-            (*(f"{n}: {_read(f)}" for n, f in zip(news, new, strict=True)), f"N0: {new_control}")
-        ),
+    planted = {f"N{number}": at for at, number in enumerate(range(len(news) + 1, len(news) + 4))}
+    rows = [
+        f"{name}: {_with_quote(fact.statement, _quote(fact), places.get(_uid(fact), 0))}"
+        for name, fact in zip(news, new, strict=True)
+    ]
+    more: list[str] = []
+    for name, at in planted.items():
+        one, number = PLANTED[at], len(turns) + at + 1
+        more.append(f"{number}, user: {one.text}")
+        rows.append(f"{name}: {_with_quote(one.content, one.quote, number)}")
+    text = prompt("verdict").render(
+        turns="\n".join(more),
+        known="\n".join(f"{n}: {_read(f)}" for n, f in zip(names, known, strict=True)) or "none",
+        new="\n".join(rows),
     )
-    return LearnerRequest(prompt("verdict").render(), text, names), news
+    examples = (*asked.examples, (asked.text, answered))
+    return VerdictRequest(LearnerRequest(asked.rules, text, names, examples), news, planted)
+
+
+def _quote(fact: Fact) -> str:
+    return next((each.quote for each in fact.evidence if each.quote), "")
+
+
+def _uid(fact: Fact) -> str:
+    return next((each.uid for each in fact.evidence), "")
+
+
+def _with_quote(statement: str, quote: str, number: int) -> str:
+    return f'{statement} (turn {number}: "{" ".join(quote.split())}")'
 
 
 def _read(fact: Fact) -> str:
     """Write a fact with the day of its statement, and the words it was learned from."""
     day = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
-    quote = next((each.quote for each in fact.evidence if each.quote), "")
+    quote = _quote(fact)
     words = f' ("{" ".join(quote.split())}"{day})' if quote else f" ({day[2:]})" if day else ""
     return _fact_text(fact) + words
 
@@ -103,7 +173,7 @@ def _read(fact: Fact) -> str:
 def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:
     speaker = f"{turn.role} {' '.join(turn.author.split())}".strip()
     what = "learn from this" if learns else "known already, or not the user's"
-    return f"{mark} {number}, {speaker}, {_moment(turn.said_at)} ({what})"
+    return f"{mark} {number}, {speaker}, {_moment(local(turn.said_at, turn.zone))} ({what})"
 
 
 def _moment(stated_at: str) -> str:
@@ -122,7 +192,7 @@ def _moment(stated_at: str) -> str:
 def _fact_text(fact: Fact) -> str:
     since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
     until = f" (until {fact.valid_to[:10]})" if fact.valid_to else ""
-    return " ".join(fact.content.split()) + since + until
+    return " ".join(fact.statement.split()) + since + until
 
 
 def _unused(texts: Iterable[str]) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg_memory.facts.gates.judging import Verdict as Judgement
-from thalweg_memory.facts.gates.judging import judge
-from thalweg_memory.facts.gates.quote_search import find_quote, shown
-from thalweg_memory.facts.learning.extraction import Pair, Paragraph
-from thalweg_memory.facts.learning.learner_prompt import is_control
+from thalweg_memory.facts.gates.judging import find_quote, judge
+from thalweg_memory.facts.gates.own_words import shown
+from thalweg_memory.facts.learning.extraction import Pair, Paragraph, Source
+from thalweg_memory.facts.learning.learner_prompt import PLANTED
 from thalweg_memory.facts.merging.comparing import Verdict, words_of
 from thalweg_memory.facts.merging.comparing import folded as words_folded
 from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
@@ -71,7 +71,7 @@ def candidates(
     turns: Sequence[Statement],
     learnable: Collection[str],
     lesson: Lesson,
-    known: Mapping[FactId, Fact] | None = None,
+    known: Iterable[Fact] = (),
 ) -> tuple[list[FactCandidate], list[str]]:
     """Make facts of the proposals that pass the gates.
 
@@ -80,14 +80,15 @@ def candidates(
         turns: Of the thread, oldest first: those that they rest on, and those around them.
         learnable: Which of these they may rest on, by `Statement.uid`.
         lesson: The values that are the same in every plan.
-        known: Facts by id, which proposals may update.
+        known: The existing facts.
 
     Returns:
         The candidates, and why each of the other proposals is none.
     """
-    there = known or {}
+    cited = {each.uid for fact in known for each in fact.evidence}
+    cited |= {proposal.uid for proposal in proposals}
     made = [
-        _candidate(proposal, turns, learnable, lesson, there.get(proposal.of))
+        _candidate(proposal, turns, learnable, lesson, cited)
         for proposal in proposals
         if proposal.relation != "remove"
     ]
@@ -113,7 +114,7 @@ def removals(
         if proposal.relation != "remove" or turn is None or fact is None:
             continue
         is_quoted = any(find_quote(proposal.quote, shown(turn.text)))
-        named = set(words_of(f"{fact.content} {fact.value}")) & set(words_of(proposal.quote))
+        named = set(words_of(f"{fact.statement} {fact.value}")) & set(words_of(proposal.quote))
         if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
     return found
@@ -124,13 +125,12 @@ def _candidate(
     turns: Sequence[Statement],
     learnable: Collection[str],
     lesson: Lesson,
-    updated: Fact | None,
+    cited: Collection[str],
 ) -> FactCandidate | str:
     turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
     if turn is None or turn.uid not in learnable:
         return "its turn was removed"
-    updates = f"{updated.content} {updated.value}" if updated is not None else ""
-    verdict = judge(proposal, turns, settings=lesson.settings, updates=updates)
+    verdict = judge(proposal, turns, settings=lesson.settings, cited=cited)
     if verdict.decision == "drop":
         return kind_of(verdict.why)
     fact = fact_of(
@@ -160,7 +160,7 @@ def fact_of(
     passed = verdict.proposal
     return Fact(
         id=id_,
-        content=passed.content,
+        content=verdict.words or passed.content,
         category=passed.category,
         confidence=passed.confidence,
         created_at=now,
@@ -169,6 +169,8 @@ def fact_of(
         attribute=_folded(passed.attribute),
         value=_folded(passed.value),
         evidence=verdict.evidence,
+        aliases=(passed.content,) if verdict.words else (),
+        claim=passed.content if verdict.words else "",
         trust=verdict.trust,
         language=passed.language,
         valid_from=passed.valid_from,
@@ -226,7 +228,9 @@ def plan_learning(
         else:
             kept.append(one)
     there = {fact.id for fact in facts} - set(settled)
-    gone = [RemoveFact(one.id, "the user requested it") for one in removed if one.id in there]
+    gone = [
+        RemoveFact(one.id, "the user requested it", one.uid) for one in removed if one.id in there
+    ]
     changes: list[Change] = [*gone, *_merged(after(facts, gone), kept, verdicts)]
     return LearningPlan(folded(changes), tuple(refused))
 
@@ -261,14 +265,15 @@ MOST_NOMINATED = 8
 
 
 def nominated(one: FactCandidate, facts: Sequence[Fact]) -> list[Fact]:
-    """List the existing facts that a candidate may change, the likeliest first; empty for none.
+    """List the existing facts that a candidate may change, the likeliest first.
 
-    They are the one that its learner named, those of the same subject and attribute, and those that
-    share words of content, rare ones before common ones.
+    They are the one that its learner named, those of the same subject and attribute, those that
+    share words of content, rare ones before common ones, and then the newest: in a small memory all
+    are compared, for any wording.
     """
-    new, terms = one.fact, set(words_of(f"{one.fact.content} {one.fact.value}"))
+    new, terms = one.fact, set(words_of(f"{one.fact.statement} {one.fact.value}"))
     active = [fact for fact in facts if fact.status == "active"]
-    held = [set(words_of(f"{fact.content} {fact.value}")) for fact in active]
+    held = [set(words_of(f"{fact.statement} {fact.value}")) for fact in active]
     common = Tally(word for words in held for word in words)
     scores: dict[FactId, float] = {}
     for fact, words in zip(active, held, strict=True):
@@ -277,11 +282,10 @@ def nominated(one: FactCandidate, facts: Sequence[Fact]) -> list[Fact]:
             score += 100
         if _slot(fact) == _slot(new) != ("", ""):
             score += 10
-        if score:
-            scores[fact.id] = score
-    by_id = {fact.id: fact for fact in active}
-    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:MOST_NOMINATED]
-    return [by_id[id_] for id_ in best]
+        scores[fact.id] = score
+    by_id = sorted(active, key=lambda fact: fact.id)
+    newest = sorted(by_id, key=lambda fact: fact.observed_at or fact.created_at, reverse=True)
+    return sorted(newest, key=lambda fact: -scores[fact.id])[:MOST_NOMINATED]
 
 
 def _slot(fact: Fact) -> tuple[str, str]:
@@ -290,26 +294,80 @@ def _slot(fact: Fact) -> tuple[str, str]:
     return words_folded(fact.subject), words_folded(fact.attribute)
 
 
-def verdicts_of(
-    pairs: Sequence[Pair], new: Mapping[str, FactId], known: Mapping[str, FactId]
-) -> Verdicts:
-    """Parse a learner's verdicts on new and existing facts.
+def verified(
+    sources: Sequence[Source], new: Mapping[str, FactId], planted: Mapping[str, int]
+) -> set[FactId]:
+    """Return the new facts that the user stated, and that their quotes carry.
 
-    If it finds two unrelated facts (`CONTROL`) related, its other verdicts mean nothing, either:
-    none is taken.
+    If a model is wrong about a planted fact, or silent, its other answers mean nothing, either.
+
+    Args:
+        sources: The sources of the answer.
+        new: The new facts by the names they had in the question.
+        planted: The facts of `PLANTED` likewise, by their index.
+    """
+    given = {one.new.strip(): one for one in sources}
+    for name, index in planted.items():
+        source, right = given.get(name), PLANTED[index]
+        if source is None or source.whose != right.whose:
+            return set()
+        if right.whose == "own" and source.carries != right.carries:
+            return set()
+    return {
+        new[name]
+        for name, one in given.items()
+        if name in new and one.whose == "own" and one.carries
+    }
+
+
+def as_verified(fact: Fact) -> Fact:
+    """Return a fact that is told as it was understood, and no longer quoted."""
+    aliases = tuple(alias for alias in fact.aliases if alias != fact.claim)
+    return replace(fact, content=fact.statement, claim="", aliases=aliases)
+
+
+def verdicts_of(
+    pairs: Sequence[Pair],
+    new: Mapping[str, FactId],
+    known: Mapping[str, FactId],
+    planted: Collection[str] = (),
+) -> Verdicts:
+    """Parse a learner's verdicts on new facts and existing ones, and on pairs of new ones.
+
+    If it finds a planted fact related to another, its other verdicts mean nothing, either: none is
+    taken.
 
     Args:
         pairs: The pairs of the answer.
         new: The new facts by the names they had in the question.
         known: The existing ones.
+        planted: The names of the planted ones.
     """
-    if any(is_control(pair.new, pair.known) and pair.verdict != "beside" for pair in pairs):
+    related = [pair for pair in pairs if pair.verdict != "beside"]
+    if any(pair.new in planted or pair.known in planted for pair in related):
         return {}
     found: dict[FactId, dict[FactId, Verdict]] = {}
-    for pair in pairs:
-        if pair.new in new and pair.known in known and pair.verdict != "beside":
-            found.setdefault(new[pair.new], {})[known[pair.known]] = pair.verdict
+    there = {**known, **new}
+    for pair in related:
+        if pair.new in new and pair.known in there and pair.new != pair.known:
+            found.setdefault(new[pair.new], {})[there[pair.known]] = pair.verdict
     return found
+
+
+def in_order(made: Sequence[FactCandidate], verdicts: Verdicts) -> list[FactCandidate]:
+    """Put each candidate after those of the same portion that it relates to."""
+    left = list(made)
+    ordered: list[FactCandidate] = []
+    while left:
+        ids = {one.fact.id for one in left}
+        free = (
+            one
+            for one in left
+            if ids.isdisjoint(verdicts.get(one.fact.id, {}).keys() - {one.fact.id})
+        )
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return ordered
 
 
 def after(facts: Sequence[Fact], changes: Iterable[Change]) -> list[Fact]:
@@ -343,9 +401,14 @@ def _key(change: Change) -> str:
             return change.id
 
 
-def is_reliable(fact: Fact) -> bool:
-    """Return whether a fact may be in the profile: it is valid, and it is trusted."""
+def is_known(fact: Fact) -> bool:
+    """Return whether a fact is valid, and trusted or the user's own words."""
     return fact.status == "active" and fact.trust >= Trust.IMPORT
+
+
+def is_reliable(fact: Fact, now: str) -> bool:
+    """Return whether a fact may be in the profile: it is valid and verified, and has not ended."""
+    return is_known(fact) and not fact.claim and not (fact.valid_to and fact.valid_to < now)
 
 
 def plan_profile(
@@ -369,7 +432,7 @@ def plan_profile(
         profile: The current profile.
         now: The current time.
     """
-    reliable = {fact.id for fact in facts if is_reliable(fact)}
+    reliable = {fact.id for fact in facts if is_reliable(fact, now)}
     held = {section.name: section for section in profile.sections}
     own = {name for name, section in held.items() if section.text and not section.cites}
     writes: dict[str, WriteSection] = {}

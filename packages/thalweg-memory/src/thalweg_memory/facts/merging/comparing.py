@@ -31,7 +31,7 @@ def folded(text: str) -> str:
 
 def has_same_wording(known: Fact, new: Fact) -> bool:
     """Return whether one of the wordings of an existing fact is that of the new one."""
-    return folded(new.content) in {folded(text) for text in (known.content, *known.aliases)}
+    return folded(new.statement) in {folded(text) for text in (known.statement, *known.aliases)}
 
 
 def are_of_two_subjects(known: Fact, new: Fact) -> bool:
@@ -51,16 +51,17 @@ def are_of_two_subjects(known: Fact, new: Fact) -> bool:
 
 
 def may_merge(known: Fact, new: Fact) -> bool:
-    """Return whether nothing contradicts two facts being one, stated twice."""
-    if are_of_two_subjects(known, new):
-        return False
+    """Return whether two facts may be one, stated twice.
+
+    They have the same numbers, or one of them has none: it may spell them out.
+    """
     one, other = _numbers(known), _numbers(new)
-    return not (one and other and one.isdisjoint(other))
+    return not are_of_two_subjects(known, new) and (one == other or not (one and other))
 
 
 def _mentions(fact: Fact, subject: str, *quotes: str) -> bool:
     words = set(words_of(subject))
-    return bool(words) and words <= set(words_of(" ".join((fact.content, fact.value, *quotes))))
+    return bool(words) and words <= set(words_of(" ".join((fact.statement, fact.value, *quotes))))
 
 
 def _names_its_subject(fact: Fact) -> bool:
@@ -90,12 +91,12 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
         return False
     if is_named or _attribute(known) & _attribute(new):
         return True
-    new_words = set(words_of(" ".join((new.content, *(each.quote for each in new.evidence)))))
+    new_words = set(words_of(" ".join((new.statement, *(each.quote for each in new.evidence)))))
     named = set(words_of(known.value))
     if named:
         return named <= new_words
     # Without fields, the content itself has to be about the same: most of its words are shared.
-    content, shared = set(words_of(known.content)), new_words & set(words_of(known.content))
+    content, shared = set(words_of(known.statement)), new_words & set(words_of(known.statement))
     return bool(shared) and 2 * len(shared) >= len(content)
 
 
@@ -109,9 +110,9 @@ def sharing_most(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
         >>> next(sharing_most([tea], mate)) == tea
         True
     """
-    new_words = set(words_of(new.content))
+    new_words = set(words_of(new.statement))
     for fact in facts:
-        known_words = set(words_of(fact.content))
+        known_words = set(words_of(fact.statement))
         if 2 * len(new_words & known_words) >= min(len(new_words), len(known_words)) > 1:
             yield fact
 
@@ -130,4 +131,4 @@ def _attribute(fact: Fact) -> set[str]:
 
 
 def _numbers(fact: Fact) -> set[str]:
-    return {word for word in words(f"{fact.content} {fact.value}") if word.isdigit()}
+    return {word for word in words(f"{fact.statement} {fact.value}") if word.isdigit()}

@@ -36,7 +36,8 @@ def plan_merge(
     - An updated fact is superseded, with its dates, and kept. A temporary fact supersedes
       nothing: the fact valid before it is valid again.
     - A fact stated before an existing one, and learned after it, is added as history.
-    - A fact that is trusted less, or would change one that a person protected, is quarantined.
+    - A fact that is trusted less, or would change one that a person protected, is quarantined;
+      quoted words of the user's are linked to it instead, and both are valid.
     - If the guard refuses the change of a verdict, the facts are linked, and both are valid.
 
     A new fact that changes nothing yields nothing, and one whose id exists was added before:
@@ -107,10 +108,11 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Kn
             same.append(fact)
         elif verdict in {"replaces", "ends", "narrows"}:
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
-            lasts = not (later.is_temporary or later.valid_to)
+            ends = later.valid_to and later.valid_to <= _stated_at(later)
+            lasts = not later.is_temporary and (ends or not later.valid_to)
             if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
                 olds.append(fact)
-            elif not are_of_two_subjects(fact, new):
+            elif fact.id == reading.named or not are_of_two_subjects(fact, new):
                 linked.append(fact)
     return _KnownRelations(same, olds, linked)
 
@@ -122,16 +124,25 @@ def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Itera
         yield from _quarantined(found, new, "it is not trusted")
         return
     alike = (fact for fact in found.same if _is_same_time(fact, new, found))
-    held = next((fact for fact in alike if fact.trust == new.trust), None)
+    held = next((fact for fact in alike if fact.authority == new.authority), None)
     if held is not None:
         yield from _merged(held, new, found)
         return
     touched = (fact for fact in (*found.same, *found.olds) if fact.status == "active")
-    guarded = next((fact for fact in touched if _guards(fact, new)), None)
-    if guarded is not None:
-        why = "trusted less than" if new.trust < guarded.trust else "against what is protected:"
-        yield from _quarantined(found, new, f"{why} {guarded.id}")
+    guarded = [fact for fact in touched if _guards(fact, new)]
+    if guarded and not new.claim:
+        is_less = new.authority < guarded[0].authority
+        why = "trusted less than" if is_less else "against what is protected:"
+        yield from _quarantined(found, new, f"{why} {guarded[0].id}")
         return
+    if any(has_same_wording(fact, new) for fact in guarded):
+        return
+    if guarded:
+        found = _KnownRelations(
+            [fact for fact in found.same if fact not in guarded],
+            [fact for fact in found.olds if fact not in guarded],
+            [*found.linked, *guarded],
+        )
     yield from _taken_in(found, new, reading.of)
 
 
@@ -151,15 +162,18 @@ def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
 def _guards(fact: Fact, new: Fact) -> bool:
     """Return whether a fact may not be changed by a new one."""
     is_learned = new.written_by.startswith(("learned", "agent"))
-    return new.trust < fact.trust or (is_learned and fact.protected)
+    return new.authority < fact.authority or (is_learned and fact.protected)
 
 
 def merged(known: Fact, new: Fact) -> Fact:
     """Merge two facts that state the same: no content of either is omitted."""
-    wordings = dict.fromkeys((*known.aliases, new.content, *new.aliases))
+    wordings = dict.fromkeys((*known.aliases, new.statement, *new.aliases))
     wordings.pop(known.content, None)
+    words = new if known.claim and _stated_at(known) <= _stated_at(new) else known
     return replace(
         known,
+        content=words.content,
+        claim=words.claim,
         aliases=tuple(wordings),
         evidence=tuple(dict.fromkeys((*known.evidence, *new.evidence))),
         confidence=max(known.confidence, new.confidence),
@@ -226,8 +240,8 @@ def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
 def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
     """Add a new fact to the existing ones: before later statements, after those it updates."""
     stands = {"active", "superseded"}
-    about = [fact for fact in found.olds if fact.status in stands and fact.trust <= new.trust]
-    about += [fact for fact in found.same if fact.status in stands and fact.trust < new.trust]
+    about = [f for f in found.olds if f.status in stands and f.authority <= new.authority]
+    about += [f for f in found.same if f.status in stands and f.authority < new.authority]
     later = sorted(
         (fact for fact in about if _stated_at(fact) > _stated_at(new)),
         key=lambda f: (_stated_at(f), f.id),

@@ -2,16 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 
 from thalweg.engine.words import STOP_WORDS, stem, words
+from thalweg_memory.facts.days import day_in_words, local
 from thalweg_memory.facts.values import Fact, Statement
-
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,9 @@ def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[
         ... )
         ['ann', 'i', 'hik', '8', 'mai', '2023', 'mondai']
     """
-    return index_words(f"{turn.author} {turn.text[start:end]} {day_in_words(turn.said_at)}")
+    return index_words(
+        f"{turn.author} {turn.text[start:end]} {day_in_words(local(turn.said_at, turn.zone))}"
+    )
 
 
 def fact_words(fact: Fact) -> list[str]:
@@ -119,18 +115,6 @@ def fact_words(fact: Fact) -> list[str]:
     """
     stated_at = fact.observed_at or fact.created_at
     read = (fact.subject, fact.attribute) if fact.attribute else ()
-    return index_words(" ".join((fact.content, *fact.aliases, *read, day_in_words(stated_at))))
-
-
-def day_in_words(at: str) -> str:
-    """Write the day of a time as people write it; empty if the time is unknown.
-
-    Example:
-        >>> day_in_words("2023-05-08T13:56:00Z"), day_in_words("")
-        ('8 May 2023 Monday', '')
-    """
-    try:
-        day = date.fromisoformat(at[:10])
-    except ValueError:
-        return ""
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}"
+    quotes = (each.quote for each in fact.evidence) if fact.claim else ()
+    texts = (fact.statement, *fact.aliases, *quotes, *read, day_in_words(stated_at))
+    return index_words(" ".join(texts))

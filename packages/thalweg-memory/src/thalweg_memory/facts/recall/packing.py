@@ -11,7 +11,7 @@ from thalweg_memory.facts.recall import rendering
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.ranking import Ranked
 from thalweg_memory.facts.recall.rendering import RecallLine, line, render_lines
-from thalweg_memory.facts.values import Profile
+from thalweg_memory.facts.values import Evidence, Profile
 
 PROFILE_SHARE = 0.3
 """Of the budget, for the profile at most."""
@@ -64,12 +64,15 @@ def pack(
     profile: Profile | None = None,
     standing: Sequence[Ranked] = (),
     related: Sequence[Ranked] = (),
+    newest: Sequence[Ranked] = (),
+    zone: str = "",
 ) -> Recalled:
     """Fill a budget, best first. Items that do not fit are skipped: a smaller one may fit.
 
     The profile comes first, then facts that the user stated by hand, each up to its share, then all
-    by score, the items shown for every question, and last the related ones. An item that states the
-    same as something better is omitted.
+    by score, the items shown for every question, the related ones, and last the newest turns. An
+    item that states the same as something better is omitted, and so is a turn of which a fact is
+    shown.
 
     Args:
         ranked: Best first.
@@ -78,15 +81,20 @@ def pack(
         profile: Memory's description of the user in whole sentences.
         standing: Items shown up to their share although nothing asks for them, best first.
         related: Items shown if space remains, best first.
+        newest: Turns shown likewise, up to the share of `standing`.
+        zone: The time zone of the days; see `MemorySettings.time_zone`.
     """
-    room = _OpenBlock(budget, count)
+    room = _OpenBlock(budget, count, zone)
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
     room.take(ranked, budget)
     room.take(standing, int(budget * STANDING_SHARE))
     room.take(related, budget)
-    return room.packed([*ranked, *standing, *related], sections)
+    there = {one.item.number for one in related}
+    newest = [one for one in newest if one.item.number not in there]
+    room.take(newest, int(budget * STANDING_SHARE))
+    return room.packed([*ranked, *standing, *related, *newest], sections)
 
 
 def _is_stated(item: RecallItem) -> bool:
@@ -97,8 +105,9 @@ def _is_stated(item: RecallItem) -> bool:
 class _OpenBlock:
     """A block while it is filled."""
 
-    def __init__(self, budget: int, count: Counter) -> None:
+    def __init__(self, budget: int, count: Counter, zone: str) -> None:
         self._count = count
+        self._zone = zone
         self._budget = budget
         self._left = budget - count(rendering.opening()) - count(rendering.closing())
         self._days = {""}
@@ -130,7 +139,7 @@ class _OpenBlock:
             if least > self._left:
                 self._fates[one.item.number] = PackedItem(one, "no room", least)
                 continue
-            shown = line(one.item)
+            shown = line(one.item, self._zone)
             tokens = self._count(shown.text)
             cost = tokens
             if shown.day not in self._days:
@@ -156,6 +165,11 @@ class _OpenBlock:
     def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Recalled:
         """Write the block. A counter that is not additive may find it too large: then less."""
         shown = [one for one in ranked if self._fates[one.item.number].fate == "shown"]
+        told = [each for one in shown if one.item.fact for each in one.item.fact.evidence]
+        for one in [one for one in shown if _is_told(one.item, told)]:
+            shown.remove(one)
+            tokens = self._fates[one.item.number].tokens
+            self._fates[one.item.number] = PackedItem(one, "said already", tokens)
         while True:
             text = render_lines(
                 ((one.item, self._lines[one.item.number]) for one in shown), profile
@@ -177,44 +191,43 @@ class _OpenBlock:
         )
 
 
+def _is_told(item: RecallItem, evidence: Sequence[Evidence]) -> bool:
+    """Return whether an item is a piece of a turn that holds the quote of a shown fact."""
+    turn, text = item.turn, item.text
+    return turn is not None and any(
+        each.uid == turn.uid and each.quote and each.quote in text for each in evidence
+    )
+
+
 class _LineContents:
     """The content of the lines of a block."""
 
     def __init__(self) -> None:
         self._gists: set[str] = set()
-        self._quotes: defaultdict[str, list[str]] = defaultdict(list)
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, item: RecallItem, gist: str) -> None:
         """Take in a line."""
         self._gists.add(gist)
-        if item.fact is not None:
-            for one in item.fact.evidence:
-                self._quotes[one.uid].append(one.quote)
-        elif item.turn is not None:
+        if item.turn is not None:
             self._pieces[item.turn.uid].append(item.text)
 
     def has(self, item: RecallItem, gist: str) -> bool:
         """Return whether a line adds nothing new.
 
-        It states the same as another one, except for letters' case and punctuation; or it is a turn
-        that is mostly covered by a fact; or a fact with no other word of content than the turn that
-        it was learned from, which is there.
+        It states the same as another one, except for letters' case and punctuation; or it is a fact
+        with no other word of content than the turn that it was learned from, which is there.
         """
         if gist in self._gists:
             return True
-        if item.fact is not None:
-            content = set(words_of(item.fact.content))
-            return any(
-                one.quote in piece and content.issubset(words_of(piece))
-                for one in item.fact.evidence
-                for piece in self._pieces.get(one.uid, ())
-            )
-        if item.turn is None or item.turn.uid not in self._quotes:
+        if item.fact is None:
             return False
-        text = item.text
-        quotes = {quote for quote in self._quotes[item.turn.uid] if quote in text}
-        return 2 * sum(map(len, quotes)) > len(text)
+        content = set(words_of(item.fact.content))
+        return any(
+            one.quote in piece and content.issubset(words_of(piece))
+            for one in item.fact.evidence
+            for piece in self._pieces.get(one.uid, ())
+        )
 
 
 _POINTS = dict.fromkeys(map(ord, "!\"'(),.:;?\u2018\u2019\u201c\u201d\u2026、。！，：；？"))

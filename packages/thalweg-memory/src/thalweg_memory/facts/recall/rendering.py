@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
+from thalweg_memory.facts.days import day_in_words, local
 from thalweg_memory.facts.gates.letters import visible
-from thalweg_memory.facts.recall.found import RecallItem, day_in_words
+from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.values import Fact, FactId, Profile, SectionName, Statement
 from thalweg_memory.prompts import prompt
 
@@ -36,7 +37,7 @@ _TITLES: dict[SectionName, str] = {
 }
 
 
-def render_tail(items: Iterable[RecallItem], profile: Profile | None = None) -> str:
+def render_tail(items: Iterable[RecallItem], profile: Profile | None = None, zone: str = "") -> str:
     """Write recalled items, for a place after the cached part of a context.
 
     Items are under the day of their statement, oldest first.
@@ -44,11 +45,12 @@ def render_tail(items: Iterable[RecallItem], profile: Profile | None = None) -> 
     Args:
         items: In any order.
         profile: The profile that precedes them.
+        zone: The time zone of the days; see `MemorySettings.time_zone`.
 
     Returns:
         The fenced block; empty if there is nothing to show.
     """
-    return render_lines(((item, line(item)) for item in items), profile)
+    return render_lines(((item, line(item, zone)) for item in items), profile)
 
 
 def render_lines(
@@ -70,7 +72,10 @@ def _joined(lines: Sequence[tuple[RecallItem, "RecallLine"]]) -> list["RecallLin
     facts = {item.fact.id: item.fact for item, _ in lines if item.fact is not None}
     behind: dict[FactId, list[Fact]] = {}
     for fact in facts.values():
-        newest = max((facts[id_] for id_ in fact.related if id_ in facts), key=_age, default=fact)
+        alike = (facts[id_] for id_ in fact.related if id_ in facts)
+        newest = max(
+            (one for one in alike if bool(one.claim) == bool(fact.claim)), key=_age, default=fact
+        )
         if _age(newest) > _age(fact):
             behind.setdefault(newest.id, []).append(fact)
     joined = {fact.id for olds in behind.values() for fact in olds if fact.id not in behind}
@@ -127,10 +132,10 @@ class RecallLine:
     """Its sort key among the others."""
 
 
-def line(item: RecallItem) -> RecallLine:
-    """Write one item."""
+def line(item: RecallItem, zone: str = "") -> RecallLine:
+    """Write one item, under its day in a time zone."""
     if item.fact is not None:
-        return _fact_line(item.fact)
+        return _fact_line(item.fact, zone)
     if item.turn is None:
         return RecallLine("", "", ("", "", "", 0, 0, ""))
     return _turn_line(item, item.turn)
@@ -138,18 +143,20 @@ def line(item: RecallItem) -> RecallLine:
 
 def _turn_line(item: RecallItem, turn: Statement) -> RecallLine:
     who = safe(turn.author, _MAX_NAME_CHARS) or turn.role.capitalize()
-    day = _day(turn.said_at)
+    day = _day(local(turn.said_at, turn.zone))
     place = (day, turn.said_at, turn.thread, turn.seq, item.start, turn.uid)
     return RecallLine(day, f"- {who}: {safe(item.text)}\n", place)
 
 
-def _fact_line(fact: Fact) -> RecallLine:
+def _fact_line(fact: Fact, zone: str) -> RecallLine:
     stated_at = fact.observed_at or fact.valid_from or fact.created_at
-    day, since, until = map(_day, (stated_at, fact.valid_from, fact.valid_to))
-    notes = [f"since {_in_words(since)}"] if since and since != day else []
-    if fact.is_temporary and not until:
+    day, since, until = (
+        _day(local(at, zone)) for at in (stated_at, fact.valid_from, fact.valid_to)
+    )
+    notes = [f"since {_in_words(since)}"] if since and since != day and not fact.claim else []
+    if fact.is_temporary and not until and not fact.claim:
         notes.append("for a time")
-    if until:
+    if until and not fact.claim:
         notes.append(f"until {_in_words(until)}")
     elif fact.status == "superseded":
         notes.append("no longer so")

@@ -9,6 +9,7 @@ import pytest
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
+from thalweg_memory.base import Learned
 from thalweg_memory.facts.values import Statement, Trust
 
 NOW = "2026-03-01T10:00:00Z"
@@ -85,6 +86,9 @@ def test_a_thread_that_begins_recalls_what_shares_words_with_its_first_hits(
 
     for text in ("I bought a telescope from Piet", "Piet moved to Ghent", "I dislike coriander"):
         store.capture(Scope("ada"), text, [said(text)])
+        learned = Learned(text, 0, 1)
+        version = store.version(Scope("ada"))
+        store.commit(Scope("ada"), [], expected=version, actor="u", now=NOW, learned=learned)
     hello = [Message("user", (Text("Which telescope is best?"),))]
     begun = memory.recall(hello, budget_tokens=500)
     store.capture(Scope("ada"), "t", [said("Good evening")])
@@ -95,6 +99,23 @@ def test_a_thread_that_begins_recalls_what_shares_words_with_its_first_hits(
     assert begun.tokens <= 500
     assert "Ghent" not in later.text
     assert "Ghent" not in memory.recall("Which telescope is best?").text
+
+
+def test_a_thread_that_begins_is_told_the_newest_messages_that_no_fact_holds_yet(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """Like the facts of a small memory: for any question, in any language."""
+    for number, text in enumerate(("I keep bees", "我住在杭州", "Meu cão é o Rex")):
+        turn = Statement("x", number, "user", text, NOW, Trust.USER, uid=f"m{number}")
+        store.capture(Scope("ada"), "x", [turn])
+    hello = [Message("user", (Text("What do you know about me?"),))]
+
+    told = memory.recall(hello, budget_tokens=500, thread="t").text
+    assert all(text in told for text in ("bees", "杭州", "Rex"))
+    assert memory.recall("What do you know about me?").text == ""
+    learned, version = Learned("x", 0, 3), store.version(Scope("ada"))
+    store.commit(Scope("ada"), [], expected=version, actor="u", now=NOW, learned=learned)
+    assert memory.recall(hello, thread="t").text == ""
 
 
 def test_what_is_told_fits_its_budget_to_the_token(memory: Memory) -> None:

@@ -82,7 +82,7 @@ def test_the_answer_of_an_agent_with_a_name_is_signed() -> None:
         "It must have been wild! Let me know if you need any tips.",
         "Art reminds me to share my love; would you recommend a class?",
         "I went to London last May - it was like walking into a film.",
-        'I am reading a novel called "The Name of the Wind" these days.',
+        'I am reading a novel called "The Dispossessed" these days.',
     ],
 )
 def test_ordinary_talk_is_captured_whole(text: str) -> None:

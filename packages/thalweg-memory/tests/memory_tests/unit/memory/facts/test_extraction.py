@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from thalweg_memory.facts.learning.extraction import (
     Item,
+    Kind,
     Paragraph,
     answer_schema,
     better,
@@ -32,6 +34,7 @@ FACT = {
     "relation": "new",
     "known": "",
 }
+KINDS: dict[Kind, type[BaseModel]] = {"facts": Item, "sections": Paragraph}
 READ = Item.model_validate(FACT)
 
 
@@ -53,7 +56,7 @@ def said(*facts: object) -> str:
 )
 def test_an_answer_is_read_in_whatever_it_is_wrapped(text: str) -> None:
     """Fences, thoughts, sentences around it; numbers as texts; nulls for what is empty."""
-    answer = read_answer(text, "facts", Item)
+    answer = read_answer(text, "facts")
 
     assert (answer.items, answer.problems) == ((READ,), ())
 
@@ -72,7 +75,7 @@ def test_an_answer_is_read_in_whatever_it_is_wrapped(text: str) -> None:
 )
 def test_an_item_that_cannot_be_read_costs_no_other(broken: dict[str, object]) -> None:
     """It is omitted and named, without a word of it; nothing takes the place of what it lacks."""
-    answer = read_answer(said(FACT, FACT | broken, FACT), "facts", Item)
+    answer = read_answer(said(FACT, FACT | broken, FACT), "facts")
 
     assert answer.items == (READ, READ)
     assert answer.is_whole
@@ -82,7 +85,7 @@ def test_an_item_that_cannot_be_read_costs_no_other(broken: dict[str, object]) -
 @pytest.mark.parametrize("text", ["", "I found nothing.", "{}", '{"facts": 3}', '{"fact', "[[[["])
 def test_what_is_no_answer_gives_nothing_and_says_so(text: str) -> None:
     """An empty list is an answer; these are none."""
-    answer = read_answer(text, "facts", Item)
+    answer = read_answer(text, "facts")
 
     assert not answer.items
     assert not answer.is_whole
@@ -94,7 +97,7 @@ def test_what_is_no_answer_gives_nothing_and_says_so(text: str) -> None:
 def test_of_an_answer_that_was_cut_off_what_is_complete_is_read(count: int, cut: int) -> None:
     """This holds for any number of tokens that the model was allowed."""
     text = said(*[FACT] * count)
-    answer = read_answer(text[: max(0, len(text) - cut)], "facts", Item)
+    answer = read_answer(text[: max(0, len(text) - cut)], "facts")
 
     assert list(answer.items) == [READ] * len(answer.items)
     assert len(answer.items) <= count
@@ -104,12 +107,12 @@ def test_of_an_answer_that_was_cut_off_what_is_complete_is_read(count: int, cut:
 @given(st.text(alphabet='{}[]":,facts1 \\n`', max_size=80))
 def test_whatever_comes_back_it_is_read_without_an_error(text: str) -> None:
     """Nothing of it becomes an item."""
-    assert read_answer(text, "facts", Item).items == ()
+    assert read_answer(text, "facts").items == ()
 
 
 def test_of_two_answers_the_one_counts_of_which_more_can_be_read() -> None:
     """The second, where they are alike: it was written knowing what was wrong."""
-    none, one = read_answer("no", "facts", Item), read_answer(said(FACT), "facts", Item)
+    none, one = read_answer("no", "facts"), read_answer(said(FACT), "facts")
     other = replace(one, problems=("x",))
 
     assert better(one, none) is one
@@ -119,7 +122,7 @@ def test_of_two_answers_the_one_counts_of_which_more_can_be_read() -> None:
 
 def test_the_schema_asks_for_every_field_and_no_other() -> None:
     """Providers with strict schemas take no defaults and no references."""
-    for kind, model in (("facts", Item), ("sections", Paragraph)):
+    for kind, model in KINDS.items():
         schema = answer_schema(kind)
         item = schema["properties"][kind]["items"]  # type: ignore[index]  # a schema of lists
         assert item["required"] == list(model.model_fields) == list(item["properties"])

@@ -1,19 +1,32 @@
 """What becomes of new facts among existing ones, by a model's verdicts and a guard."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
 from thalweg_memory.facts.by_hand import plan_remember
 from thalweg_memory.facts.changes import Change, PutFact
-from thalweg_memory.facts.learning.extraction import Pair
-from thalweg_memory.facts.learning.learner_prompt import CONTROL, ask_for_verdicts
-from thalweg_memory.facts.learning.lesson import verdicts_of
+from thalweg_memory.facts.learning.extraction import Pair, Source
+from thalweg_memory.facts.learning.learner_prompt import (
+    PLANTED,
+    LearnerRequest,
+    VerdictRequest,
+    ask_for_verdicts,
+)
+from thalweg_memory.facts.learning.lesson import (
+    FactCandidate,
+    as_verified,
+    in_order,
+    verdicts_of,
+    verified,
+)
+from thalweg_memory.facts.learning.portions import Portion
 from thalweg_memory.facts.merging.comparing import Verdict, may_merge, may_supersede
 from thalweg_memory.facts.merging.freshness import current, holds
-from thalweg_memory.facts.merging.planning import plan_merge
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Trust
+from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
+from thalweg_memory.facts.values import NO_FACT, Evidence, Fact, FactId, Trust
 
 
 def fact(
@@ -156,14 +169,133 @@ def test_other_numbers_are_never_the_same() -> None:
     assert may_merge(fact("User has 2 cats"), fact("Two cats live with the user"))
 
 
-def test_verdicts_of_a_model_that_finds_the_control_related_are_not_taken() -> None:
-    question, news = ask_for_verdicts([MUNICH], [BERLIN])
-    assert all(text in question.text for text in CONTROL)
+def question(*new: Fact) -> VerdictRequest:
+    asked = LearnerRequest("rules", "asked", {"F1": BERLIN.id}, (("example", "answer"),))
+    return ask_for_verdicts(asked, "said", Portion((), (), frozenset()), new, [BERLIN])
+
+
+def test_the_question_for_verdicts_goes_on_with_the_conversation() -> None:
+    request = question(MUNICH).request
+    assert (request.rules, request.examples[-1]) == ("rules", ("asked", "said"))
+    assert request.names == {"F1": BERLIN.id}
+    for one in PLANTED:
+        assert one.text in request.text
+        assert one.content in request.text
+
+
+def test_verdicts_of_a_model_that_finds_a_planted_fact_related_are_not_taken() -> None:
+    asked = question(MUNICH)
     told = Pair(new="N1", known="F1", verdict="replaces")
-    found = verdicts_of([told], news, question.names)
-    assert found == {MUNICH.id: {BERLIN.id: "replaces"}}
-    control = Pair(new="N0", known="F0", verdict="replaces")
-    assert verdicts_of([told, control], news, question.names) == {}
+    names = (asked.new, asked.request.names, asked.planted)
+    assert verdicts_of([told], *names) == {MUNICH.id: {BERLIN.id: "replaces"}}
+    planted = Pair(new="N3", known="F1", verdict="replaces")
+    assert verdicts_of([told, planted], *names) == {}
+
+
+def test_two_facts_of_one_portion_may_be_related() -> None:
+    asked = question(BERLIN, MUNICH)
+    told = Pair(new="N1", known="N2", verdict="replaces")
+    verdicts = verdicts_of([told], asked.new, {}, asked.planted)
+    assert verdicts == {BERLIN.id: {MUNICH.id: "replaces"}}
+    made = [FactCandidate(one, NO_FACT, "") for one in (BERLIN, MUNICH)]
+    assert [one.fact for one in in_order(made, verdicts)] == [MUNICH, BERLIN]
+    both: Verdicts = {BERLIN.id: {MUNICH.id: "same"}, MUNICH.id: {BERLIN.id: "same"}}
+    assert len(in_order(made, both)) == 2
+
+
+def sources(
+    whose: str = "own",
+    *,
+    carries: bool = True,
+    wrong: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+) -> list[Source]:
+    rows: list[dict[str, object]] = [{"new": "N1", "whose": whose, "carries": carries}]
+    for number, one in enumerate(PLANTED, start=2):
+        rows.append({"new": f"N{number}", "whose": one.whose, "carries": one.carries})
+        rows[-1] |= wrong.get(f"N{number}", {})
+    return [Source.model_validate(row) for row in rows]
+
+
+def test_what_the_user_stated_and_the_quote_carries_is_verified() -> None:
+    asked = question(MUNICH)
+    assert verified(sources(), asked.new, asked.planted) == {MUNICH.id}
+    assert not verified(sources("other"), asked.new, asked.planted)
+    assert not verified(sources("unreal"), asked.new, asked.planted)
+    assert not verified(sources(carries=False), asked.new, asked.planted)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"N2": {"whose": "own"}},
+        {"N3": {"whose": "other"}},
+        {"N3": {"carries": False}},
+        {"N4": {"carries": True}},
+    ],
+)
+def test_a_model_that_is_wrong_about_a_planted_fact_verifies_nothing(
+    wrong: Mapping[str, Mapping[str, object]],
+) -> None:
+    asked = question(MUNICH)
+    assert verified(sources(wrong=wrong), asked.new, asked.planted) == set()
+
+
+def test_a_model_that_is_silent_about_a_planted_fact_verifies_nothing() -> None:
+    asked = question(MUNICH)
+    assert verified(sources()[:-1], asked.new, asked.planted) == set()
+
+
+# -- quoted words --------------------------------------------------------------------------------
+
+
+def quoted(one: Fact) -> Fact:
+    words = f'User\'s words: "{one.content}"'
+    return replace(one, content=words, claim=one.content, aliases=(one.content,))
+
+
+def test_quoted_words_replace_quoted_words() -> None:
+    old, new = after([quoted(BERLIN)], quoted(MUNICH))
+    assert (old.status, new.status) == ("superseded", "active")
+
+
+def test_quoted_words_stand_next_to_what_is_verified_imported_or_protected() -> None:
+    for known in (
+        BERLIN,
+        replace(BERLIN, trust=Trust.IMPORT),
+        replace(quoted(BERLIN), protected=True),
+    ):
+        old, new = after([known], quoted(MUNICH))
+        assert (old.status, new.status) == ("active", "active")
+        assert (old.related, new.related) == ((new.id,), (old.id,))
+
+
+def test_what_is_verified_replaces_quoted_words() -> None:
+    old, new = after([quoted(BERLIN)], MUNICH)
+    assert (old.status, new.status, new.claim) == ("superseded", "active", "")
+
+
+def test_the_same_in_quoted_words_changes_nothing_of_a_verified_fact() -> None:
+    again = replace(quoted(BERLIN), id=FactId("again"))
+    assert after([BERLIN], again) == [BERLIN]
+
+
+def test_a_verified_fact_is_told_as_it_was_understood() -> None:
+    one = as_verified(quoted(BERLIN))
+    assert (one.content, one.claim, one.aliases) == (BERLIN.content, "", ())
+
+
+def test_a_fact_that_ended_before_it_was_told_ends_another() -> None:
+    """`I lived in Berlin until January` said in March: Berlin is not told as current."""
+    ended = replace(MUNICH, valid_to="2025-01-02T23:59:59Z", observed_at="2025-03-01T00:00:00Z")
+    assert after([BERLIN], ended)[0].status == "superseded"
+    lasting = replace(ended, valid_to="2025-06-02T23:59:59Z")
+    assert after([BERLIN], lasting)[0].status == "active"
+
+
+def test_facts_merge_only_with_the_same_numbers() -> None:
+    one = fact("User weighs 82 kg on 1 March 2026")
+    assert not may_merge(one, fact("User weighs 80 kg on 1 April 2026"))
+    assert may_merge(one, fact("On 1 March 2026 the user weighs 82 kg"))
 
 
 def test_what_is_trusted_less_waits() -> None:

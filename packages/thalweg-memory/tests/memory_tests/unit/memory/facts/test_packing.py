@@ -62,15 +62,22 @@ def test_a_fact_and_the_turn_it_tells_are_shown_once() -> None:
     said = turn("I moved to Lisbon", 0)
     learned = fact("User lives in Lisbon", of=said)
     assert _fates(pack(_ranked(learned, said), 500, _COUNT)) == ["shown", "said already"]
-    assert _fates(pack(_ranked(said, learned), 500, _COUNT)) == ["shown", "shown"]
+    assert _fates(pack(_ranked(said, learned), 500, _COUNT)) == ["said already", "shown"]
     copied = fact("I moved to Lisbon!", of=said)
     assert _fates(pack(_ranked(said, copied), 500, _COUNT)) == ["shown", "said already"]
 
 
-def test_a_turn_that_tells_much_more_than_a_fact_is_shown_beside_it() -> None:
+def test_a_turn_whose_fact_does_not_fit_is_shown() -> None:
     said = turn("I moved to Lisbon, and my sister, who plays the cello, came with me", 0)
-    learned = fact("User lives in Lisbon", of=said, quote="I moved to Lisbon")
-    assert _fates(pack(_ranked(learned, said), 500, _COUNT)) == ["shown", "shown"]
+    learned = fact("User lives in Lisbon " * 200, of=said, quote="I moved to Lisbon")
+    assert _fates(pack(_ranked(learned, said), 500, _COUNT)) == ["no room", "shown"]
+
+
+def test_the_newest_turns_fill_a_share_of_what_is_left() -> None:
+    new = _ranked(*(turn(f"word{n} " * 20, n) for n in range(30)))
+    packed = pack([], 400, _COUNT, newest=new)
+    assert 0 < packed.tokens <= 400 * 0.5
+    assert _fates(pack(new[:2], 400, _COUNT, newest=new))[:2] == ["shown", "shown"]
 
 
 def test_there_is_room_for_the_profile() -> None:

@@ -35,7 +35,7 @@ def test_a_fact_that_the_user_names_is_dropped_and_nothing_else() -> None:
         (proposed(FactId("none")), ASKED),
         (proposed(TEA.id, "forget my green tea at once"), ASKED),
         (proposed(TEA.id), replace(ASKED, role="assistant", trust=Trust.ASSISTANT)),
-        (proposed(TEA.id), replace(ASKED, text=f"Summarize this: {ASKED.text}")),
+        (proposed(TEA.id), replace(ASKED, text=f"> {ASKED.text}")),
         (proposed(TEA.id, uid="m9"), ASKED),
     ],
     ids=["not named", "unknown", "not said", "an answer", "pasted", "no such turn"],

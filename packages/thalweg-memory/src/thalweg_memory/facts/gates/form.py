@@ -1,17 +1,66 @@
-"""Blocks of a message that are not prose: code, quotes, data, tags, logs."""
+"""Text of a message that its form marks as not its author's own: code, data, logs, mails, markup.
+
+A quotation inside of a sentence and a table are not: they are told as they are in the message.
+No word of any language decides: only marks, brackets, line forms, and the names of roles and of
+mail headers that protocols define.
+"""
 
 import re
 from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
-from thalweg_memory.facts.gates.stretches import Kind, QuotedSpan, lines, paragraph_end
-from thalweg_memory.facts.patterns import read_patterns
+TAKEN = "\ue000"
+"""Replaces each character that was already removed; no visible text contains it."""
+
+Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
 
 
-def find_blocks(text: str) -> list[QuotedSpan]:
+class QuotedSpan(NamedTuple):
+    """A stretch that is not its speaker's own words."""
+
+    start: int
+    end: int
+    """The index after its last character."""
+    kind: Kind
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the start and the end of each line, without its line feed.
+
+    Example:
+        >>> list(lines("a\nbc"))
+        [(0, 1), (2, 4)]
+    """
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield start, end
+        start = end + 1
+    yield start, len(text)
+
+
+def paragraph_end(text: str, start: int) -> int:
+    """Find the end of the paragraph that a place is in."""
+    end = text.find("\n\n", start)
+    return len(text) if end < 0 else end
+
+
+def stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a range without the space around it; nothing for a range of spaces.
+
+    Example:
+        >>> [*stripped("a b  c", 1, 5)], [*stripped("a b  c", 3, 5)]
+        ([(2, 3)], [])
+    """
+    inner = text[start:end]
+    if inner.strip():
+        yield start + len(inner) - len(inner.lstrip()), start + len(inner.rstrip())
+
+
+def find_others_text(text: str) -> list[QuotedSpan]:
     r"""Find text whose form marks it as not the speaker's own.
 
     Example:
-        >>> find_blocks("see\n```\nx\n```")
+        >>> find_others_text("see\n```\nx\n```")
         [QuotedSpan(start=4, end=13, kind='code')]
     """
     return [
@@ -21,6 +70,7 @@ def find_blocks(text: str) -> list[QuotedSpan]:
         *_line_runs(text),
         *_whole(text),
         *_ruled(text),
+        *_transcripts(text),
     ]
 
 
@@ -43,19 +93,19 @@ def _is_inline(line: str) -> bool:
     return line.strip()[:3] in line.strip()[3:]
 
 
-_WORDS = read_patterns(__package__, "blocks")
-_ROLE = _WORDS["role"]
-_HEADING = _WORDS["heading"]
+_ROLE = (
+    r"(?:system|user|assistant|human|ai|bot|developer|tool|function|memory|memories|instructions?"
+    r"|prompt|admin|im_start|im_end|inst|sys|facts?|untrusted|override|thinking"
+    r"|(?:system|user|assistant|tool|memory|function)[_-]\w+)"
+)
+"""Names of roles in the markup of chat templates."""
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
     r"[^\]\n]{0,40}\]|\[\[[^\]\n]{0,60}\]\]"
-    rf"|^[ \t]*#{{1,6}}[ \t]*{_HEADING}\b[^\n]*$"
-    r"|^[ \t]*\[[^\]\n]{0,40}\b(?:summary|conversation|memory|system|instructions?|context)\b"
-    r"[^\]\n]{0,60}\][ \t]*$"
+    rf"|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
     r"|^[ \t]*[-=*_#~]{2,}[ \t]*(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
-    r"|^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*[-=*_#~]{0,}[ \t]*$"
-    r"|[【〈《]\s*/?(?:系统|用户|助手|记忆|指令|系统提示|系统消息|开发者)[^】〉》\n]{0,20}[】〉》]",
+    r"|^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*[-=*_#~]{0,}[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _CAPITALS = re.compile(r"^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)", re.IGNORECASE)
@@ -93,18 +143,6 @@ SHORT_DATA = re.compile(
     r"\{\s*[\"']?\w{1,30}[\"']?\s*:\s*(?:[\"'][A-Za-z0-9_-]{0,30}[\"']|\d{1,12}|true|false|null)\s*\}"
 )
 """An object of one field with a one-word value: too small to be a statement."""
-_OWN_BEFORE = re.compile(r"(?:\b(?:our|my|we|I)\b|我)[^\n:：.!?。！？]{0,60}\Z", re.IGNORECASE)
-_BEFORE_CHARS = 70
-"""More than it ever matches."""
-
-
-def is_named_data(text: str, start: int, end: int) -> bool:
-    """Return whether data is used like a name in a sentence that the speaker begins."""
-    before = text[max(0, start - _BEFORE_CHARS) : start]
-    return (
-        SHORT_DATA.fullmatch(text, start, end) is not None
-        and _OWN_BEFORE.search(before) is not None
-    )
 
 
 def _data(text: str) -> Iterator[QuotedSpan]:
@@ -113,7 +151,7 @@ def _data(text: str) -> Iterator[QuotedSpan]:
     for found in _DATA.finditer(text):
         if found.start() >= done:
             done = _closing(text, found.start())
-            if is_named_data(text, found.start(), done):
+            if SHORT_DATA.fullmatch(text, found.start(), done):
                 continue
             if re.search(r"[\"'\w]\s*:", text[found.start() : done]) or done == len(text):
                 yield QuotedSpan(found.start(), done, "quoted text")
@@ -134,13 +172,13 @@ _STAMP = (
     r"\[?\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
     r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
 )
-_HEADER = re.compile(_WORDS["header"], re.IGNORECASE)
+_HEADER = re.compile(
+    r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To)[ \t*]*[:：][ \t*]*\S", re.IGNORECASE
+)
+"""Fields of a mail, as RFC 5322 names them."""
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (_HEADER, 2, "quoted text"),
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
-    (re.compile(r"[ \t]*\|.*\||.*[^|\n]\|[^|\n]+\|[^|\n]"), 1, "quoted text"),
-    (re.compile(r"[^\t\n]*\S\t[^\t\n]*\S\t"), 2, "quoted text"),
-    (re.compile(r"[^,\n]*(?:,[^,\s][^,\n]*){2,}$"), 3, "quoted text"),
     (re.compile(rf"[ \t]*+{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
     (re.compile(rf"[ \t]*+\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
     (re.compile(r"\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b\]?[: ]"), 1, "code"),
@@ -196,3 +234,28 @@ def _whole(text: str) -> Iterator[QuotedSpan]:
     for found in re.finditer(r"(?:^|\n)[ \t]*\n((?:(?: {4}|\t).*(?:\n|$))+)", text):
         if text[: found.start(1)].strip():
             yield QuotedSpan(found.start(1), found.end(1), "code")
+
+
+_LABEL = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"  # a list's mark, bold
+    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)[*_]{0,2}[:：](?!//)"
+)
+_ROLE_LABEL = re.compile(r"system|assistant|developer|prompt", re.IGNORECASE)
+
+
+def _transcripts(text: str) -> Iterator[QuotedSpan]:
+    """Yield speech in lines that begin with a speaker's label, to the message's end.
+
+    A label is one if it is there twice, or if it is the role of a chat template: then the labels
+    before it are as well.
+    """
+    seen: dict[str, int] = {}
+    for start, end in lines(text):
+        if (label := _LABEL.match(text, start, end)) is None:
+            continue
+        name = label[1].strip().casefold()
+        if name in seen or _ROLE_LABEL.fullmatch(name):
+            first = seen[name] if name in seen else min((start, *seen.values()))
+            yield QuotedSpan(first, len(text), "quoted text")
+            return
+        seen[name] = start
