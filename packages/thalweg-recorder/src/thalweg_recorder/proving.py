@@ -112,7 +112,8 @@ def _ask(server: "subprocess.Popen[str]", lines: str) -> str:
         last = next(one for one in answers if one.get("id") == _CALLS[-1]["id"])
     except (OSError, ValueError, StopIteration):
         return "it ended without an answer"
-    return "" if "result" in last else str(last["error"])
+    result = last.get("result", {"isError": True, "content": [{"text": str(last.get("error"))}]})
+    return str(result["content"][0]["text"]) if result.get("isError") else ""
 
 
 def _last_line(text: str) -> str:

@@ -31,7 +31,7 @@ def test_an_environment_that_is_gone_is_two_sentences(tmp_path: Path) -> None:
 def test_a_server_that_cannot_open_its_archive_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "thalweg.db").mkdir()
     (question,) = prove(commands_for(tmp_path))
-    assert question.startswith("the MCP server did not answer: thalweg: ")
+    assert "thalweg.db: cannot be opened" in question
 
 
 def test_a_worker_that_cannot_start_is_named_by_its_error(
