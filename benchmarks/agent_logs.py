@@ -42,7 +42,9 @@ RESULTS = {
     "toolResult": "toolCallId",
     "ObservationEvent": "tool_call_id",
 }
-DISPLAYED = frozenset({"toolUseResult", "toolCallResult", "resultDisplay", "display", "x"})
+DISPLAYED = frozenset(
+    {"toolUseResult", "toolCallResult", "resultDisplay", "display", "details", "x"}
+)
 """Keys of what an agent shows its user, once more."""
 TEXTS = frozenset({"text", "thinking", "think", "content", "output", "thought", "reasoningText"})
 """Keys of a message's texts."""

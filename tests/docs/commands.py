@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from thalweg.cli.plugins import installed_commands
 from thalweg.errors import ConfigError
+from thalweg_recorder.cli import record
 
 COMMANDS = installed_commands()
 Node = TyperCommand | TyperGroup
@@ -48,7 +49,13 @@ def find_mistake(words: list[str]) -> str:
         return ""
     if words[0] not in COMMANDS:
         return f"there is no command {words[0]!r}"
-    command = resolve_name(COMMANDS[words[0]].place)
+    place = COMMANDS[words[0]].place
+    if words[0] == "record" and words[1:]:
+        words = words[1:]
+        if words[0] not in record.COMMANDS:
+            return f"there is no command record {words[0]!r}"
+        place = record.COMMANDS[words[0]][0]
+    command = resolve_name(place)
     if isinstance(command, Typer):
         return _mistake_of_typer(cast("Node", get_command(command)), words[1:])
     try:

@@ -90,10 +90,11 @@ def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:
         parts.setdefault(message, []).append(_with_id(data, part))
     for message, data in db.execute(_MESSAGES, (session,)):
         info, of_message = _with_id(data, message), parts.pop(message, [])
+        written = len(of_message)
         role, time = as_object(info).get("role"), as_object(as_object(info).get("time"))
         if role == "assistant" and "completed" not in time:
             of_message = list(takewhile(_is_complete, of_message))
-        yield {"info": info, "parts": of_message}
+        yield {"info": info, "parts": of_message, "waiting": written - len(of_message)}
     yield from ({"info": None, "parts": of_none} for of_none in parts.values())
 
 

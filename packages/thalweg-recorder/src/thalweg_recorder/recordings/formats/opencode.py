@@ -101,6 +101,8 @@ class _OpencodeSession(SessionRows):
             self.odd(line, row)
             return
         info, parts = row["info"], as_objects(row["parts"])
+        if waiting := row.get("waiting"):
+            self.skipped["parts that are being written"] += waiting
         for part in row["parts"]:
             if not isinstance(part, dict):
                 self.odd(line, part)

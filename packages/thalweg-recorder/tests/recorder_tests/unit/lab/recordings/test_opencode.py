@@ -119,6 +119,7 @@ def test_an_answer_that_grows_is_imported_once(database: Database, tmp_path: Pat
     with open_archive(":memory:") as archive:
         first = list(import_sessions(archive, [database.path]))
         assert [one.new for one in first] == [5]
+        assert first[0].left_out["parts that are being written"] == 1
         assert [one.skipped for one in import_sessions(archive, [database.path])] == ["unchanged"]
         database.part("p8", "m5", "s1", type="text", text="unfinished", time={"end": 3})
         database.part("p9", "m5", "s1", **tool("running"))
