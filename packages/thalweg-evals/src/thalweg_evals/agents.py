@@ -283,6 +283,8 @@ def policy_named(name: str) -> Policy:
         other = f"use {', '.join(POLICIES)}, module:attribute or path/to/file.py:attribute"
         fix = name_remedy(name, list(POLICIES), other)
         raise ConfigError("--policy", f"there is no {name!r}", fix)
+    folders = (str(Path.cwd()), str(Path(place).resolve().parent))
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
         found: Any = _of_file(place, attribute) if place.endswith(".py") else resolve_name(name)
     except (ImportError, AttributeError, OSError) as error:

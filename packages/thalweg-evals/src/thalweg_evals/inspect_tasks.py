@@ -47,6 +47,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall, ToolInfo, ToolParams
+from inspect_ai.util import LimitExceededError
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
     CallbackManagerForLLMRun,
@@ -200,6 +201,15 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
         del generate
         own: Any = scripted_model(scripted, window) if scripted else None
         at = int((trigger or 1) * window) if policy == PROVIDER else None
+        limits: list[LimitExceededError] = []
+
+        def turn(graph: Graph, given: dict[str, Any], config: Any) -> Any:  # noqa: ANN401 (LangChain's)
+            try:
+                return from_thread.run(graph.ainvoke, given, config)
+            except LimitExceededError as limit:  # Inspect's: no failure of the agent
+                limits.append(limit)
+                raise
+
         # Its middleware may be synchronous; the graph and the model run in Inspect's event loop.
         score, trace = await to_thread.run_sync(
             partial(
@@ -212,9 +222,11 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
                 trigger=trigger,
                 seed=seed,
                 number=state.epoch,
-                turn=_turn,
+                turn=turn,
             )
         )
+        if limits:
+            raise limits[0]
         series = token_series(str(state.sample_id), trace)
         state.store.set(_RESULT, {"verdict": score.verdict, "why": score.why, "value": score.value})
         state.store.set("tokens", list(series.tokens))
@@ -228,10 +240,6 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
 
 def _policy(name: str) -> Policy:
     return langchain_agent if name == PROVIDER else policy_named(name)
-
-
-def _turn(graph: Graph, given: dict[str, Any], config: Any) -> Mapping[str, Any]:  # noqa: ANN401 (LangChain's)
-    return from_thread.run(graph.ainvoke, given, config)
 
 
 def _conversation(trace: Trace) -> Sequence[ChatMessage]:
@@ -268,7 +276,7 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         del target
-        found = state.store.get(_RESULT)
+        found = state.store.get(_RESULT, {"verdict": "untested", "why": "it ended at a limit"})
         if found["verdict"] == "untested":
             return Score.unscored(reason="untested", explanation=found["why"])
         value = CORRECT if found["verdict"] == "passed" else INCORRECT

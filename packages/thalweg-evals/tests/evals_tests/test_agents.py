@@ -1,5 +1,6 @@
 """Agents by policy, by import path, and with a provider that compacts."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,20 @@ def test_a_graph_keeps_the_conversation_and_nothing_of_another(tmp_path: Path, s
     other.send("B-2", [])
 
     assert one.send("C-3", []) == "A-1 C-3"
+
+
+def test_modules_of_the_current_folder_and_beside_a_file_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "eval_helper.py").write_text(f"{HEAD}\nagent = graph_of(words)\n")
+    (tmp_path / "here" / "own.py").write_text("from eval_helper import agent\n")
+    (tmp_path / "eval_module.py").write_text(f"{HEAD}\nagent = graph_of(words)\n")
+    monkeypatch.chdir(tmp_path)
+
+    for name in ("here/own.py:agent", "eval_module:agent"):
+        assert Agent(policy_named(name)(setting(tmp_path))).send("A-1", []) == "A-1"
 
 
 def test_the_agent_of_the_examples_is_evaluated_by_its_path() -> None:

@@ -120,6 +120,21 @@ def test_an_untested_sample_counts_in_no_metric(provider: StrictProvider, tmp_pa
     assert log.results.scores[0].unscored_samples == 1
 
 
+def test_a_limit_of_inspect_is_no_failure_of_the_agent(
+    provider: StrictProvider, tmp_path: Path
+) -> None:
+    """The sample ends with the limit, and is in no rate."""
+    provider.answer = answering(OBJECTIVE)
+    model = get_model(
+        "openai/gpt-4o", base_url=provider.openai_url, api_key="x", responses_api=False
+    )
+    task = probes("thalweg-middleware", probe=OBJECTIVE, trigger=0.1)
+    [log] = run_eval(task, model=model, token_limit=5_000, log_dir=str(tmp_path), display="none")
+
+    assert log.samples[0].limit.type == "token"
+    assert compare(Path(log.location), Path(log.location)).n == 0
+
+
 def test_scripted_models_need_no_server(tmp_path: Path) -> None:
     """Every policy, window and trigger is a task of its own."""
     tasks = grid(
