@@ -55,7 +55,7 @@ from langchain_core.callbacks import (
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from thalweg.cli.values import parse_names
 from thalweg.testing import OfflineModel
@@ -88,6 +88,8 @@ class InspectModel(OfflineModel):
     """Tokens that it accepts."""
     compacts_at: int | None = None
     """Tokens at which the provider compacts the conversation; `None`: it does not."""
+    limits: list[Any] = Field(default_factory=list)
+    """The limit of Inspect that was exceeded, if any: it is no failure of the agent."""
     _answers: dict[str, ChatMessageAssistant] = PrivateAttr(default_factory=dict)
     _compact: Compact | None = PrivateAttr(default=None)
 
@@ -122,7 +124,13 @@ class InspectModel(OfflineModel):
                 strategy = CompactionNative(threshold=self.compacts_at)
                 self._compact = compaction(strategy, system, tools)
             sent, _ = await self._compact.compact_input(sent)
-        output = await get_model().generate(sent, tools=tools)
+        try:
+            if self.limits:  # a harness may have caught it
+                raise self.limits[0]
+            output = await get_model().generate(sent, tools=tools)
+        except LimitExceededError as limit:
+            self.limits[:] = [limit]
+            raise
         if self._compact is not None:
             await self._compact.record_output(sent, output)
         return ChatResult(generations=[ChatGeneration(message=self._answer(output))])
@@ -201,15 +209,7 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
         del generate
         own: Any = scripted_model(scripted, window) if scripted else None
         at = int((trigger or 1) * window) if policy == PROVIDER else None
-        limits: list[LimitExceededError] = []
-
-        def turn(graph: Graph, given: dict[str, Any], config: Any) -> Any:  # noqa: ANN401 (LangChain's)
-            try:
-                return from_thread.run(graph.ainvoke, given, config)
-            except LimitExceededError as limit:  # Inspect's: no failure of the agent
-                limits.append(limit)
-                raise
-
+        model = InspectModel(window=window, compacts_at=at)
         # Its middleware may be synchronous; the graph and the model run in Inspect's event loop.
         score, trace = await to_thread.run_sync(
             partial(
@@ -217,16 +217,16 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
                 PROBES[state.metadata["probe"]],
                 state.metadata["case"],
                 _policy(policy),
-                own or InspectModel(window=window, compacts_at=at),
+                own or model,
                 window=window,
                 trigger=trigger,
                 seed=seed,
                 number=state.epoch,
-                turn=turn,
+                turn=_turn,
             )
         )
-        if limits:
-            raise limits[0]
+        if model.limits:
+            raise model.limits[0]
         series = token_series(str(state.sample_id), trace)
         state.store.set(_RESULT, {"verdict": score.verdict, "why": score.why, "value": score.value})
         state.store.set("tokens", list(series.tokens))
@@ -236,6 +236,10 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
         return state
 
     return solve
+
+
+def _turn(graph: Graph, given: dict[str, Any], config: Any) -> Any:  # noqa: ANN401 (LangChain's)
+    return from_thread.run(graph.ainvoke, given, config)
 
 
 def _policy(name: str) -> Policy:
