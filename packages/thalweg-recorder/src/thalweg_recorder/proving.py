@@ -78,8 +78,8 @@ def _prove_hook(command: Sequence[str]) -> str:
                 return ""
             time.sleep(0.05)
         errors = home / LOG
-        told = done.stderr or done.stdout or (errors.read_text() if errors.exists() else "")
-        return _last_line(told) or "no worker ran"
+        output = done.stderr or done.stdout or (errors.read_text() if errors.exists() else "")
+        return _last_line(output) or "no worker ran"
 
 
 def _prove_server(command: Sequence[str]) -> str:

@@ -24,6 +24,9 @@ from thalweg_recorder.installing import installed_folders
 from thalweg_recorder.recordings import coding_sessions, find_recordings
 from thalweg_recorder.recordings.agents import Machine
 
+MOST_KINDS = 20
+"""Kinds of rows that the answer names."""
+
 
 @single_command
 def import_sessions(
@@ -32,7 +35,7 @@ def import_sessions(
         typer.Argument(
             metavar="PATH",
             help="Recorded threads: files, folders or globs; the format is detected. Without one: "
-            "the sessions of Claude Code, Codex, Gemini CLI, opencode and pi in the home folder.",
+            "the sessions of the coding agents on this machine.",
         ),
     ] = None,
     *,
@@ -113,8 +116,10 @@ def _lines(results: Iterable[Imported]) -> Iterator[str]:
     yield f"{messages:,} new messages in {len(new)} of {len(results)} sessions."
     left_out = sum((Counter(one.left_out) for one in results), Counter[str]())
     if left_out:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in left_out.most_common())
-        yield f"Rows that are no messages, left out: {kinds}."
+        shown = left_out.most_common(MOST_KINDS)
+        kinds = ", ".join(f"{number:,} {printable(kind)}" for kind, number in shown)
+        more = f" and {len(left_out) - len(shown)} more kinds" if len(left_out) > len(shown) else ""
+        yield f"Rows that are no messages, left out: {kinds}{more}."
     for reason in dict.fromkeys(one.skipped for one in results if one.skipped):
         count = sum(one.skipped == reason for one in results)
         yield f"{count} {reason}."

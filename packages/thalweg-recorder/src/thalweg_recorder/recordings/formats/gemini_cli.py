@@ -96,7 +96,7 @@ class _Chat(SessionRows):
             self.known[key] = line, row
         else:
             line, before = self.known[key]
-            self.known[key] = line, {**row, "timestamp": before.get("timestamp")}
+            self.known[key] = line, {**before, **row, "timestamp": before.get("timestamp")}
 
     def _take_snapshot(self, line: int, snapshot: Sequence[Any]) -> None:
         """Add the messages of a snapshot that are new, whatever their ids are now."""

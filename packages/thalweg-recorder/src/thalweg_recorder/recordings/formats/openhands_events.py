@@ -40,16 +40,10 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
     match row["kind"]:
         case "MessageEvent":
             message = row["llm_message"]
-            said = {
-                "role": message["role"],
-                "content": [*_thoughts(message), *message["content"]],
-            }
-            yield {
-                **about,
-                "message": said,
-                "answer": row.get("llm_response_id"),
-                "injected": row["source"] == "environment",
-            }
+            content = [*_thoughts(message), *message["content"]]
+            answer, harness = row.get("llm_response_id"), row["source"] == "environment"
+            plain = {"role": message["role"], "content": content}
+            yield {**about, "message": plain, "answer": answer, "injected": harness}
             if extended := row.get("extended_content"):
                 yield {**about, "message": {"role": "user", "content": extended}, "injected": True}
         case "ActionEvent":
@@ -65,8 +59,8 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
             text = seen.get("content") or row.get("error") or row.get("rejection_reason")
             block = {"type": "tool_result", "tool_use_id": row["tool_call_id"], "content": text}
             failed = {"is_error": True} if seen.get("is_error") is True else {}
-            said = {"role": "user", "content": [{**block, **failed}]}
-            yield {**about, "message": said, "name": row["tool_name"]}
+            message = {"role": "user", "content": [{**block, **failed}]}
+            yield {**about, "message": message, "name": row["tool_name"]}
         case "SystemPromptEvent":
             yield {**about, "message": {"role": "system", "content": row["system_prompt"]["text"]}}
         case "Condensation" | "CondensationSummaryEvent":

@@ -62,3 +62,15 @@ def test_a_session_kept_as_lines_shows_each_message_as_it_was_written_last(tmp_p
 
     assert recording.format == "gemini-cli"
     assert said(recording) == [("user", "hi"), ("assistant", "I look.")]
+
+
+def test_a_later_row_of_a_message_takes_nothing_away(tmp_path: Path) -> None:
+    """As if rows had been exchanged: one without the calls follows the one with them."""
+    result = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a.txt"}}}
+    call = {"id": "c1", "name": "ls", "args": {}, "result": [result]}
+    row = {"id": "m1", "type": "gemini", "content": "", "timestamp": "2026-11-28T20:00:00Z"}
+    recording = read_lines(
+        tmp_path,
+        [{"sessionId": "s", "projectHash": "h"}, {**row, "toolCalls": [call]}, row],
+    )
+    assert [message.role for message in recording.messages] == ["assistant", "tool"]
