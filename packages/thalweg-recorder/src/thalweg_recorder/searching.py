@@ -171,7 +171,9 @@ def _checked_time(name: str, given: str) -> str:
 
 
 def render_found(found: Sequence[SearchHit]) -> str:
-    """Write hits as people and models read them: reference and call, session, then the words.
+    """Write hits as people and models read them: reference and call, then the words.
+
+    The first hit of each session has its time, title and project: all hits are within the budget.
 
     Example:
         >>> hit = Passage(3, "tool Bash", "2 passed", 0, "Bash make test")
@@ -186,9 +188,12 @@ def render_found(found: Sequence[SearchHit]) -> str:
 
 
 def _rendered(found: Sequence[SearchHit]) -> Iterator[str]:
+    named: set[str] = set()
     for one in found:
         about = f" · {one.passage.about}" if one.passage.about else ""
-        when = one.at[:16].replace("T", " ")
-        session = " · ".join(filter(None, (when, one_line(one.title, TITLE_CHARS), one.project)))
-        origin = f"({session})\n" if session else ""
-        yield f"{one.reference} {one.passage.speaker}{about}\n{origin}{one.passage.text}"
+        lines = [f"{one.reference} {one.passage.speaker}{about}"]
+        if one.thread not in named:
+            named.add(one.thread)
+            origin = (one.at[:16].replace("T", " "), one_line(one.title, TITLE_CHARS), one.project)
+            lines += [f"({' · '.join(filter(None, origin))})"] if any(origin) else []
+        yield "\n".join([*lines, one.passage.text])

@@ -106,6 +106,7 @@ def test_a_hit_has_the_time_of_its_message_and_its_session(archive: Archive) -> 
         "/src/shop",
     )
     assert "(2026-11-23 10:00 · Where is the heron? · /src/shop)" in render_found([hit])
+    assert render_found([hit, hit]).count("/src/shop)") == 1
     assert render_found([by_reference["own#0"]]) == "own#0 user\na heron here"
 
 
