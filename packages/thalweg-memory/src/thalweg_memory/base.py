@@ -93,6 +93,9 @@ class Receipt:
 
     A file that could not be erased yet is erased with a later write or when it is opened.
     """
+    alike: tuple[str, ...] = ()
+    """Ids of facts and names of profile sections that stay and hold half of a forgotten fact's
+    words or more: they may tell the same."""
     dry_run: bool = False
 
 

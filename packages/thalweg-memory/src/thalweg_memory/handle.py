@@ -16,11 +16,12 @@ from thalweg_memory.facts.by_hand import (
     plan_review,
     stated_fact,
 )
-from thalweg_memory.facts.changes import Change, PutFact, WriteSection
+from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.document import plan_document, read_document
 from thalweg_memory.facts.gates.judging import first_day, judge_statement, last_day
 from thalweg_memory.facts.learning.lesson import folded
 from thalweg_memory.facts.merging.comparing import has_same_wording
+from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.values import (
     Category,
     Fact,
@@ -35,6 +36,8 @@ from thalweg_memory.opening import documents_of
 from thalweg_memory.readable import ReadableMemory
 from thalweg_memory.store.candidates import plan_room, similar_facts
 
+MOST_HIDDEN = 1_000
+"""Facts and pieces of messages that `hide` looks through."""
 MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""
 
@@ -238,6 +241,42 @@ class Memory(ReadableMemory):
             lambda known: plan_delete(known.facts, ids), why="deleted", ids=ids
         )
 
+    def hide(self, query: str, *, asked_in: Sequence[str] = (), by: str = "user") -> int:
+        """Take out facts, and recall no more the messages, that have every word of a query.
+
+        `undo` brings them back, and `forget` is for good.
+
+        Args:
+            query: Words. Word forms are folded, as in a search.
+            asked_in: Ids of messages (`Statement.uid`) that asked for it: they are hidden as well.
+            by: Who does it: `user` or `agent`.
+
+        Returns:
+            How many facts and messages had the words.
+
+        Raises:
+            MemoryOffError: Memory is off or read-only.
+        """
+        self._check_writable()
+        words = content_words(query)
+        counted = 0
+
+        def plan() -> Sequence[Change]:
+            nonlocal counted
+            places = self.store.find(self.scope, words, limit=MOST_HIDDEN).places
+            numbers = set.intersection(*(set(places.get(word, ())) for word in words or [""]))
+            items = self.store.items(self.scope, sorted(numbers))
+            facts = [item.fact for item in items if item.fact and not item.fact.protected]
+            uids = {item.turn.uid for item in items if item.turn} - {*asked_in}
+            counted = len(facts) + len(uids)
+            removed = [RemoveFact(fact.id, "the user requested it") for fact in facts]
+            uids |= {*asked_in} if counted else set()
+            hidden = [Hide("the user requested it", uids=tuple(sorted(uids)))] if uids else []
+            return [*removed, *hidden]
+
+        self._decider.take_in(plan, actor=by, why="hidden")
+        return counted
+
     def clear(self) -> Operation | None:
         """Remove all facts and the profile, and exclude all earlier turns from recall.
 
@@ -398,6 +437,7 @@ class Memory(ReadableMemory):
     aremember = awaited(remember)
     aedit = awaited(edit)
     adelete = awaited(delete)
+    ahide = awaited(hide)
     aclear = awaited(clear)
     aaccept = awaited(accept)
     areject = awaited(reject)

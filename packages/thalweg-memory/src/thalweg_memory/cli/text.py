@@ -165,6 +165,8 @@ def render_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) ->
         yield f"    {printable(name)}{content}"
     for name in receipt.reopened:
         yield f"{'Would hold' if receipt.dry_run else 'Holds'} again: {printable(name)}"
+    if receipt.alike:
+        yield f"These stay, and may tell the same: {', '.join(map(printable, receipt.alike))}"
     if receipt.remaining:
         yield "These messages contain it; memory does not delete them:"
         for thread, position in receipt.remaining:

@@ -51,7 +51,7 @@ class Hide:
     """Take turns out of recall and learning. Undoing the commit shows them again.
 
     A commit of a person's that drops or rewords a fact hides the turns it was learned from by
-    itself. A plan holds this change only to hide every turn of the scope.
+    itself. A plan holds this change to hide every turn of the scope, or those with some ids.
     """
 
     why: str
@@ -59,6 +59,8 @@ class Hide:
     """Turns that were hidden (or shown again, where `is_shown`); set by the store."""
     is_shown: bool = False
     """Whether the turns are recalled again: an undo of a `Hide`."""
+    uids: tuple[str, ...] = ()
+    """Ids of the turns (`Statement.uid`); without any, every turn. Not in the log."""
 
 
 Change = PutFact | RemoveFact | WriteSection | Hide

@@ -27,7 +27,7 @@ def checked_zone(name: str) -> str:
     if name:
         try:
             ZoneInfo(name)
-        except (ValueError, OSError) as error:
+        except (KeyError, ValueError, OSError) as error:
             problem = f"{name!r} is no time zone; write an IANA name, such as Europe/Berlin"
             raise ValueError(problem) from error
     return name

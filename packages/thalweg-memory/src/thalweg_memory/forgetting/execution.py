@@ -43,6 +43,7 @@ def receipt(
         hashes=tuple(sorted(hashes)),
         remaining=tuple(planned.remaining),
         left=left,
+        alike=tuple(planned.alike),
         dry_run=dry_run,
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from thalweg_memory.base import Selection
 from thalweg_memory.facts.gates.judging import beginning
+from thalweg_memory.facts.merging.comparing import words_of
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
 from thalweg_memory.forgetting.lineage import Lineage
@@ -38,6 +39,8 @@ class ForgettingPlan:
     """What gets a tombstone."""
     remaining: Sequence[tuple[str, int]]
     """See `Receipt.remaining`."""
+    alike: Sequence[str]
+    """See `Receipt.alike`."""
     sayings: FactTexts
     """Texts of the deleted facts, for copies outside of the tables."""
 
@@ -73,18 +76,35 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
     log += [(logged, None) for logged in _hidden_for_nothing(known.log, log)]
     operations = {logged.operation for logged, _ in log}
     operations |= {number for number, why in known.whys.items() if sayings.are_in(why)}
+    sections = {each.name: leaving.section(each) for each in known.sections}
+    staying: dict[str, str] = {
+        fact.id: fact.statement for fact in known.facts if left[fact.id] is not None
+    }
+    staying |= {name: each.text for name, each in sections.items() if each is not None}
     return ForgettingPlan(
         gone=gone,
         facts={fact.id: new for fact in known.facts if (new := left[fact.id]) != fact},
         turns=turns,
-        sections=[each.name for each in known.sections if leaving.section(each) is None],
+        sections=[name for name, each in sections.items() if each is None],
         log=log,
         operations=sorted(operations),
         reopened=_reopened(known.facts, left),
         buried=_buried(images, uids),
         remaining=_log_positions(images, turns),
+        alike=_alike([known.images[id_][-1] for id_ in gone], staying),
         sayings=sayings,
     )
+
+
+def _alike(gone: Iterable[Fact], staying: Mapping[str, str]) -> list[str]:
+    """List what stays and has half of the words of a forgotten fact, and two of them at least."""
+    lost = [set(words_of(fact.statement)) for fact in gone]
+    found = ((name, set(words_of(text))) for name, text in staying.items())
+    return [
+        name
+        for name, words in found
+        if any(2 * len(words & other) >= max(len(other), 4) for other in lost)
+    ]
 
 
 def _hidden_for_nothing(

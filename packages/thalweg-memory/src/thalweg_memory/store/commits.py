@@ -252,12 +252,12 @@ def by_hand(
         hidden = hiding.hide_all(scoped, operation)
         scoped.row.cleared = scoped.row.version + 1
     else:
-        hidden = hiding.hide_behind(scoped, gone, operation, uids) if gone else 0
+        hidden = hiding.hide_behind(scoped, gone, operation, uids) if gone or uids else 0
     made = [*steps, *_uncited(scoped, steps, {fact.id for fact in gone})]
     if shown is not None:
         made.append(shown)
     if hidden:
-        made.append(TurnsStep(hides or "a fact learned from them was removed", hidden))
+        made.append(TurnsStep(hides or "they, or a fact learned from them, were removed", hidden))
     return made
 
 

@@ -268,11 +268,13 @@ class TableMemory(ABC):
             if actor == "user":
                 commits.unearth(scoped, changes)
             steps = commits.plan(scoped, changes)
-            if actor == "user" or any(isinstance(change, RemoveFact) for change in changes):
-                hides = next((change.why for change in changes if isinstance(change, Hide)), "")
-                removed = [change for change in changes if isinstance(change, RemoveFact)]
-                asked_in = {change.asked_in for change in removed} - {""}
-                steps = commits.by_hand(scoped, steps, hides=hides, uids=asked_in)
+            removed = [change for change in changes if isinstance(change, RemoveFact)]
+            hidden = [change for change in changes if isinstance(change, Hide)]
+            if actor == "user" or removed or hidden:
+                hides = next((change.why for change in hidden if not change.uids), "")
+                uids = {uid for change in hidden for uid in change.uids}
+                uids |= {change.asked_in for change in removed} - {""}
+                steps = commits.by_hand(scoped, steps, hides=hides, uids=uids)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:

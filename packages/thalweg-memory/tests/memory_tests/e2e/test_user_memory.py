@@ -321,6 +321,40 @@ def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
     assert "not used before the user has looked at it" in talk.shown()
 
 
+def test_an_agent_with_tools_forgets_what_its_user_asks_to_forget() -> None:
+    """Facts and messages, without a learner; only by words of the user's own newest message."""
+    store = known(rent="Ada pays 950 in rent", tea="Ada drinks green tea")
+    store.capture(ADA, "other", [said("m1", "We rent here, 950 a month")])
+    calls = [
+        AIMessage("", tool_calls=[{"name": "forget_memory", "args": {"query": q}, "id": q}])
+        for q in ("tea", "rent")
+    ]
+    talk = Talk(store, answers=[*calls, AIMessage("Done.")], settings={"mode": "tool"})
+    talk.say("Please forget what I said about the rent.")
+
+    assert "Nothing was forgotten" in talk.shown(1)
+    assert "Forgotten: 2 facts and messages" in talk.shown(2)
+    assert [one.id for one in store.facts(ADA)] == ["tea"]
+    assert store.turns(ADA, "other") == []
+
+
+def test_another_persons_message_is_no_fact_of_the_owners() -> None:
+    """The first name in a thread is the owner's, unless the settings name it."""
+    store = known()
+    talk = Talk(store)
+    for name, text in (("ada", "I'm vegan."), ("bob", "I live in Marlow."), ("ada", "Hm.")):
+        config = {"configurable": {"thread_id": "t", "user": "ada"}}
+        talk.agent.invoke({"messages": [HumanMessage(text, name=name)]}, config)
+    turns = [one for one in store.turns(ADA, "t") if one.role == "user"]
+    assert [one.trust for one in turns] == [Trust.USER, Trust.ASSISTANT, Trust.USER]
+
+    talk = Talk(store, settings={"owner_names": ["bob"]})
+    config = {"configurable": {"thread_id": "u", "user": "ada", "time_zone": "Asia/Tokyo"}}
+    talk.agent.invoke({"messages": [HumanMessage("I row.", name="bob")]}, config)
+    (turn,) = (one for one in store.turns(ADA, "u") if one.role == "user")
+    assert (turn.trust, turn.zone) == (Trust.USER, "Asia/Tokyo")
+
+
 def test_the_tools_write_nothing_where_nothing_is_to_be_kept() -> None:
     """The model is notified of this, and continues."""
     store = known()

@@ -17,7 +17,9 @@ from thalweg_memory.facts.gates.own_words import own_words, without_markers
 from thalweg_memory.facts.settings import WEB_TOOLS
 from thalweg_memory.facts.values import Statement, Trust
 
-OWN_TOOLS = frozenset({"remember", "recall_memory", "write_todos", "compact_conversation"})
+OWN_TOOLS = frozenset(
+    {"remember", "recall_memory", "forget_memory", "write_todos", "compact_conversation"}
+)
 """Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
 what may be recalled is of such trust."""
 _MEMORY = re.compile(

@@ -292,7 +292,7 @@ def _proposal(item: Item, turn: Statement, of: FactId) -> Proposal:
         valid_to=item.until.strip(),
         is_temporary=item.temporary,
         importance=_IMPORTANCE[item.importance],
-        relation=item.relation if of else "new",
+        relation=item.relation if of or item.relation == "remove" else "new",
         of=of,
     )
 

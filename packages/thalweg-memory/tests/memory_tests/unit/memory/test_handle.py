@@ -118,6 +118,49 @@ def test_a_thread_that_begins_is_told_the_newest_messages_that_no_fact_holds_yet
     assert memory.recall(hello, thread="t").text == ""
 
 
+def test_what_is_hidden_by_its_words_is_recalled_no_more_until_undo(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """Facts and messages, and the message that asked for it; what is protected stays."""
+    memory.remember("User pays 950 in rent")
+    kept = memory.remember("User's rent is due on the first", protected=True)
+    for number, text in enumerate(("We rent here, 950 a month", "Forget that about the rent")):
+        turn = Statement("x", number, "user", text, NOW, Trust.USER, uid=f"m{number}")
+        store.capture(Scope("ada"), "x", [turn])
+
+    assert memory.hide("rent", asked_in=["m1"], by="agent") == 2
+    assert memory.facts() == [kept]
+    assert store.turns(Scope("ada"), "x") == []
+    memory.undo(memory.history()[0].id)
+    assert len(memory.facts()) == 2
+    assert len(store.turns(Scope("ada"), "x")) == 2
+    assert memory.hide("xylophone", asked_in=["m1"]) == 0
+    assert len(store.turns(Scope("ada"), "x")) == 2
+
+
+def test_forgetting_names_what_stays_and_may_tell_the_same(memory: Memory) -> None:
+    gone = memory.remember("User's sister Ines plays the cello in Porto")
+    other = memory.remember("Ines, who plays cello, is the user's sister")
+    memory.remember("User likes tea")
+    memory.write_profile("personalContext", "A sister, Ines, who plays the cello.")
+    receipt = memory.forget(gone.id)
+    assert receipt.alike == (other.id, "personalContext")
+    assert memory.forget(query="tea").alike == ()
+
+
+def test_days_are_those_of_the_time_zone(store: MemoryStore) -> None:
+    """Of the settings; an end on a day is the end of that day there."""
+    settings = MemorySettings(time_zone="Pacific/Auckland")
+    memory = Memory(store, Scope("ada"), settings=settings, clock=lambda: "2026-03-01T19:00:00Z")
+    memory.remember("User is in Auckland", until="2026-03-01")
+    memory.remember("User likes tea")
+    told = memory.search("Auckland tea").text
+    assert "2 March 2026 Monday" in told
+    assert "Auckland" not in told
+    with pytest.raises(ConfigError, match="time_zone"):
+        MemorySettings.from_mapping({"time_zone": "Middle/Earth"})
+
+
 def test_what_is_told_fits_its_budget_to_the_token(memory: Memory) -> None:
     """Frame and headings are counted."""
     for number in range(40):
