@@ -99,7 +99,8 @@ def test_sessions_are_imported_listed_and_shown(
 
     assert "2 new messages in 1 of 1 sessions." in first.stdout
     assert "0 new messages in 0 of 1 sessions.\n1 unchanged." in second.stdout
-    assert f"{KEY.thread}#1 user\nrequest 2" in hits.stdout
+    shown_hit = f"{KEY.thread}#1 user\n(2026-11-23 10:00 · request 1 · /src/shop)\nrequest 2"
+    assert shown_hit in hits.stdout
     (session,) = json.loads(listed.stdout)["sessions"]
     assert (session["title"], session["thread"]) == ("request 1", KEY.thread)
     assert "/src/shop" in chosen.stdout

@@ -1,8 +1,8 @@
 """Logs that the agents themselves wrote against a loopback model, and how each is read.
 
-`recorder_tests/agent_logs` has one of each: Copilot CLI 1.0.102, Droid 0.225, Gemini CLI 0.61, Kimi
-Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15. System prompts and reminders are left out of them;
-nothing else was changed, except for paths.
+`recorder_tests/agent_logs` has one of each: Claude Code 2.1.197, Codex 0.171, Copilot CLI 1.0.102,
+Droid 0.225, Gemini CLI 0.61, Kimi Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15. System prompts and
+reminders are left out of them; nothing else was changed, except for paths.
 """
 
 import json
@@ -122,6 +122,20 @@ def test_a_compression_of_gemini_cli_keeps_the_messages_and_their_ids() -> None:
     assert sum(one.role == "tool" for one in recording.messages) == 2
     assert sum(len(one.calls) for one in recording.messages) == 2
     assert recording.left_out["header or change"]
+
+
+def test_logs_of_claude_code_and_codex_are_read(tmp_path: Path) -> None:
+    claude, codex = read("claude-code", tmp_path), read("codex", tmp_path)
+    assert [text for role, text in said(claude) if role == "user"] == [
+        "Hello",
+        "Count the big bank",
+        "Ask an agent about cranes",
+    ]
+    assert [call.name for one in claude.messages for call in one.calls] == ["Bash", "Agent"]
+    assert codex.title == "Hello"
+    assert said(codex)[-1] == ("assistant", "Hello from the stub.")
+    assert codex.messages[-1].usage
+    assert not {*codes(claude), *codes(codex)} - {"left_out"}
 
 
 def test_a_compression_of_qwen_code_is_one(tmp_path: Path) -> None:
