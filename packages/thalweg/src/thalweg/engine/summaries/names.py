@@ -16,10 +16,13 @@ _SPACE = re.compile(r"[ \u00a0\u202f]")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,_'\u2019 \u00a0\u202f])\d{3})(?:\1\d{3})*")
 """Digits in groups of three, as `1,233`, `1.233` and `1 233`."""
 _DECIMAL = re.compile(r"(.*\d)[.,](\d+)", re.DOTALL)
+_LETTERS = "A-Za-z0-9_À-ɏ"
+"""Other scripts often have no spaces, so that a name would go on in the words after it."""
 _TOKEN = re.compile(
-    r"https?://[^\s\"'<>`,。)」]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[~#@./\\A-Za-z0-9_À-ɏ][\w./\\:@+~#-]*",
+    rf"https?://[^\s\"'<>`,()。」]+|[{_LETTERS}.+-]+@[{_LETTERS}-]+(?:\.[{_LETTERS}-]+)+"
+    rf"|[~#@./\\{_LETTERS}][{_LETTERS}./\\:@+~#-]*"
 )
-_ATOM = re.compile(r"[A-Za-z0-9_À-ɏ]+")
+_ATOM = re.compile(rf"[{_LETTERS}]+")
 _LEAST_DIGITS = 2
 
 
