@@ -32,6 +32,7 @@ from thalweg.database.base import decode, encode
 from thalweg_recorder import import_sessions
 from thalweg_recorder.recordings import find_recordings
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg_recorder.sessions import list_sessions
 
 OTHER = "other"
 """Owner of what is imported at the end."""
@@ -161,7 +162,8 @@ def _moved(body: bytes, copy: int) -> bytes:
 
 def _searches(archive: Archive, needles: Sequence[Needle]) -> None:
     _search("over all sessions", archive, needles, SearchFilter())
-    _search("in one project", archive, needles[:10], SearchFilter(project="/src/1"))
+    if any(session.project == "/src/1" for _, session in list_sessions(archive)):
+        _search("in one project", archive, needles[:10], SearchFilter(project="/src/1"))
 
 
 def _search(what: str, archive: Archive, needles: Sequence[Needle], only: SearchFilter) -> None:

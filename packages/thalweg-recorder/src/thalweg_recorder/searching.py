@@ -7,9 +7,10 @@ from pathlib import Path
 
 from thalweg.archive import Archive, Passage, ThreadKey
 from thalweg.engine.entries import Message
+from thalweg.engine.injections import own_blocks
 from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.transcript import one_line
+from thalweg.engine.transcript import as_text, one_line
 from thalweg.errors import ConfigError
 from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions, newest_session
 
@@ -19,7 +20,7 @@ TITLE_CHARS = 60
 """Of a session's title in a hit."""
 MAX_NAMED = 8
 """Projects that an error names."""
-NO_SESSIONS = "import sessions first: thalweg import"
+NO_SESSIONS = "import sessions first: thalweg record import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +140,7 @@ def search_sessions(
     for thread, passage in ((hit.thread, hit.passage) for hit in hits):
         position, session = passage.position, sessions[thread] or _NO_SESSION
         (message,) = archive.messages(ThreadKey(owner, thread), position, position)
-        if _matches(message, passage, only):
+        if _matches(message, passage, only) and not _is_own(message, passage):
             at, title, project = message.at or session.ended_at, session.title, session.project
             found.append(SearchHit(f"{thread}#{position}", thread, passage, at, title, project))
     count = exact_counter()
@@ -156,6 +157,13 @@ def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
     if any(word.lower() not in shown for word in (only.file, only.command) if word):
         return False
     return message.is_error or not only.errors
+
+
+def _is_own(message: Message, passage: Passage) -> bool:
+    """Return whether Thalweg wrote a part of a passage: older indexes have such passages."""
+    blocks = own_blocks(as_text(message))
+    last = passage.start + len(passage.text)
+    return any(start < last and passage.start < end for start, end in blocks)
 
 
 def _checked_time(name: str, given: str) -> str:

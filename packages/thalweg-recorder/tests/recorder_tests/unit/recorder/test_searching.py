@@ -10,6 +10,7 @@ import pytest
 from core_tests.archives import archive_in_memory
 from recorder_tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
 from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
+from thalweg.archive.search import index
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
@@ -93,7 +94,7 @@ def test_a_wrong_filter_is_an_error_with_the_values_that_exist(
 
 def test_an_archive_without_sessions_names_the_command_that_imports() -> None:
     for fields in ({"agent": "codex"}, {"project": "."}):
-        with pytest.raises(ConfigError, match="thalweg import"):
+        with pytest.raises(ConfigError, match="thalweg record import"):
             positions(archive_in_memory(), **fields)
 
 
@@ -149,6 +150,18 @@ def test_what_thalweg_put_into_a_session_answers_no_question() -> None:
 
     assert {hit.thread for hit in search_sessions(archive, "bittern nine")} == {"original"}
     assert {hit.thread for hit in search_sessions(archive, "after")} == {"later"}
+
+
+def test_an_index_of_before_answers_no_question_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = archive_in_memory()
+    archive.append(KEY, [Logged(said("the bittern nests"))])
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "without_own_blocks", lambda text: [(0, text)])
+        summary = f"before\n{summarize(archive, KEY)}"
+        archive.append(ThreadKey("local", "later"), [Logged(said(summary))])
+        archive.update_index("local")
+    assert "later" in {hit.thread for hit in archive.search_threads("local", "bittern")}
+    assert {hit.thread for hit in search_sessions(archive, "bittern")} == {KEY.thread}
 
 
 def test_a_command_to_the_harness_answers_no_question() -> None:
