@@ -94,9 +94,13 @@ class _Chat(SessionRows):
         if key not in self.known:
             self.order.append(key)
             self.known[key] = line, row
-        else:
-            line, before = self.known[key]
-            self.known[key] = line, {**before, **row, "timestamp": before.get("timestamp")}
+            return
+        first, before = self.known[key]
+        merged = {**before, **{name: value for name, value in row.items() if value}}
+        if all(text in "\n".join(_texts(merged)) for text in _texts(before)):
+            self.known[key] = first, {**merged, "timestamp": before.get("timestamp")}
+        else:  # it was replaced, not continued
+            self._put(line, {**row, "id": f"{key}~"})
 
     def _take_snapshot(self, line: int, snapshot: Sequence[Any]) -> None:
         """Add the messages of a snapshot that are new, whatever their ids are now."""
@@ -140,10 +144,14 @@ class _Chat(SessionRows):
 def _content(row: JsonObject) -> str:
     """Return a message's texts and the ids of its calls or results, wherever it has them."""
     parts = as_objects(_parts(row.get("content")))
-    texts = [one["text"] for one in parts if one.get("text") and not one.get("thought")]
     calls = [as_object(one.get("functionCall") or one.get("functionResponse")) for one in parts]
     ids = [one["id"] for one in (*calls, *as_objects(row.get("toolCalls"))) if one.get("id")]
-    return to_json([row["type"], texts, sorted(map(str, ids))])
+    return to_json([row["type"], _texts(row), sorted(map(str, ids))])
+
+
+def _texts(row: JsonObject) -> list[str]:
+    parts = as_objects(_parts(row.get("content")))
+    return [as_str(one["text"]) for one in parts if one.get("text") and not one.get("thought")]
 
 
 def _session(source: RecordedFile) -> SessionInfo:

@@ -74,3 +74,13 @@ def test_a_later_row_of_a_message_takes_nothing_away(tmp_path: Path) -> None:
         [{"sessionId": "s", "projectHash": "h"}, {**row, "toolCalls": [call]}, row],
     )
     assert [message.role for message in recording.messages] == ["assistant", "tool"]
+
+
+def test_a_message_that_is_replaced_is_kept_and_one_that_grows_is_one(tmp_path: Path) -> None:
+    head = {"sessionId": "s", "projectHash": "h"}
+    rows = [
+        {"id": name, "type": "user", "content": [{"text": text}] if text else []}
+        for name, text in (("m1", "Count"), ("m1", "Count one"), ("m1", ""), ("m1", "Stop"))
+    ]
+    recording = read_lines(tmp_path, [head, *rows])
+    assert said(recording) == [("user", "Count one"), ("user", "Stop")]
