@@ -8,11 +8,11 @@ dropped.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
-from thalweg.engine.injections import is_harness_command
 from thalweg.engine.pricing.usage import Usage
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -145,6 +145,24 @@ class Message:
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+_COMMAND = re.compile(
+    r"\s*(?:(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>"
+    r"|<command-args>\s*</command-args>)\s*)+"
+)
+"""A slash command as Claude Code logs it, without arguments."""
+
+
+def is_harness_command(text: str) -> bool:
+    r"""Return whether a user message is a command to the harness, without a request as argument.
+
+    Example:
+        >>> exit_row = "<command-name>/exit</command-name>\n<command-args></command-args>"
+        >>> is_harness_command(exit_row), is_harness_command("/exit is broken")
+        (True, False)
+    """
+    return _COMMAND.fullmatch(text) is not None
 
 
 _PART_TYPES: dict[str, type[Part]] = {

@@ -1,4 +1,4 @@
-"""What is no person's words in a message: texts and commands of a harness, and blocks of Thalweg.
+"""What is no person's words in a message: texts of a harness, and blocks of Thalweg.
 
 They are recognized by the marks that their writers put at the beginning, never by likeness.
 """
@@ -22,11 +22,6 @@ _HARNESS_MARKS = (
     "# AGENTS.md instructions",
 )
 """Beginnings of user messages that Claude Code, Codex or Gemini CLI wrote."""
-_COMMAND = re.compile(
-    r"\s*(?:(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>"
-    r"|<command-args>\s*</command-args>)\s*)+"
-)
-"""A slash command as Claude Code logs it, without arguments."""
 _OWN_BLOCK = re.compile(
     r"<(?:"
     r"(?P<record>thread-record)>(?:\n|\\n)Record of messages \d"
@@ -45,17 +40,6 @@ def is_harness_text(text: str) -> bool:
         (True, False)
     """
     return text.lstrip().startswith(_HARNESS_MARKS)
-
-
-def is_harness_command(text: str) -> bool:
-    r"""Return whether a user message is a command to the harness, without a request as argument.
-
-    Example:
-        >>> exit_row = "<command-name>/exit</command-name>\n<command-args></command-args>"
-        >>> is_harness_command(exit_row), is_harness_command("/exit is broken")
-        (True, False)
-    """
-    return _COMMAND.fullmatch(text) is not None
 
 
 def own_blocks(text: str) -> Iterator[tuple[int, int]]:

@@ -13,8 +13,8 @@ from thalweg.archive.base import Logged, Span
 from thalweg.archive.search.shapes import is_shape_word, shape_words
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.database.base import decode, encode
-from thalweg.engine.entries import Message
-from thalweg.engine.injections import is_harness_command, without_own_blocks
+from thalweg.engine.entries import Message, is_harness_command
+from thalweg.engine.injections import without_own_blocks
 from thalweg.engine.transcript import as_text, speaker
 from thalweg.engine.words import words
 
