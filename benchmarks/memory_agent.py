@@ -185,8 +185,8 @@ class Life:
         new = {name: _NOTE.sub("", text) for name, text in _PAIR.findall(asked)}
         rows = [
             {"new": n, "known": k, "reason": "as the set says", "verdict": self._verdict(a, b)}
-            for n, a in new.items()
-            for k, b in known.items()
+            for at, (n, a) in enumerate(new.items())
+            for k, b in (*known.items(), *list(new.items())[:at])
         ]
         sources = [{"new": n, **self._source(content)} for n, content in new.items()]
         return json.dumps({"sources": sources, "pairs": rows}, ensure_ascii=False)
