@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
@@ -46,9 +45,9 @@ class Recorded(Respondent):
 
     proposed: list[BaseModel] = field(default_factory=list)
 
-    def ask(self, question: LearnerRequest, kind: Kind, item: type[Any]) -> StructuredAnswer[Any]:
+    def ask(self, question: LearnerRequest, kind: Kind) -> StructuredAnswer:
         """Ask, and note the answer."""
-        told = Respondent.ask(self, question, kind, item)
+        told = Respondent.ask(self, question, kind)
         self.proposed += told.answer.items
         return told
 

@@ -12,10 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import psycopg
-from pydantic import BaseModel
 
 from benchmarks.memories import Chat
 from core_tests.postgres import fresh_database, running_server
@@ -53,7 +51,6 @@ OWNERS = 1_000
 BUDGET = 2_000
 SCOPE = Scope("ada")
 NOW = "2026-03-02T10:00:00Z"
-T = TypeVar("T", bound=BaseModel)
 
 
 class Place:
@@ -128,7 +125,7 @@ def search(store: MemoryStore, text: str) -> None:
     with store.view(SCOPE):
         scale = ItemWeights(question, store.find(SCOPE, question.words))
         short = shortlist(scale)
-        near = links(store.beside(SCOPE, short, REACH))
+        near = links(store.neighbours(SCOPE, short, REACH))
         items = store.items(SCOPE, worth_reading(scale, short, near))
     rank(scale, items, near)
 
@@ -292,11 +289,11 @@ class Asking(Respondent):
 
     ms = 0.0
 
-    def ask(self, question: LearnerRequest, kind: Kind, item: type[T]) -> StructuredAnswer[T]:
+    def ask(self, question: LearnerRequest, kind: Kind) -> StructuredAnswer:
         """See `Respondent.ask`."""
         began = time.process_time()
         try:
-            return super().ask(question, kind, item)
+            return super().ask(question, kind)
         finally:
             self.ms += (time.process_time() - began) * 1_000
 
