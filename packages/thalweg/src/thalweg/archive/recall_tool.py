@@ -369,7 +369,7 @@ class _RecallCall:
     def _is_echo(self, hit: Passage) -> bool:
         """Return whether this is an earlier call of the tool, or its result."""
         return any(
-            (hit.speaker == "assistant" and hit.text.startswith(f"{name} {{"))
+            (hit.speaker.startswith("assistant") and hit.text.startswith(f"{name} {{"))
             or hit.speaker == f"tool {name}"
             for name in (RECALL, self.name)
         )

@@ -23,6 +23,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "documents": ("kreuzberg",),
         "mcp": ("langchain_mcp_adapters",),
     },
+    "thalweg-evals": {"inspect": ("inspect_ai",)},
     "thalweg-integrations": {"openai-agents": ("agents",), "pydantic-ai": ("pydantic_ai",)},
 }
 """The extras of each package, with their modules. No two packages have an extra of one name."""
