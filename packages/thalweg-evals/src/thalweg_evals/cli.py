@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from thalweg.cli.parsing import AS_JSON, Argument, argument, single_command
 from thalweg.cli.printing import columns, one_line, print_json, print_lines
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from thalweg_evals.picture import TokenSeries
     from thalweg_evals.world import Probe, Score, World
 
-COMMANDS: Final = {
-    "eval": ("thalweg_evals.cli:evaluate", "Test whether an agent keeps its goal and its details.")
-}
-"""Where each command is, and its line of the help."""
 TRIGGER = 0.25
 """Share of the window: early enough to compact often, late enough to permit work."""
 FAILURES = 12
