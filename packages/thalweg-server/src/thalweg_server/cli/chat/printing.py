@@ -47,6 +47,7 @@ class Printer:
         >>> printer.write("Hel", "answer")
         >>> printer.write("lo.\n\n", "answer")
         >>> printer.line("0 tokens")
+        >>> printer.end_line()
         >>> out.getvalue()
         'Hello.\n\n0 tokens\n'
     """
