@@ -239,7 +239,9 @@ def _log_into(path: Path | None) -> None:
     """Write the log of this process to a file."""
     handler: logging.Handler = logging.NullHandler()
     if path is not None:
-        handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
+        handler = RotatingFileHandler(
+            path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(handlers=[handler], format=form)
     logging.captureWarnings(capture=True)
