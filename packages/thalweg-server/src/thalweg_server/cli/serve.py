@@ -165,15 +165,11 @@ def _models(settings: "Settings") -> str:
 
 def _small_agent(settings: "Settings", name: str) -> str:
     """Return a line about a model whose window gives its agent fewer tools."""
-    from thalweg_server.app.agents.agents import is_small  # noqa: PLC0415 (LangChain)
-    from thalweg_server.models import model_by_name  # noqa: PLC0415 (the same)
-
-    try:
-        is_reduced = settings.agent.profile == "auto" and is_small(
-            settings, model_by_name(name, settings)
-        )
-    except ConfigError:  # its first run says so
-        return ""
+    # A model's own profile is not asked: LangChain may be loading in another thread.
+    window = next((model.window for model in settings.models if model.name == name), None)
+    is_reduced = (
+        settings.agent.profile == "auto" and window is not None and settings.has_small_agent(window)
+    )
     return (
         f"\n{name} has a short window and a small agent:\n{settings.small_agent}"
         if is_reduced
