@@ -121,11 +121,11 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
     for message_position, logged_message in enumerate(logged, position):
         speaker_label = _speaker_label(logged_message.message)
         whole_text = as_text(logged_message.message)
+        shown_text = "" if is_harness_command(whole_text) else whole_text
         pieces = [
             (piece_start + start, text)
-            for piece_start, piece in without_own_blocks(whole_text)
+            for piece_start, piece in without_own_blocks(shown_text)
             for start, text in split_passages(piece)
-            if not is_harness_command(whole_text)
         ]
         about = next_id if logged_message.about else 0
         for start, text in ([(-1, logged_message.about)] if about else []) + pieces:
