@@ -58,13 +58,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field, PrivateAttr
 
 from thalweg.cli.values import parse_names
-from thalweg.testing import OfflineModel
 from thalweg_evals.agents import Graph, Policy, langchain_agent, policy_named
 from thalweg_evals.cli import pick_cases
 from thalweg_evals.comparison import Interval, difference, rate
 from thalweg_evals.picture import TokenSeries, token_picture, token_series
 from thalweg_evals.probes import PROBES
-from thalweg_evals.scripted import WINDOW, scripted_model
+from thalweg_evals.scripted import WINDOW, WindowModel, scripted_model
 from thalweg_evals.trace import Trace, TracedMessage
 from thalweg_evals.world import play
 
@@ -77,26 +76,19 @@ _RESULT = "thalweg_evals"
 # --- a model of Inspect as one of LangChain
 
 
-class InspectModel(OfflineModel):
+class InspectModel(WindowModel):
     """Sends requests to the active model of Inspect, asynchronously only.
 
     The answers of that model are sent back as they were, with their reasoning.
     """
 
     model: str = "inspect"
-    window: int
-    """Tokens that it accepts."""
     compacts_at: int | None = None
     """Tokens at which the provider compacts the conversation; `None`: it does not."""
     limits: list[Any] = Field(default_factory=list)
     """The limit of Inspect that was exceeded, if any: it is no failure of the agent."""
     _answers: dict[str, ChatMessageAssistant] = PrivateAttr(default_factory=dict)
     _compact: Compact | None = PrivateAttr(default=None)
-
-    def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
-        """Set the profile with its window."""
-        super().model_post_init(context)
-        self.profile = {"max_input_tokens": self.window, "tool_calling": True}
 
     def _generate(
         self,

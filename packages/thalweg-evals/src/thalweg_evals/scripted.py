@@ -243,7 +243,19 @@ permit; `literal` reads only references in the context; `forgetful` never search
 summaries of only the newest lines."""
 
 
-class WorldModel(OfflineModel):
+class WindowModel(OfflineModel):
+    """A model with a window of its own."""
+
+    window: int
+    """Tokens that it accepts."""
+
+    def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
+        """Set the profile with its window, as real models have one."""
+        super().model_post_init(context)
+        self.profile = {"max_input_tokens": self.window, "tool_calling": True}
+
+
+class WorldModel(WindowModel):
     """Answers by the rules of its world, within its window.
 
     Its answer depends only on the request, with one exception: it stops a fruitless search even if
@@ -253,15 +265,8 @@ class WorldModel(OfflineModel):
     world: Any
     """A `World`."""
     competence: Competence
-    window: int
-    """Tokens that it accepts."""
     _searches: Counter[str] = PrivateAttr(default_factory=Counter[str])
     _calls: Iterator[int] = PrivateAttr(default_factory=counting)
-
-    def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
-        """Set the profile with its window, as real models have one."""
-        super().model_post_init(context)
-        self.profile = {"max_input_tokens": self.window, "tool_calling": True}
 
     def _generate(
         self,

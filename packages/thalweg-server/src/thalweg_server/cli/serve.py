@@ -166,15 +166,9 @@ def _models(settings: "Settings") -> str:
 def _small_agent(settings: "Settings", name: str) -> str:
     """Return a line about a model whose window gives its agent fewer tools."""
     # A model's own profile is not asked: LangChain may be loading in another thread.
-    window = next((model.window for model in settings.models if model.name == name), None)
-    is_reduced = (
-        settings.agent.profile == "auto" and window is not None and settings.has_small_agent(window)
-    )
-    return (
-        f"\n{name} has a short window and a small agent:\n{settings.small_agent}"
-        if is_reduced
-        else ""
-    )
+    if name not in settings.short_models:
+        return ""
+    return f"\n{name} has a short window and a small agent:\n{settings.small_agent}"
 
 
 def _storage(settings: "Settings") -> str:

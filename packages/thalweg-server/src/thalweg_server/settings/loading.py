@@ -301,8 +301,7 @@ def _small_agents(root: Node, settings: Settings) -> Iterator[SettingNotice]:
     """Yield a notice for each model whose window gives its agent fewer tools."""
     for index, model in enumerate(settings.models):
         node = root.find("models", index, "window")
-        is_auto = settings.agent.profile == "auto"
-        if node is not None and model.window and is_auto and settings.has_small_agent(model.window):
+        if node is not None and model.name in settings.short_models:
             message = f"gives a small agent: {settings.small_agent}"
             yield SettingNotice(node.position, message, "small agent")
 

@@ -613,6 +613,15 @@ class Settings(SettingsSection):
         return self.agent.profile == "small" or (self.agent.profile == "auto" and is_small)
 
     @property
+    def short_models(self) -> list[str]:
+        """The names of the models whose window in these settings is for the small agent."""
+        return [
+            model.name
+            for model in self.models
+            if model.window and self.agent.profile == "auto" and self.has_small_agent(model.window)
+        ]
+
+    @property
     def small_agent(self) -> str:
         """A description of the small agent with these settings, by what it lacks."""
         lacking = ["commands", "subagents", "to-do lists", "skills"]
