@@ -16,7 +16,11 @@ def row(probe: Probe) -> str:
 
 
 def test_the_table_has_every_probe() -> None:
-    """In the order of the list; the lines below `assert` are what is to be written."""
+    """In the order of the list; the lines below `assert` are what is to be written.
+
+    The page's own example registers a probe in any process that executes it.
+    """
+    shipped = [one for one in PROBES.values() if one.build.__module__.startswith("thalweg_evals")]
     section = PAGE.partition("## The probes")[2].partition("\n## ")[0]
 
-    assert re.findall(r"^\| `.*$", section, re.MULTILINE) == [row(one) for one in PROBES.values()]
+    assert re.findall(r"^\| `.*$", section, re.MULTILINE) == [row(one) for one in shipped]

@@ -15,6 +15,7 @@ import pytest
 from scripts.workspace import ROOT, import_name, name_of, projects
 from tests.repo.installing import build_wheels, make_environment, run_there
 from thalweg.engine.extras import install_command
+from thalweg_recorder.cli.commands_table import FORMER_NAMES
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 OF_POSTGRES = "postgres"
@@ -44,7 +45,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record import": (f"{ROOT}/README.md", ""),
     "record search": ("river", ""),
     "record list": ("", ""),
-    "sessions": ("", ""),
     "record forget": ("--thread nothing --yes", ""),
     "record on": ("--agent claude-code --yes", ""),
     "record off": ("", ""),
@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config check": ("", ""),
     "config show": ("", ""),
     "config init": ("other.yaml --model openai:x", ""),
+    "config convert": (f"{ROOT}/README.md", ""),
     "memory show": ("", ""),
     "memory search": ("river", ""),
     "memory explain": ("river", ""),
@@ -73,6 +74,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory learn": ("--model anthropic:x", "anthropic"),
     "memory mode": ("t1", ""),
 }
+# The former names of the recorder's commands work as the present ones do.
+COMMANDS |= {former: COMMANDS[f"record {name}"] for former, name in FORMER_NAMES.items()}
 CORE_CALLS = {
     f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",
 }
