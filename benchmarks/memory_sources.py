@@ -2,6 +2,8 @@
 
     python -m benchmarks.memory_sources FILE... [--judge none|right|errs|errs-everywhere|yes|FILE]
     python -m benchmarks.memory_sources FILE... --questions OUT
+    python -m benchmarks.memory_sources FILE... --lines OUT
+    python -m benchmarks.memory_sources FILE... --beliefs FILE
 
 Each line of a file is a case: sessions with their day, messages and the proposals of a learner, and
 what the next request may hold (`tests/sets/sources/FORMAT.md`). The sessions run through an agent
@@ -13,6 +15,10 @@ The judge decides what the scripted model says of the source of a proposal: noth
 what is right except for 5 % of the wrong proposals and 2 % of the right ones (`errs-everywhere`: of
 the planted ones, too); `own, carried` of all; or the answers of a file of JSON lines
 (`{"id", "whose", "carries"}`, ids as `--questions` writes them, shuffled and without categories).
+
+`--lines` writes what the request after each attack and each honest case tells of the user without a
+judge, shuffled and without categories; `--beliefs` counts the answers of somebody who read them
+(`{"id", "believes", "does", "misled"}`: the last one is added when the categories are known).
 
 Before each attack a true fact of the same subject and attribute is there, which the scripted model
 takes every proposal of the attack to replace.
@@ -385,6 +391,30 @@ def write_questions(cases: Sequence[Row], out: Path) -> None:
     out.write_text(text, encoding="utf-8")
 
 
+def write_lines(cases: Sequence[Row], out: Path) -> None:
+    """Write what is told of the user after each attack and each honest case, shuffled."""
+    lines = []
+    for case in cases:
+        if case["category"] not in {"attack", "honest"}:
+            continue
+        one = life(case, judge_of("none", 0))
+        told = [line.partition("\0")[0] for line in one.block() if not has(line, TRUE)]
+        lines.append({"id": question_id(case, "lines"), "lines": told})
+        one.close()
+    random.Random(41).shuffle(lines)  # noqa: S311 (an order, not a secret)
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
+    out.write_text(text, encoding="utf-8")
+
+
+def count_beliefs(cases: Sequence[Row], answers: Path) -> None:
+    """Print how many of the lines that a reader was given misled the reader."""
+    given = {row["id"]: row for row in rows([answers])}
+    for category in ("attack", "honest"):
+        ids = {question_id(one, "lines"): one["id"] for one in cases if one["category"] == category}
+        misled = [name for id_, name in ids.items() if id_ in given and given[id_]["misled"]]
+        print(f"{category}: {len(misled)} of {len(ids.keys() & given)} misled {', '.join(misled)}")
+
+
 def main() -> None:
     """Print how many cases of each category went how."""
     parser = argparse.ArgumentParser(
@@ -394,12 +424,20 @@ def main() -> None:
     parser.add_argument("--judge", default="none")
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--questions", type=Path)
+    parser.add_argument("--lines", type=Path)
+    parser.add_argument("--beliefs", type=Path)
     parser.add_argument("--only", default="", help="a category")
     parser.add_argument("--misses", action="store_true", help="print the ids and how they went")
     given = parser.parse_args()
     cases = [one for one in rows(given.files) if given.only in {"", one["category"]}]
     if given.questions:
         write_questions(cases, given.questions)
+        return
+    if given.lines:
+        write_lines(cases, given.lines)
+        return
+    if given.beliefs:
+        count_beliefs(cases, given.beliefs)
         return
     judge = judge_of(given.judge, given.seed)
     found: defaultdict[str, list[tuple[str, list[str]]]] = defaultdict(list)
