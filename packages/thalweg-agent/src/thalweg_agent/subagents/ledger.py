@@ -11,9 +11,19 @@ from typing import Any, Literal, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
-Status = Literal["running", "completed", "partial", "timed_out", "failed", "cancelled", "refused"]
+Status = Literal[
+    "running",
+    "completed",
+    "completed without an answer",
+    "partial",
+    "timed_out",
+    "failed",
+    "cancelled",
+    "refused",
+]
 """Status of a task. `partial` was stopped at its limit of turns or tokens; `refused` never began:
-a person or the tool itself rejected it."""
+a person or the tool itself rejected it. `completed without an answer` ended by itself, and its
+report is an account of what it did."""
 KEPT = 500
 """Most tasks that are kept; of those that ended, the oldest are dropped first."""
 BRIEF_CHARS = 200

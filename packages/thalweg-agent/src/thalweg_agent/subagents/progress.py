@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
+from thalweg.context.notes import end_reason
 from thalweg_agent.backends.results import DENIED
 from thalweg_agent.subagents.limits import SubagentLimits
 
@@ -23,6 +24,8 @@ DONE = 40
 """Newest calls that are kept for a partial report."""
 CALL_CHARS = 140
 """Most characters of a call's arguments, and of the first line of its result."""
+RESULT_CHARS = 2_000
+"""Most characters of the newest result that is no error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Progress:
     tokens: int = 0
     texts: list[str] = field(default_factory=list)
     calls: dict[str, SubagentCall] = field(default_factory=dict)
+    result: str = ""
+    """Text of the newest result that is no error, abbreviated."""
     files: dict[str, None] = field(default_factory=dict)
     """Paths that its tools changed, in order."""
     unwritten: dict[str, str] = field(default_factory=dict)
@@ -111,7 +116,7 @@ class Progress:
         self.turns += 1
         if message.usage_metadata:
             self.spend(message.usage_metadata["total_tokens"])
-        if text := message.text.strip():
+        if (text := message.text.strip()) and not end_reason(message):
             self.texts = [*self.texts, text][-MOST_TEXTS:]
         for call in message.tool_calls:
             name, args = str(call["id"]), call["args"]
@@ -133,6 +138,8 @@ class Progress:
         elif path:
             by_rule = message.artifact == DENIED
             (self.denied if by_rule else self.unwritten)[path] = answer
+        if went_well:
+            self.result = _clip(message.text.strip(), RESULT_CHARS) or self.result
         if call is not None:
             self.calls[message.tool_call_id] = SubagentCall(
                 call.tool, call.arguments, went_well, answer
@@ -192,8 +199,8 @@ def _first_line(text: str) -> str:
     return _clip(next((line.strip() for line in text[:2_000].splitlines() if line.strip()), ""))
 
 
-def _clip(text: str) -> str:
-    return text if len(text) <= CALL_CHARS else text[: CALL_CHARS - 1] + "…"
+def _clip(text: str, most: int = CALL_CHARS) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def newest(messages: Sequence[AnyMessage], task: str) -> Sequence[AnyMessage]:

@@ -6,14 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
+from thalweg.context.notes import end_reason
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.ledger import Status
-from thalweg_agent.subagents.progress import Progress, SubagentCall, newest
+from thalweg_agent.subagents.progress import CALL_CHARS, Progress, SubagentCall, newest
 
 PATHS = 30
 """Most paths that a footer lists."""
+_SILENCES = {
+    "empty": "its model returned an empty message, and again when it was called once more",
+    "broken": "its model wrote tool calls that could not be parsed",
+    "loop": "its model repeated the same calls, which gave the same results",
+}
+"""Reasons of `closing_answer`, as clauses for a parent's model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class SubagentReport:
 def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
     """Return a subagent's answer: its structured response as JSON, else its model's last text.
 
+    A text next to tool calls is no answer, nor is the one with which the harness ends a run.
+
     Returns:
         The answer, empty if there is none; and whether it is JSON, which must not be changed.
     """
@@ -59,7 +68,9 @@ def answer_of(result: Mapping[str, Any], task: str) -> tuple[str, bool]:
     if structured is not None:
         return as_json(structured), True
     for message in reversed(newest(result["messages"], task)):
-        if isinstance(message, AIMessage) and (text := str(message.text).rstrip()):
+        if not isinstance(message, AIMessage) or message.tool_calls or end_reason(message):
+            continue
+        if text := str(message.text).rstrip():
             return text, False
     return "", False
 
@@ -89,14 +100,22 @@ def _unchanged(errors: Mapping[str, str]) -> list[str]:
     return [f"[Not changed: {path}: {why}]" for path, why in errors.items()]
 
 
+def silence(messages: Sequence[AnyMessage]) -> str:
+    """Return why a run that ended by itself has no answer, as a clause."""
+    reason = end_reason(messages[-1]) if messages else None
+    return _SILENCES.get(reason or "", "its last message has no text")
+
+
 def account(progress: Progress, files: Sequence[str]) -> str:
-    """Render the state of a run without an answer: last texts, calls, files, open to-dos."""
+    """Render a run without an answer: last texts, calls, last result, files, open to-dos."""
     parts: list[str] = []
     if progress.texts:
         parts.append("Last said:\n" + "\n\n".join(progress.texts))
     if progress.calls:
         done = [f"- {_call_line(call)}" for call in progress.calls.values()]
         parts.append("Done:\n" + "\n".join(done))
+    if "\n" in progress.result or len(progress.result) > CALL_CHARS:
+        parts.append(f"Last result:\n{progress.result}")
     if changes := footer(progress, files).strip():
         parts.append(changes)
     if progress.denied:

@@ -190,7 +190,7 @@ def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:
     agent = forks(parent, RuledModel(rule=says("")))
     asked(agent)
 
-    assert "ended without a final message" in report(asked(agent)).text
+    assert "completed without an answer" in report(asked(agent)).text
 
 
 def test_a_fork_cannot_fork() -> None:

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 
 from core_tests.e2e.scripted import Agent, Rule, RuledModel, calls, says
 from thalweg.errors import SpecError
+from thalweg_agent import create_deep_agent
 from thalweg_agent.backends.protocol import BackendProtocol, WriteResult
 from thalweg_agent.middleware.subagents.middleware import (
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY as FORM,
@@ -417,12 +418,61 @@ def test_a_failing_child_is_told_to_the_model_and_its_siblings_keep_their_report
     assert result["messages"][-1].content == "done"
 
 
-def test_a_child_without_words_gives_an_account_of_what_it_did() -> None:
-    """An empty report would be repeated, or taken for a success."""
+ASKS_BROKEN = AIMessage(
+    "", invalid_tool_calls=[{"name": "ls", "args": "{", "id": "b", "error": None}]
+)
+SILENT_ENDS: list[tuple[list[str | AIMessage], str]] = [
+    (["", ""], "its model returned an empty message, and again"),
+    ([AIMessage([{"type": "thinking", "thinking": "hm"}])], "returned an empty message"),
+    ([ASKS_BROKEN], "wrote tool calls that could not be parsed"),
+    (
+        [calls("read_file", f"l{k}", file_path="/n.txt") for k in range(9)],
+        "repeated the same calls",
+    ),
+]
+
+
+@pytest.mark.parametrize(("end", "why"), SILENT_ENDS, ids=("empty", "thought", "broken", "loop"))
+def test_a_child_without_words_gives_an_account_of_what_it_did(
+    end: list[str | AIMessage], why: str
+) -> None:
+    """In the agent that users create, which repairs empty answers."""
+    text = "\n".join(f"row {k}: {k * k}" for k in range(30))
+    child = says(
+        AIMessage("Let me look.", tool_calls=calls("ls", "c1", path="/").tool_calls),
+        calls("write_file", "c2", file_path="/n.txt", content=text),
+        calls("read_file", "c3", file_path="/n.txt"),
+        *end,
+    )
+    spec: SubAgent = {
+        "name": "worker",
+        "description": "works",
+        "system_prompt": "Work.",
+        "model": RuledModel(rule=child),
+    }
+    agent = create_deep_agent(hands_out(task()), subagents=[spec], archive=":memory:")
+    result = agent.invoke(GO, AT)
+
+    got = report(result)
+    assert got.text.startswith("[The subagent `worker` completed without an answer: ")
+    assert why in got.text
+    assert "stands above" not in got.text
+    assert 'ls(path="/") → ok: No files found' in got.text
+    assert "row 29: 841" in got.text, "the last result"
+    assert "[Files changed: /n.txt]" in got.text
+    assert "Last said:\nLet me look.\n" in got.text
+    assert got.artifact["status"] == "completed without an answer"
+    entry = result["tasks"]["t1"]
+    assert entry["status"] == "completed without an answer"
+    assert "completed without an answer" in entry["report"]
+
+
+def test_a_compiled_child_without_words_gives_an_account_too() -> None:
+    """Nothing repairs its answers."""
     said = says(calls("look", "c1", n=1), AIMessage(""))
     got = report(asked(agent_of(hands_out(task()), worker(said))))
 
-    assert "ended without a final message" in got.text
+    assert "completed without an answer: its last message has no text" in got.text
     assert "look(n=1) → ok: found 1" in got.text
 
 

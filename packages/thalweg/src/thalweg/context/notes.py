@@ -8,6 +8,8 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 SOURCE_KEY = "lc_source"
 """Key in which LangChain's own middleware marks messages that are not the user's."""
 _OWN_SOURCE = "thalweg"
+_ENDED = "thalweg_ended"
+"""Key of `response_metadata` with the reason why the harness ended a run."""
 
 
 def note(text: str) -> HumanMessage:
@@ -22,7 +24,12 @@ def closing_answer(text: str, end_reason: str) -> AIMessage:
         text: Text for the caller.
         end_reason: The reason, in one word for programs: `response_metadata["thalweg_ended"]`.
     """
-    return AIMessage(text, id=str(uuid4()), response_metadata={"thalweg_ended": end_reason})
+    return AIMessage(text, id=str(uuid4()), response_metadata={_ENDED: end_reason})
+
+
+def end_reason(message: BaseMessage) -> str | None:
+    """Return the reason of a `closing_answer`; `None` for a message of another origin."""
+    return message.response_metadata.get(_ENDED)
 
 
 def is_note(message: BaseMessage) -> bool:

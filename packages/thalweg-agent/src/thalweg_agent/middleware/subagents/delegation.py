@@ -42,7 +42,7 @@ from thalweg_agent.subagents.joining import (
 from thalweg_agent.subagents.ledger import Status, Task, brief, iso
 from thalweg_agent.subagents.parent_step import ParentStep
 from thalweg_agent.subagents.progress import Progress
-from thalweg_agent.subagents.report import SubagentReport, account, answer_of, footer
+from thalweg_agent.subagents.report import SubagentReport, account, answer_of, footer, silence
 from thalweg_agent.subagents.running import CONFIG, SubagentRun
 from thalweg_agent.subagents.specs import Spec
 
@@ -63,6 +63,7 @@ FOLDER = "/subagents"
 """Folder in the parent's backend for reports that are too long for its context."""
 _FINISHED: dict[Status, Kind] = {
     "completed": "task_completed",
+    "completed without an answer": "task_completed",
     "partial": "task_completed",
     "timed_out": "task_timed_out",
     "failed": "task_failed",
@@ -246,8 +247,9 @@ class Delegation:
         else:
             answer, is_json = answer_of(values, self.task)
             if not answer:
-                body = account(self.progress, files)
-                answer = prompt("task_silent").render(subagent=self.spec.name, body=body)
+                status = "completed without an answer"
+                body, why = account(self.progress, files), silence(values["messages"])
+                answer = prompt("task_silent").render(subagent=self.spec.name, why=why, body=body)
             elif not is_json:
                 answer += footer(self.progress, files)
         return self._made(status, answer, is_json=is_json, files=files, limit=limit)
