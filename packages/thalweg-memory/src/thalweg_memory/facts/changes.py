@@ -51,7 +51,8 @@ class Hide:
     """Take turns out of recall and learning. Undoing the commit shows them again.
 
     A commit of a person's that drops or rewords a fact hides the turns it was learned from by
-    itself. A plan holds this change to hide every turn of the scope, or those with some ids.
+    itself. A plan holds this change to hide every turn of the scope, or those with some ids; a
+    learner's, to hide what was stated with too little confidence for a fact.
     """
 
     why: str

@@ -108,11 +108,11 @@ class MemorySettings(SettingsSection):
     web_tools: tuple[str, ...] = WEB_TOOLS
     """Names of tools whose results come from strangers; `*` matches anything."""
     max_facts: PositiveInt = 100
-    """Most active facts of a scope. The least valuable are let go of first."""
+    """Most active facts of a scope. Those of the least confidence for their age expire first."""
     protected_categories: tuple[Category, ...] = ()
     """Categories that are never dropped for lack of space."""
     fact_confidence_threshold: Share = 0.7
-    """Facts below it are not stored."""
+    """Facts below it are not stored, and the turns that state them are not recalled."""
     max_injection_tokens: PositiveInt = 2_000
     """Most tokens of memory that one run gets, frame included; all runs of a thread together show
     at most twice as many."""

@@ -14,7 +14,7 @@ from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg_memory.base import Job, Learned, MemoryStore
 from thalweg_memory.clock import Clock, new_fact_id, utc_now
-from thalweg_memory.facts.changes import facts_of
+from thalweg_memory.facts.changes import Change, Hide, facts_of
 from thalweg_memory.facts.days import local
 from thalweg_memory.facts.learning.eviction import value
 from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
@@ -41,6 +41,7 @@ from thalweg_memory.facts.learning.lesson import (
     plan_learning,
     plan_profile,
     removals,
+    unsure_turns,
     verdicts_of,
     verified,
 )
@@ -176,6 +177,8 @@ class _Judged:
 
     made: Sequence[FactCandidate] = ()
     removed: Sequence[RequestedRemoval] = ()
+    unsure: frozenset[str] = frozenset()
+    """Turns that are recalled no more: see `unsure_turns`."""
     refused: Sequence[str] = ()
     verdicts: Verdicts = field(default_factory=dict)
     vectors: Mapping[FactId, bytes] = field(default_factory=dict)
@@ -232,7 +235,7 @@ class Learner:
             if not self._learn_from(portion, job, self.respondent, report):
                 report.retry_s = 0.0
                 return
-        if report.changed.keys() - {"quarantined"}:
+        if report.changed.keys() - {"quarantined", "hidden"}:
             write_profile(self.store, self.respondent, job, self.settings, self.clock, report)
 
     def _may_learn(self, job: Job) -> bool:
@@ -322,12 +325,13 @@ class Learner:
         refused += ["forgotten"] * sum(gone)
         left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
         removed = removals(proposals, turns, portion.learnable, known)
+        unsure = unsure_turns(proposals, turns, self.settings)
         verdicts, own = self._verdicts(left, asked, portion, snapshot, job, respondent, report)
         left = [
             replace(one, fact=as_verified(one.fact)) if one.fact.id in own else one for one in left
         ]
         vectors = {one.fact.id: self.store.vector(one.fact.statement) for one in left}
-        return _Judged(in_order(left, verdicts), removed, refused, verdicts, vectors)
+        return _Judged(in_order(left, verdicts), removed, unsure, refused, verdicts, vectors)
 
     def _around(self, portion: Portion, job: Job) -> list[Statement]:
         """Return a portion's turns and those around it, which show its meaning."""
@@ -436,8 +440,13 @@ class Learner:
         """Plan on the memory as it is now: turns may have been taken out since."""
         made = [one for one in judged.made if _rests_on(one.fact, learnable)]
         removed = [one for one in judged.removed if one.uid in learnable]
+        hidden: list[Change] = []
+        if judged.unsure:
+            uids = tuple(sorted(judged.unsure))
+            hidden.append(Hide("it was stated with too little confidence", uids=uids))
         if not made and not removed:
-            return LearningPlan((), ("its turn was removed",) * len(judged.made))
+            refused = ("its turn was removed",) * len(judged.made)
+            return LearningPlan(tuple(hidden), refused)
         ids = {fact.id for fact in snapshot.facts} | {one.id for one in removed}
         ids |= {id_ for of in judged.verdicts.values() for id_ in of}
         ids |= {
@@ -465,7 +474,7 @@ class Learner:
         )
         room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
         gone = ("its turn was removed",) * (len(judged.made) - len(made))
-        return LearningPlan(folded([*plan.changes, *room]), (*plan.refused, *gone))
+        return LearningPlan(folded([*plan.changes, *room, *hidden]), (*plan.refused, *gone))
 
     def _settled(self, snapshot: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""

@@ -261,6 +261,12 @@ def by_hand(
     return made
 
 
+def hide_turns(scoped: ScopeTransaction, uids: Collection[str], why: str) -> list[Step]:
+    """Hide turns by `Statement.uid`, and the step of it for the log; none if all are hidden."""
+    hidden = hiding.hide_behind(scoped, (), scoped.row.operation + 1, uids)
+    return [TurnsStep(why, hidden)] if hidden else []
+
+
 def _uncited(
     scoped: ScopeTransaction, steps: Sequence[Step], gone: set[FactId]
 ) -> Iterator[SectionStep]:

@@ -270,11 +270,13 @@ class TableMemory(ABC):
             steps = commits.plan(scoped, changes)
             removed = [change for change in changes if isinstance(change, RemoveFact)]
             hidden = [change for change in changes if isinstance(change, Hide)]
-            if actor == "user" or removed or hidden:
-                hides = next((change.why for change in hidden if not change.uids), "")
-                uids = {uid for change in hidden for uid in change.uids}
+            hides = next((change.why for change in hidden if not change.uids), "")
+            uids = {uid for change in hidden for uid in change.uids}
+            if actor == "user" or removed or hides:
                 uids |= {change.asked_in for change in removed} - {""}
                 steps = commits.by_hand(scoped, steps, hides=hides, uids=uids)
+            elif uids:
+                steps += commits.hide_turns(scoped, uids, hidden[0].why)
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:

@@ -246,6 +246,11 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[:most].rpartition(' ')[0] or text[:most]} […]"
 
 
+def is_unsure(proposal: Proposal, settings: MemorySettings) -> bool:
+    """Return whether a proposal is refused for its confidence."""
+    return proposal.confidence < max(LEAST_CONFIDENCE, settings.fact_confidence_threshold)
+
+
 def _check_confidence(confidence: float, settings: MemorySettings) -> None:
     if not LEAST_CONFIDENCE <= confidence <= 1:
         refuse(f"has a confidence of {confidence:g}, which is not between {LEAST_CONFIDENCE} and 1")

@@ -1,16 +1,16 @@
-"""Which facts are dropped when a memory is full: the least valuable, never the protected.
+"""Which facts are dropped when a memory is full: the least certain and the oldest, never protected.
 
 They remain in the history as `expired`. The value of a fact is computed when it is requested and
 never written back, so that frequent requests do not make anything older.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from thalweg_memory.facts.changes import PutFact
-from thalweg_memory.facts.values import Category, Fact, FactId, Importance
+from thalweg_memory.facts.values import Category, Fact, Importance
 
 HALF_LIFE_DAYS: Mapping[Category, float] = {
     "preference": 365,
@@ -23,10 +23,11 @@ HALF_LIFE_DAYS: Mapping[Category, float] = {
 WEIGHT: Mapping[Importance, float] = {1: 0.5, 2: 1.0, 3: 4.0}
 """Weight of an importance: a fact of 3 outweighs one of 2 that was stated 8 times."""
 LASTING: Importance = 3
-GUARANTEED = 0.5
-"""Share of the space divided evenly among the categories; the most valuable facts get the rest.
+CERTAINTY_HALF_LIFE_DAYS = 90
+"""Days after its last statement in which a fact's confidence halves when facts are dropped.
 
-So a chatty category cannot push the others out.
+The same for every category: a new goal is not dropped for an old preference. Of 0.95 and 0.72,
+the surer fact stays unless it is five weeks older.
 """
 
 
@@ -37,7 +38,9 @@ def plan_eviction(
     now: str,
     protected: Collection[Category] = (),
 ) -> list[PutFact]:
-    """Drop the least valuable active facts until at most `max_facts` are active.
+    """Drop the active facts with the least `certainty` until at most `max_facts` are active.
+
+    Facts of importance 3 are dropped after all others.
 
     Args:
         facts: All facts, or the active ones; the others are skipped.
@@ -56,25 +59,17 @@ def plan_eviction(
     excess = min(len(active) - max_facts, len(free))
     if excess <= 0:
         return []
-    worth = {fact.id: (value(fact, now=now), fact.confidence, fact.id) for fact in free}
-    kept = _guaranteed(free, worth, max(0, max_facts - len(active) + len(free)))
-    kept |= {fact.id for fact in free if fact.importance == LASTING}
-    order = sorted(free, key=lambda fact: (fact.id in kept, worth[fact.id]))
-    why = f"more than {max_facts} facts; this one had the lowest value"
+    order = sorted(
+        free, key=lambda f: (f.importance == LASTING, certainty(f, now=now), len(f.evidence), f.id)
+    )
+    why = f"more than {max_facts} facts; this one had the least confidence for its age"
     return [PutFact(replace(fact, status="expired"), why) for fact in order[:excess]]
 
 
-Rank = tuple[float, float, str]
-
-
-def _guaranteed(facts: Iterable[Fact], worth: Mapping[FactId, Rank], room: int) -> set[FactId]:
-    """Find the best facts of each category, as many as have a place of their own."""
-    places = int(room * GUARANTEED / len(HALF_LIFE_DAYS))
-    kept: set[FactId] = set()
-    by_worth = sorted(facts, key=lambda fact: worth[fact.id], reverse=True)
-    for category in HALF_LIFE_DAYS:
-        kept.update([f.id for f in by_worth if f.category == category][:places])
-    return kept
+def certainty(fact: Fact, *, now: str) -> float:
+    """Return the confidence of a fact, halved for every 90 days since its last statement."""
+    age = max(0.0, _days(fact.observed_at or fact.created_at, now))
+    return fact.confidence * math.exp2(-age / CERTAINTY_HALF_LIFE_DAYS)
 
 
 def value(fact: Fact, *, now: str) -> float:

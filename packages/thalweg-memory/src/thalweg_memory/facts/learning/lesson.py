@@ -8,10 +8,11 @@ import re
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg_memory.facts.gates.judging import Verdict as Judgement
-from thalweg_memory.facts.gates.judging import find_quote, judge
+from thalweg_memory.facts.gates.judging import find_quote, is_unsure, judge
 from thalweg_memory.facts.gates.own_words import shown
 from thalweg_memory.facts.learning.extraction import Pair, Paragraph, Source
 from thalweg_memory.facts.learning.learner_prompt import PLANTED
@@ -118,6 +119,39 @@ def removals(
         if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
     return found
+
+
+def unsure_turns(
+    proposals: Sequence[Proposal], turns: Sequence[Statement], settings: MemorySettings
+) -> frozenset[str]:
+    """List the turns that hold what was refused for its confidence, and the answers that repeat it.
+
+    A turn whose quote another proposal states with enough confidence is not listed: its words
+    are told in any case.
+
+    Args:
+        proposals: The proposals of a learner.
+        turns: Of the thread, oldest first: those that they rest on, and those around them.
+        settings: The threshold of confidence.
+
+    Returns:
+        Ids of turns (`Statement.uid`).
+    """
+    found: set[str] = set()
+    facts = [one for one in proposals if one.relation != "remove"]
+    sure = {(one.uid, one.quote) for one in facts if not is_unsure(one, settings)}
+    for proposal in facts:
+        if not is_unsure(proposal, settings) or (proposal.uid, proposal.quote) in sure:
+            continue
+        place = next((n for n, turn in enumerate(turns) if turn.uid == proposal.uid), None)
+        if place is None or not any(find_quote(proposal.quote, turns[place].text)):
+            continue
+        found.add(proposal.uid)
+        stated = set(words_of(f"{proposal.content} {proposal.quote} {proposal.value}"))
+        for answer in takewhile(lambda turn: turn.role == "assistant", turns[place + 1 :]):
+            if stated & set(words_of(answer.text)):
+                found.add(answer.uid)
+    return frozenset(found)
 
 
 def _candidate(

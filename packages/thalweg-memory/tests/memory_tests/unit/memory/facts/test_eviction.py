@@ -1,11 +1,11 @@
-"""When a memory is full the least valuable facts are let go of, never the protected ones."""
+"""When a memory is full the least certain and oldest facts are dropped, never protected ones."""
 
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.learning.eviction import HALF_LIFE_DAYS, plan_eviction, value
+from thalweg_memory.facts.learning.eviction import HALF_LIFE_DAYS, certainty, plan_eviction, value
 from thalweg_memory.facts.values import Category, Evidence, Fact, FactId, Status, Trust
 
 NOW = "2026-06-01T00:00:00Z"
@@ -72,15 +72,13 @@ def test_the_order_of_the_facts_does_not_matter(
 
 
 @given(FACTS, st.integers(1, 30))
-def test_what_goes_is_worth_no_more_than_what_stays_of_its_category(
-    facts: list[Fact], most: int
-) -> None:
-    """Between categories a place of their own counts as well."""
+def test_nothing_that_stays_is_less_certain_than_what_goes(facts: list[Fact], most: int) -> None:
+    """Whatever its category."""
     gone = evicted(facts, most)
     free = [f for f in facts if f.status == "active" and not f.protected]
     for lost in (f for f in free if f.id in gone):
-        for kept in (f for f in free if f.id not in gone and f.category == lost.category):
-            assert value(lost, now=NOW) <= value(kept, now=NOW)
+        for kept in (f for f in free if f.id not in gone):
+            assert certainty(lost, now=NOW) <= certainty(kept, now=NOW)
 
 
 def test_facts_that_went_stay_in_the_history() -> None:
@@ -92,32 +90,31 @@ def test_facts_that_went_stay_in_the_history() -> None:
     assert put.fact == replace(old, status="expired")
 
 
-def test_being_said_again_is_worth_more_than_age() -> None:
-    """An old fact that was stated often outlasts a new one that was stated once."""
+def test_of_one_age_the_least_confident_goes() -> None:
+    """However often it was repeated, and whatever its category."""
+    home = replace(fact("home"), confidence=0.95)
+    goal = replace(fact("goal", "goal"), confidence=0.95)
+    guess = replace(fact("guess", "preference", said=5), confidence=0.72)
+
+    assert evicted([home, goal, guess], 2) == {"guess"}
+
+
+def test_the_newest_goal_outlasts_an_old_preference() -> None:
+    """Though one is inferred and the other was explicit; a month does not make it old."""
+    goal = replace(fact("goal", "goal"), confidence=0.72, observed_at=NOW)
+    old = replace(fact("old", "preference"), confidence=0.95, observed_at="2026-02-01T00:00:00Z")
+    fresh = replace(old, id=FactId("fresh"), observed_at="2026-05-20T00:00:00Z")
+
+    assert evicted([old, goal], 1) == {"old"}
+    assert evicted([fresh, goal], 1) == {"goal"}
+
+
+def test_of_one_confidence_the_oldest_goes_and_a_repetition_makes_it_new() -> None:
+    """Age is counted from the last statement."""
     old, new = fact("old", day=1), fact("new", day=31)
 
-    assert [p.fact.id for p in plan_eviction([old, new], 1, now=NOW)] == ["old"]
-    assert evicted([fact("old", day=1, said=4), new], 1) == {"new"}
-
-
-def test_confidence_only_breaks_ties() -> None:
-    """Facts of which one is surer but older go by their age."""
-    surer = replace(fact("surer", day=1), confidence=1.0)
-    same = replace(fact("same", day=1), confidence=0.7)
-
-    assert evicted([surer, same], 1) == {"same"}
-    assert evicted([surer, replace(fact("newer", day=2), confidence=0.7)], 1) == {"surer"}
-
-
-def test_a_chatty_category_does_not_push_out_the_others() -> None:
-    """The best of each have places of their own, however old they are."""
-    chatter = [fact(f"c{n}", "goal", 31) for n in range(30)]
-    quiet = [fact(f"q{n}", "knowledge", 1) for n in range(3)]
-
-    gone = evicted([*quiet, *chatter], 20)
-
-    assert len(gone) == 13
-    assert len(gone & {f.id for f in quiet}) <= 1
+    assert evicted([old, new], 1) == {"old"}
+    assert evicted([replace(old, observed_at=NOW), new], 1) == {"new"}
 
 
 @given(st.sampled_from(CATEGORIES), st.integers(0, 40))

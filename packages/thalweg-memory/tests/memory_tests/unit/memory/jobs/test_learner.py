@@ -1,6 +1,7 @@
 """A learner learns from every turn once, regardless of what happens meanwhile."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from thalweg_memory.base import Job, MemoryStore, Selection
 from thalweg_memory.facts.changes import PutFact, RemoveFact
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, Mode, Scope, Trust
+from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.events import JobReport, event_of, sentence
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.opening import open_memory
@@ -507,3 +509,116 @@ def test_what_a_job_did_and_cost_is_told_without_a_word_of_the_thread(
     assert (event["turns"], event["changed"], event["model"]) == (1, {"active": 1}, "scripted")
     for text in (json.dumps(event), sentence(report)):
         assert "drawer" not in text
+
+
+RUST = "I might use Rust one day, no idea."
+
+
+def unsure(confidence: float, quotes: Sequence[tuple[str, float]] = ()) -> Script:
+    """Propose a fact of `RUST`, and others, each with its quote."""
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        asked = str(messages[-1].content)
+        number = re.search(r"^§+ (\d+), user[^\n]*\n[^§]*Rust", asked, re.MULTILINE)
+        if number is None or asked.startswith("Now judge"):
+            return answer(messages)
+        rows = [("I might use Rust one day", confidence), *quotes]
+        facts = [
+            {
+                "turn": int(number[1]),
+                "quote": quote,
+                "content": f"The user: {quote}.",
+                "category": "goal",
+                "confidence": sure,
+            }
+            for quote, sure in rows
+        ]
+        return json.dumps({"facts": facts})
+
+    return script
+
+
+def recalled(store: MemoryStore, question: str = "What about Rust?") -> str:
+    return Memory(store, ADA, settings=MemorySettings()).recall(question).text
+
+
+def exchange(store: MemoryStore, clock: Clock, text: str = RUST) -> None:
+    """A turn with two answers, of which one repeats it."""
+    say(store, ADA, text, clock=clock)
+    say(store, ADA, "Noted, Rust it may be.", "Anything else?", clock=clock, trust=Trust.ASSISTANT)
+
+
+def test_a_turn_that_was_stated_without_confidence_is_not_recalled(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Nor the answer that repeats it; and no profile is asked for. An undo shows both again."""
+    exchange(store, clock)
+    assert "one day" in recalled(store)
+
+    report = run(store, clock, unsure(0.6), profile=True)
+
+    assert (contents(store), "Rust" in recalled(store)) == ([], False)
+    assert (report.changed["hidden"], report.spent.calls) == (1, 1)
+    assert [turn.text for turn in store.turns(ADA, "t", 0)] == ["Anything else?"]
+    (operation,) = store.operations(ADA)
+    store.undo(ADA, operation.id, now=clock())
+    assert "one day" in recalled(store)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "threshold", "stays"),
+    [(0.4, 0.1, False), (0.6, 0.7, False), (0.6, 0.6, True), (0.95, 0.99, False)],
+)
+def test_the_threshold_decides_which_turns_are_recalled(
+    store: MemoryStore, clock: Clock, confidence: float, threshold: float, *, stays: bool
+) -> None:
+    """A confidence below 0.5 is a guess for any threshold."""
+    exchange(store, clock)
+
+    run(store, clock, unsure(confidence), fact_confidence_threshold=threshold)
+
+    assert ("one day" in recalled(store)) == stays
+
+
+def test_a_turn_with_two_statements_is_told_by_the_surer_one_alone(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """A fact was learned of it, and rests on it still."""
+    exchange(store, clock, f"I live in Oslo. {RUST}")
+
+    run(store, clock, unsure(0.6, [("I live in Oslo", 0.95)]))
+
+    text = recalled(store, "Where do I live, and what about Rust?")
+    assert "Oslo" in text
+    assert "one day" not in text
+
+
+@pytest.mark.parametrize("quotes", [[("I might use Rust one day", 0.9)], [("Zig", 0.3)]])
+def test_a_turn_stays_whose_words_are_told_or_were_never_stated(
+    store: MemoryStore, clock: Clock, quotes: list[tuple[str, float]]
+) -> None:
+    """The surer of two proposals on the same words wins; an invented quote hides no turn."""
+    exchange(store, clock)
+
+    run(store, clock, unsure(0.6 if quotes[0][1] == 0.9 else 0.9, quotes))
+
+    assert "one day" in recalled(store)
+
+
+def test_a_reworded_fact_keeps_its_turns_beside_an_unsure_statement(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """A learner's update is no removal: only the unsure turn is hidden."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock)
+    say(store, ADA, "Now I keep the map in drawer 7.", RUST, clock=clock)
+
+    def both(messages: Sequence[BaseMessage]) -> str:
+        if str(messages[-1].content).startswith("Now judge"):
+            return answer(messages)
+        facts = [json.loads(script(messages))["facts"] for script in (answer, unsure(0.6))]
+        return json.dumps({"facts": [*facts[0], *facts[1]]})
+
+    run(store, clock, both)
+
+    assert [turn.uid for turn in store.turns(ADA, "t", 0)] == ["t-0", "t-1"]
