@@ -49,6 +49,7 @@ def plan_eviction(
         protected: Categories that are never dropped.
 
     Example:
+        >>> from thalweg_memory.facts.values import FactId
         >>> old = Fact(FactId("a"), "Likes tea.", "preference", 0.9, "2020-01-01T00:00:00Z", "t")
         >>> new = replace(old, id=FactId("b"), created_at="2026-01-01T00:00:00Z")
         >>> [put.fact.id for put in plan_eviction([new, old], 1, now="2026-01-02T00:00:00Z")]
