@@ -302,8 +302,12 @@ class Engine:
 
     def observe(self, reported: int) -> None:
         """Calibrate by the input tokens that the provider reports for the last request."""
+        ledger = self.window.ledger
         self.calibration = self.calibration.observe(
-            estimated=self.window.tokens, reported=reported, slack=self.window.ledger.slack
+            estimated=ledger.total,
+            reported=reported,
+            slack=ledger.slack,
+            media=ledger.media_tokens,
         )
 
     def pin(self, position: int, quote: str) -> None:

@@ -197,8 +197,13 @@ class Calibration:
     DECAY = 0.9
     """How much of the distance to a smaller factor is kept at each observation."""
 
-    def observe(self, *, estimated: int, reported: int, slack: int = 0) -> "Calibration":
+    def observe(
+        self, *, estimated: int, reported: int, slack: int = 0, media: int = 0
+    ) -> "Calibration":
         """Fold in one reported count.
+
+        Media are in both counts at their price, so the factor is that of the text: it is the text
+        alone that a budget multiplies by it.
 
         These reports change nothing: missing ones (I23); those of requests so small that what a
         provider adds to every request outweighs its way of counting; those too small to be true;
@@ -209,7 +214,9 @@ class Calibration:
             estimated: Tokens of the request, as we count them.
             reported: Tokens of the request, as the provider does.
             slack: How many fewer it may be, for media whose price is not exact.
+            media: Tokens of media in `estimated`, in the provider's tokens.
         """
+        estimated, reported = estimated - media, reported - media
         if slack > estimated * self.SPREAD and reported <= self.upper(estimated):
             return self
         if estimated < self.LEAST or reported < estimated * self.least:

@@ -15,7 +15,7 @@ from core_tests.property.test_requests import witness
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Elide, Evict, Fold, Supersede
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.tokens import Calibration, exact_counter, measure
+from thalweg.engine.tokens import Calibration, TokenCounts, exact_counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.window import OverheadSection
 from thalweg.engine.wires.registry import WIRES
@@ -149,6 +149,28 @@ def test_i20_a_calibrated_count_is_an_upper_bound(calls: list[tuple[int, float]]
         calibration = calibration.observe(estimated=estimated, reported=reported)
         assert calibration.upper(estimated) >= reported
         assert calibration.upper(calibration.lower(estimated)) <= estimated + 8
+
+
+@given(
+    st.integers(2_000, 10**5),
+    st.integers(0, 10**5),
+    st.floats(1, 4),
+    st.integers(0, 10),
+)
+def test_i20_a_request_that_is_counted_again_needs_what_it_was_counted(
+    text: int, media: int, factor: float, repeats: int
+) -> None:
+    """Media are in the provider's tokens: only the text is multiplied, and refusals forget none."""
+    reported = int(text * factor) + media
+    ledger = TokenCounts.empty()
+    ledger.add("history", text + media, media_tokens=media)
+    calibration = Calibration(1.2, observations=3)
+    for _ in range(1 + repeats):
+        calibration = calibration.observe(estimated=text + media, reported=reported, media=media)
+    budget = Budget(window=reported + 1_000, max_output=1_000 + reported // 20)
+
+    needed = budget.calibrated(calibration).tokens_to_fit(ledger)
+    assert needed > budget.calibrated(calibration).limit
 
 
 @given(scenarios())

@@ -97,9 +97,11 @@ class Ceilings:
         ceilings = replace(self, counts_in_full=True)
         if overflow.limit and overflow.limit < budget.window:
             ceilings = replace(ceilings, window=overflow.limit)
-        if ceilings.under(budget).calibrated(calibration).limit < ledger.total:
+        lowered = ceilings.under(budget).calibrated(calibration)
+        tokens = lowered.tokens_to_fit(ledger)
+        if lowered.limit < tokens:
             return ceilings
-        target = calibration.upper(int(ledger.total * share))
+        target = calibration.upper(int(tokens * share))
         return replace(ceilings, window=target + budget.output)
 
     def learned(

@@ -26,8 +26,9 @@ class OpenThread:
     last_check: LastCheck = field(default_factory=LastCheck)
     clearing: ProviderClearing = field(default_factory=ProviderClearing)
     """The results that the provider clears from its requests."""
-    unseen: int = 0
-    """Tokens of the view that the provider ignores: what precedes its own compaction."""
+    unseen: tuple[int, int] = (0, 0)
+    """Tokens of the view that the provider ignores, and of media in them: what precedes its own
+    compaction."""
     added: int = 0
     """Tokens that other middleware added to the last measured request."""
     pending: PendingSummary | None = None

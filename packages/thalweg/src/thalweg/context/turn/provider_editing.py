@@ -179,7 +179,7 @@ class ProviderEditing:
     def _edits(self) -> ProviderEdits:
         """Return the edits of the next request, and count the tokens that the provider ignores."""
         engine, index = self._engine, self._received_index()
-        self.open.unseen = 0 if index is None else unseen_tokens(engine.window, index)
+        self.open.unseen = (0, 0) if index is None else unseen_tokens(engine.window, index)
         requests_compaction = (
             isinstance(engine.policy, RentOrBuy) and engine.policy.requests_compaction
         )

@@ -214,9 +214,12 @@ class Sending:
         session, engine = opened.session, opened.session.engine
         calibration = session.calibrations.get(model) or first_calibration(model)
         if counted:
-            visible_tokens = engine.window.tokens - opened.unseen
+            ledger, (unseen, unseen_media) = engine.window.ledger, opened.unseen
             calibration = calibration.observe(
-                estimated=visible_tokens, reported=counted, slack=engine.window.ledger.slack
+                estimated=ledger.total - unseen,
+                reported=counted,
+                slack=ledger.slack,
+                media=ledger.media_tokens - unseen_media,
             )
             session.calibrations[model] = calibration
             if model == self.model:

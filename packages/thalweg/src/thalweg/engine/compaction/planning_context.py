@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil
 
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.prompts import prompt
@@ -50,15 +49,8 @@ class PlanningContext:
 
     @property
     def tokens_to_fit(self) -> int:
-        """Tokens of the request that have to fit.
-
-        Media whose price is not exact count with the least that the provider may charge, until it
-        refuses a request: only the provider can decide whether they fit. Their prices are in the
-        provider's tokens, and are not multiplied by how it counts text.
-        """
-        ledger, budget = self.window.ledger, self.budget
-        media = ledger.media_tokens - (ledger.slack if budget.trusts_least else 0)
-        return self.window.tokens - ledger.media_tokens + ceil(media * budget.media_share)
+        """Tokens of the request that have to fit; see `Budget.tokens_to_fit`."""
+        return self.budget.tokens_to_fit(self.window.ledger)
 
     @property
     def body_bytes(self) -> int:

@@ -178,9 +178,14 @@ def plan_received(context: PlanningContext, index: int) -> Fold | None:
     )
 
 
-def unseen_tokens(window: Window, index: int) -> int:
-    """Return the tokens before `items[index]` that the provider of its compaction ignores."""
-    return sum(item.tokens for item in window.items[:index] if item.section != "system")
+def unseen_tokens(window: Window, index: int) -> tuple[int, int]:
+    """Return the tokens before `items[index]` that the provider of its compaction ignores.
+
+    Returns:
+        All of them, and the part that is media.
+    """
+    unseen = [item for item in window.items[:index] if item.section != "system"]
+    return sum(item.tokens for item in unseen), sum(item.media_tokens for item in unseen)
 
 
 def offer_provider_compaction(context: PlanningContext, costs: Costs) -> CandidateAction:

@@ -1,6 +1,7 @@
 """How much of a model's window a thread may fill, and how its parts share it."""
 
 from collections.abc import Mapping
+from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 from thalweg.engine.media.table import MediaLimits
 
 if TYPE_CHECKING:
-    from thalweg.engine.tokens import Calibration
+    from thalweg.engine.tokens import Calibration, TokenCounts
 
 Cost = Literal["frugal", "balanced", "careful"]
 """A preset of amounts."""
@@ -106,6 +107,16 @@ class Budget(Amounts):
     def limit(self) -> int:
         """Tokens a request may fill."""
         return self.window - self.output
+
+    def tokens_to_fit(self, ledger: "TokenCounts") -> int:
+        """Return the tokens of a request that have to fit into `limit`.
+
+        Media whose price is not exact count with the least that the provider may charge, until it
+        refuses a request: only the provider can decide whether they fit. Their prices are in the
+        provider's tokens, and are not multiplied by how it counts text.
+        """
+        media = ledger.media_tokens - (ledger.slack if self.trusts_least else 0)
+        return ledger.total - ledger.media_tokens + ceil(media * self.media_share)
 
     def tail(self, fixed: int) -> int:
         """Return the tokens of newest messages that a compaction keeps verbatim.

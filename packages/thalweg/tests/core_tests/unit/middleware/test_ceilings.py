@@ -9,9 +9,9 @@ from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import Budget
 
 
-def ledger(tokens: int, size: int = 0, media: int = 0) -> TokenCounts:
+def ledger(tokens: int, size: int = 0, media: int = 0, media_tokens: int = 0) -> TokenCounts:
     made = TokenCounts.empty()
-    made.add("history", tokens, size, media)
+    made.add("history", tokens, size, media, media_tokens)
     return made
 
 
@@ -20,19 +20,21 @@ def ledger(tokens: int, size: int = 0, media: int = 0) -> TokenCounts:
     st.integers(0, 5),
     st.floats(0.5, 4),
     st.none() | st.integers(3_000, 1_000_000),
+    st.floats(0, 0.9),
 )
 def test_the_next_request_is_smaller_whatever_was_said(
-    tokens: int, times: int, factor: float, limit: int | None
+    tokens: int, times: int, factor: float, limit: int | None, media_share: float
 ) -> None:
-    """With numbers or without, the limit falls below what was just refused."""
+    """With numbers or without, the limit falls below what was just refused, media or none."""
     calibration = Calibration(factor, 1)
     window = int(tokens * max(factor, 1) * 1.5)
     budget = Budget(window=window, max_output=window // 8)
     overflow = Overflow("tokens", None, limit)
-    learned = Ceilings().lowered(overflow, ledger(tokens), budget, calibration, times)
+    sent = ledger(tokens, media_tokens=int(tokens * media_share))
+    learned = Ceilings().lowered(overflow, sent, budget, calibration, times)
 
     now = learned.under(budget).calibrated(calibration)
-    assert now.limit < tokens
+    assert now.limit < now.tokens_to_fit(sent)
 
 
 def test_a_limit_that_is_named_is_taken_as_it_is() -> None:
