@@ -99,3 +99,16 @@ def test_a_line_that_looks_a_name_up_is_found(line: str) -> None:
 )
 def test_a_line_with_paths_passes(line: str) -> None:
     assert not [*looked_up(line)]
+
+
+def test_one_function_writes_the_install_commands_of_the_program() -> None:
+    """Only it knows which installer the environment has."""
+    owner = "packages/thalweg/src/thalweg/engine/extras.py"
+    named = re.compile(r"\b(?:pip3?|uv tool|pipx) install\b|\buv (?:add|sync)\b|\buvx\b")
+    found = {
+        path.relative_to(ROOT).as_posix(): named.findall(path.read_text(encoding="utf-8"))
+        for folder in SOURCES
+        for path in sorted(folder.rglob("*.*"))
+        if path.suffix in {".py", ".md", ".html", ".toml"}
+    }
+    assert [place for place, calls in found.items() if calls] == [owner]

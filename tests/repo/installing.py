@@ -30,9 +30,9 @@ def build_wheels(folder: Path) -> dict[str, Path]:
     }
 
 
-def make_environment(folder: Path, *wheels: Path) -> Path:
+def make_environment(folder: Path, *wheels: Path, has_pip: bool = False) -> Path:
     """Make an environment with wheels and what they require; return its folder of programs."""
-    run_uv("venv", "-q", folder)
+    run_uv("venv", "-q", *["--seed"] * has_pip, folder)
     run_uv("pip", "install", "-q", "--python", folder / "bin/python", *wheels)
     return folder / "bin"
 

@@ -30,6 +30,7 @@ from thalweg.context.request.checked_model import changed_copy
 from thalweg.context.turn import provider_editing
 from thalweg.engine import ContextPolicy
 from thalweg.engine.compaction.provider_edits import MIN_TRIGGER_TOKENS
+from thalweg.engine.extras import install_line
 from thalweg.engine.sections import name_remedy
 from thalweg.engine.window.budget import Cost
 from thalweg.errors import ConfigError
@@ -224,7 +225,7 @@ def deepagents_agent(setting: Setting) -> Graph:
         from deepagents.middleware import summarization  # noqa: PLC0415 (optional)
     except ModuleNotFoundError as error:
         problem = "the package deepagents is not installed"
-        raise ConfigError("deepagents", problem, "uv pip install deepagents") from error
+        raise ConfigError("deepagents", problem, install_line("deepagents")) from error
     backend = backends.FilesystemBackend(root_dir=str(setting.folder), virtual_mode=True)
     middleware: list[Any] = []
     if setting.trigger is not None:  # its name replaces the default one

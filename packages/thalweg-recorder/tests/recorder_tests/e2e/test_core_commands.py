@@ -113,7 +113,7 @@ def test_a_thread_is_deleted_without_the_libraries_of_other_products(
 def test_a_command_whose_library_is_missing_is_one_sentence(tmp_path: Path) -> None:
     ((code, out, err),) = run(TERMINAL, [["memory", "show"]], tmp_path)
     assert (code, out) == (2, "")
-    assert err.startswith("thalweg: thalweg: the package typer is not installed; pip install 'rich")
+    assert err.startswith("thalweg: thalweg: the package typer is not installed; ")
     assert err.count("\n") == 1
 
 

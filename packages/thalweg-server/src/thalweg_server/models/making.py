@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from thalweg.engine.extras import extra_of
+from thalweg.engine.extras import extra_of, install_line
 from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError, MissingExtraError
 from thalweg_server.models.providers import PROVIDERS, ModelProvider, ask_for_key, provider
@@ -236,7 +236,7 @@ def _import(where: str, module: str, known: ModelProvider | None) -> Any:  # noq
         ConfigError: It is not installed.
     """
     package = module.partition(".")[0]
-    install = known.install if known else f"pip install {package.replace('_', '-')}"
+    install = known.install if known else install_line(package.replace("_", "-"))
     kind = MissingExtraError if extra_of(package) else ConfigError
     try:
         return import_module(module)
@@ -267,7 +267,7 @@ def _made(
     except ImportError as missing:
         problem = str(missing).splitlines()[0]
         package = (missing.name or "").partition(".")[0].replace("_", "-")
-        fix = f"pip install {package}" if package else "install its package"
+        fix = install_line(package) if package else "install its package"
         raise ConfigError(where, problem, fix) from missing
     except (LangChainException, TypeError, ValueError) as problem:
         message = " ".join(str(problem).split())[:300]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from thalweg.engine.data_files import read_table
-from thalweg.engine.extras import extra_of, install_command
+from thalweg.engine.extras import extra_of, install_command, install_line
 from thalweg.errors import ConfigError
 
 
@@ -16,7 +16,7 @@ class ModelProvider:
 
     name: str
     package: str
-    """What pip installs."""
+    """What an installer calls it."""
     keys: tuple[str, ...] = ()
     """Variables that may hold its key, the usual one first; none if no key is needed."""
     title: str = ""
@@ -38,7 +38,7 @@ class ModelProvider:
     def install(self) -> str:
         """The command that brings the package."""
         extra = extra_of(self.module)
-        return install_command(extra) if extra else f"pip install {self.package}"
+        return install_command(extra) if extra else install_line(self.package)
 
 
 PROVIDERS: Final = tuple(

@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     commands = installed_commands()
     if not commands:
-        write_warning("no commands are installed: reinstall thalweg; in a checkout, run uv sync")
+        write_warning("no commands are installed: install thalweg again, as docs/install.md says")
     parser = _parser(commands)
     options = parser.parse_args(arguments)
     if options.version:

@@ -1,8 +1,12 @@
 """The extras of the packages: which one installs a module, and the error if it is missing."""
 
+import json
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from thalweg.errors import MissingExtraError
@@ -29,6 +33,48 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 """The extras of each package, with their modules. No two packages have an extra of one name."""
 
 
+def install_line(*requirements: str) -> str:
+    """Return the command that installs packages into the environment of this process.
+
+    Args:
+        requirements: Names with ranges, or options of `pip install`; never a name of this
+            repository, which an installer would search on an index.
+
+    Returns:
+        A line for a shell in the current folder, with the path of the environment: with pip where
+        the environment has it, else with uv, whose environments have none.
+
+    Example:
+        >>> install_line("numpy<3").partition(" install ")[2].endswith("'numpy<3'")
+        True
+    """
+    python, environment = Path(sys.executable or "python"), Path(sys.prefix)
+    if environment.is_relative_to(here := Path.cwd()):
+        environment = environment.relative_to(here)
+    if python.is_relative_to(here):
+        python = python.relative_to(here)
+    if find_spec("pip"):
+        return shlex.join([f"{python}", "-m", "pip", "install", *requirements])
+    return shlex.join(["uv", "pip", "install", "--python", f"{environment}", *requirements])
+
+
+def _install_folder(package: str) -> str:
+    """Return what installs a package of this repository: its folder, by its path where known."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 (seldom)
+    from urllib.parse import urlsplit  # noqa: PLC0415 (seldom needed)
+    from urllib.request import url2pathname  # noqa: PLC0415 (seldom needed)
+
+    try:  # PEP 610: where the core was installed from
+        source = json.loads(distribution("thalweg").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        source = {}
+    folder = Path(url2pathname(urlsplit(source.get("url", "")).path)).parent / package
+    if not source or find_spec("pip") or not (folder / "pyproject.toml").is_file():
+        return f"install the folder packages/{package} of Thalweg's repository"
+    is_editable = source.get("dir_info", {}).get("editable", False)
+    return install_line(*["--editable"] * is_editable, f"{folder}")
+
+
 def install_command(extra: str) -> str:
     """Return the command that installs the requirements of an extra.
 
@@ -47,14 +93,14 @@ def install_command(extra: str) -> str:
     try:
         parsed_lines = [line.replace('"', "'").partition(";") for line in requires(package) or ()]
     except PackageNotFoundError:
-        return f"install the folder packages/{package} of Thalweg's repository"
+        return _install_folder(package)
     requirements = [
         requirement for requirement, _, marker in parsed_lines if f"extra == '{extra}'" in marker
     ]
     for requirement in requirements:
         if (name := requirement.partition("=")[0]) in EXTRAS:
-            return f"install the folder packages/{name} of Thalweg's repository"
-    return f"pip install {shlex.join(requirements)}"
+            return _install_folder(name)
+    return install_line(*requirements)
 
 
 def extra_of(module: str) -> str:

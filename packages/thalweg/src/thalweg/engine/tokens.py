@@ -16,6 +16,7 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
 from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.engine.extras import install_line
 
 Counter = Callable[[str], int]
 """Tokens in one text."""
@@ -45,7 +46,9 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
     try:
         count_utf8: Counter = _bindings().tokenizer_for_encoding(encoding).count
     except (ImportError, AttributeError) as error:
-        warnings.warn(_NOT_EXACT.format(error=error), RuntimeWarning, stacklevel=2)
+        install = install_line("--force-reinstall", "bpe-openai")
+        warning = _NOT_EXACT.format(error=error, install=install)
+        warnings.warn(warning, RuntimeWarning, stacklevel=2)
         return byte_counter
 
     def count(text: str) -> int:
@@ -60,7 +63,7 @@ def exact_counter(encoding: str = "o200k_base") -> Counter:
 _NOT_EXACT = (
     "bpe-openai cannot be loaded ({error}): tokens are bounded by the UTF-8 bytes of a text, about "
     "four times those of English, and threads are compacted sooner; install a wheel of it for "
-    "this platform: pip install --force-reinstall bpe-openai"
+    "this platform: {install}"
 )
 
 

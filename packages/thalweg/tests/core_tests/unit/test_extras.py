@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.engine.extras import EXTRAS, install_command, needs_extra
+from thalweg.engine.extras import EXTRAS, install_command, install_line, needs_extra
 from thalweg.errors import MissingExtraError
 
 PACKAGES = Path(__file__).parents[4]
@@ -43,15 +43,30 @@ def test_the_command_names_the_requirements_and_no_package_of_this_repository(
     assert names
     for name in names:
         if name.startswith("thalweg"):
-            assert command == f"install the folder packages/{name} of Thalweg's repository"
+            assert command == install_line("--editable", f"{PACKAGES / name}")
         else:
-            assert re.search(rf"^pip install .*\b{name}[\[<>]", command)
-    assert "thalweg" not in command or not command.startswith("pip")
+            assert re.search(rf" pip install .*\b{name}[\[<>]", command)
+            assert "thalweg" not in command.partition(" install ")[2].replace(sys.executable, "")
 
 
 def test_the_command_has_the_ranges_of_the_metadata() -> None:
-    assert re.fullmatch(r"pip install 'langchain-openai<2,>=[\d.]+'", install_command("openai"))
+    assert re.search(r" 'langchain-openai<2,>=[\d.]+'$", install_command("openai"))
     assert "'psycopg[binary]<4,>=" in install_command("postgres")
+
+
+def test_the_command_is_that_of_an_installer_which_the_environment_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("thalweg.engine.extras.find_spec", lambda name: name == "pip")
+    monkeypatch.chdir(Path(sys.prefix).parent)
+    assert re.fullmatch(r"\S*python\S* -m pip install 'numpy<3'", install_line("numpy<3"))
+    folder = "install the folder packages/thalweg-memory of Thalweg's repository"
+    assert install_command("memory") == folder  # pip would search the names of the others
+    monkeypatch.setattr("thalweg.engine.extras.find_spec", lambda _: None)
+    name = Path(sys.prefix).name
+    assert install_line("numpy<3") == f"uv pip install --python {name} 'numpy<3'"
+    monkeypatch.chdir("/")
+    assert Path(install_line("numpy").split()[4]).is_dir()
 
 
 def test_an_unknown_extra_is_an_error() -> None:

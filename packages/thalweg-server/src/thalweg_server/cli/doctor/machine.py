@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.cli.printing import count
-from thalweg.engine.extras import EXTRAS
+from thalweg.engine.extras import EXTRAS, install_line
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_agent.backends.bubblewrap import check_bubblewrap
@@ -31,7 +31,8 @@ def installation() -> Iterator[Finding]:
         yield Finding("token counts", "o200k_base, exact and offline")
     else:
         seen = f"a text of {right} tokens counts as {counted}"
-        yield Finding("token counts", seen, "pip install --force-reinstall bpe-openai", "broken")
+        fix = install_line("--force-reinstall", "bpe-openai")
+        yield Finding("token counts", seen, fix, "broken")
     version = sqlite3.sqlite_version
     needed = ".".join(map(str, LEAST_SQLITE))
     if sqlite3.sqlite_version_info < LEAST_SQLITE:

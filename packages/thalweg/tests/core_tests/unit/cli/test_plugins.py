@@ -177,7 +177,7 @@ def test_without_any_package_the_help_is_printed_with_a_remedy(tmp_path: Path) -
     )
     assert done.returncode == 0
     assert done.stderr == (
-        "thalweg: no commands are installed: reinstall thalweg; in a checkout, run uv sync\n"
+        "thalweg: no commands are installed: install thalweg again, as docs/install.md says\n"
     )
     assert done.stdout.endswith("Commands:\n")
 

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from thalweg.engine.extras import install_line
 from thalweg_server.models import discovery, find_models, how_to_answer
 from thalweg_server.models.discovery import AvailableModel, ollama_address
 
@@ -62,7 +63,7 @@ def test_a_key_without_its_package_comes_last_and_says_what_to_install() -> None
     ready, lacking = find_models({"XAI_API_KEY": "x", "ANTHROPIC_API_KEY": "a"})
 
     assert ready.name.startswith("anthropic:")
-    assert (lacking.missing, lacking.is_ready) == ("pip install langchain-xai", False)
+    assert (lacking.missing, lacking.is_ready) == (install_line("langchain-xai"), False)
 
 
 def test_ollama_is_asked_for_its_models_where_its_own_variable_says() -> None:

@@ -11,6 +11,7 @@ from langchain_openai import ChatOpenAI
 
 from strict_llm import Answer, StrictProvider
 from thalweg.context.request.model_limits import limits_of
+from thalweg.engine.extras import install_line
 from thalweg.errors import ConfigError
 from thalweg_server.models import chat_model, model_by_name
 from thalweg_server.models.compatible import CompatibleChat
@@ -98,7 +99,10 @@ def test_a_window_alone_leaves_room_for_an_answer() -> None:
             "openai:gpt-5.1",
             "OpenAI requires a key, and OPENAI_API_KEY is not set; export OPENAI_AP",
         ),
-        ("xai:grok-4", "the package langchain_xai is not installed; pip install langchain-xai"),
+        (
+            "xai:grok-4",
+            f"the package langchain_xai is not installed; {install_line('langchain-xai')}",
+        ),
         ("nobody:m", "Unsupported provider='nobody'"),
         ("gibberish", "Unable to infer model provider"),
         ("", "names no model"),
@@ -117,7 +121,10 @@ def test_what_is_missing_is_told_before_any_request(name: str, problem: str) -> 
 @pytest.mark.parametrize(
     ("use", "problem"),
     [
-        ("langchain_nowhere:ChatX", "langchain_nowhere is not installed; pip install langchain-n"),
+        (
+            "langchain_nowhere:ChatX",
+            f"langchain_nowhere is not installed; {install_line('langchain-nowhere')}",
+        ),
         ("langchain_openai:ChatOpenAl", "has no chat model 'ChatOpenAl'; did you mean 'ChatOpenA"),
         ("langchain_openai.nowhere:ChatX", "there is no module langchain_openai.nowhere"),
         ("json:loads", "json has no chat model 'loads'"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core_tests.documents import SAMPLES, WORDS, pdf
+from thalweg.engine.extras import install_command
 from thalweg_server.uploads.converting import Converted, Converter
 from thalweg_server.uploads.intake import KINDS, UploadPolicy, ending_of
 
@@ -83,7 +84,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("thalweg_server.uploads.converting.can_convert", lambda: False)
     converted = convert("a.pdf", pdf())
     assert converted.text is None
-    assert "pip install 'kreuzberg<" in converted.note
+    assert install_command("documents") in converted.note
 
 
 # What a hostile document would make of the process that reads it.
