@@ -149,7 +149,7 @@ def _in_turns(length: int, turns: int, block: int) -> Iterator[float]:
     from benchmarks.peer import Peer  # noqa: PLC0415 (only this needs the bench group)
 
     messages = list(made_up_thread(length + 8 * turns))
-    amounts = dict.fromkeys(("result_tokens", "listing_tokens", "input_tokens"), ENDLESS)
+    amounts = dict.fromkeys(("result_tokens", "input_tokens"), ENDLESS)
     endless = Budget(window=ENDLESS, max_bytes=ENDLESS, max_media=ENDLESS, **amounts)
     ours = [Driver(endless, FREE), Driver(Budget(window=WINDOW), TARIFFS["anthropic"])]
     peers = [Peer(messages, with_tools=False), Peer(messages, with_tools=True)]

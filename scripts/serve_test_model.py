@@ -19,7 +19,8 @@ import xllamacpp
 
 def main() -> None:
     """Load the model, print its address, and wait until the input is closed."""
-    path, window, template = (*sys.argv[1:], "2048", "")[:3]
+    path, *options = sys.argv[1:]
+    window, template = (*options, *("2048", "")[len(options) :])
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx = path, int(window)
     params.hostnames, params.port = ["127.0.0.1"], 0

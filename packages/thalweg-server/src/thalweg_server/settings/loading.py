@@ -28,8 +28,13 @@ _NEEDED_AT_ONCE = ("name", "use")
 _UNLESS_SEEDS = "unless memory.retrieval is seeds"
 _ALSO_AT_THE_TOP = ("offload", "pricing")
 """Keys of `summarization` that may be at the top of the file as well."""
-_FORMER = (("agent", "shell"),)
-"""Keys of former versions that have no effect: commands run where `sandbox.use` says."""
+_BY_SIZE = "has no effect: its size alone decides whether a result is offloaded (result_tokens)"
+_FORMER = {
+    ("agent", "shell"): "has no effect: commands are disabled until sandbox.use names a sandbox",
+    ("offload", "listing_tokens"): _BY_SIZE,
+    ("summarization", "offload", "listing_tokens"): _BY_SIZE,
+}
+"""Keys of former versions, and why they have no effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +135,9 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Settings
         problem = "this is a configuration of DeerFlow"
         return _failed(node.position.error(problem, f"convert it: thalweg config convert {file}"))
     notices: list[SettingNotice] = []
-    for section, key in _FORMER:
-        if (node := root.find(section, key)) is not None:
+    for path, message in _FORMER.items():
+        if (node := root.find(*path)) is not None:
             node.is_removed = True
-            message = "has no effect: commands are disabled until sandbox.use names a sandbox"
             notices += [SettingNotice(node.position, message, "no effect")] if node.value else []
     problems += fill(root, environ)
     problems += _moved_below(root)

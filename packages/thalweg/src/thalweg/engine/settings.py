@@ -22,7 +22,7 @@ from thalweg.engine.media.table import limits_for
 from thalweg.engine.pricing.overrides import Pricing
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
-from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, Amounts, Budget, Cost
+from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, TRIGGER_AMOUNTS, Amounts, Budget, Cost
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,26 +74,21 @@ class Offload(SettingsSection):
     """Content that is offloaded to the archive on arrival, and the preview that replaces it."""
 
     result_tokens: PositiveInt | None = None
-    """A larger tool result is replaced by a preview (a quarter of the window if that is less); by
-    default the size that `cost` sets."""
-    listing_tokens: PositiveInt | None = None
-    """The same for the results of commands and searches: logs and listings. By default
-    `result_tokens` where that is set, else the size that `cost` sets."""
+    """A larger tool result is replaced by a preview, whatever its tool; by default the size that
+    `cost` sets, 20,000 with a `trigger`. A smaller one is if it has more than a quarter of the free
+    tokens, but none below 8,000 or a quarter of the window; with a `trigger`, if it does not fit
+    and is more than half of the window."""
     input_tokens: PositiveInt | None = None
     """The tool calls of a message of the model that is larger are replaced by references (a quarter
-    of the window if that is less). A user's message above both this and a quarter of the window is
+    of the window if that is less). With a `trigger`, only long arguments before the kept messages
+    are, from 85 % of the window on. A user's message above both this and a quarter of the window is
     replaced by an excerpt. By default the size that `cost` sets."""
     preview_lines: PositiveInt = 10
     """Lines of plain text that a preview shows, from head and tail together."""
 
     def over(self, amounts: Amounts) -> Amounts:
         """Return amounts with the sizes that are set here in their place."""
-        result_tokens = self.result_tokens
-        set_sizes = {
-            "result_tokens": result_tokens,
-            "listing_tokens": self.listing_tokens or result_tokens,
-            "input_tokens": self.input_tokens,
-        }
+        set_sizes = {"result_tokens": self.result_tokens, "input_tokens": self.input_tokens}
         return amounts.model_copy(update={name: size for name, size in set_sizes.items() if size})
 
 
@@ -280,12 +275,15 @@ class ContextPolicy(SettingsSection):
         limits = limits_for(model, window)
         window = self.window or window
         output = output if self.max_output is None else self.max_output
+        amounts = AMOUNTS[self.cost]
+        if self.triggers:
+            amounts = amounts.model_copy(update=TRIGGER_AMOUNTS)
         try:
             budget = Budget(
                 window=window,
                 max_output=output,
                 preview_lines=self.offload.preview_lines,
-                **self.offload.over(AMOUNTS[self.cost]).model_dump(),
+                **self.offload.over(amounts).model_dump(),
             )
             return budget.within(limits)
         except ValidationError as error:

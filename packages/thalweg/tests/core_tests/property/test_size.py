@@ -220,7 +220,7 @@ def test_i23_what_is_unknown_gets_a_careful_default(window: int, output: int | N
     for fixed in (0, budget.limit // 2):
         assert 0 < budget.tail(fixed) + budget.record(fixed) < budget.limit - fixed
     assert 0 < budget.progress <= budget.limit
-    assert 0 < budget.preview < budget.result <= budget.limit
+    assert 0 < budget.preview < budget.result(0) <= budget.result(budget.limit) <= budget.limit
 
 
 @pytest.mark.parametrize("missing", [0, -1])

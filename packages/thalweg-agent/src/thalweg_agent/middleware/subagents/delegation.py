@@ -24,7 +24,6 @@ from langgraph.types import Command
 
 from thalweg.context.turn.effects import Flow, SyncOrAsync
 from thalweg.context.turn.thread_names import child_name
-from thalweg.engine.compaction.plan import REPORT_CHARS
 from thalweg.engine.tracing import trace
 from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg_agent.backends.concurrency.state_channel import GONE
@@ -59,6 +58,8 @@ Kind = Literal[
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 TASK = "task"
+REPORT_CHARS = 40_000
+"""Characters of a subagent's answer that a parent without a context engine receives."""
 FOLDER = "/subagents"
 """Folder in the parent's backend for reports that are too long for its context."""
 _FINISHED: dict[Status, Kind] = {

@@ -81,6 +81,21 @@ def test_everything_wrong_has_a_line_and_ends_with_1() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("offload: {listing_tokens: 2000}\n", "1:11: note: offload"),
+        ("summarization: {offload: {listing_tokens: 9, result_tokens: 9000}}\n", "1:27: note: sum"),
+    ],
+)
+def test_a_key_of_a_former_version_is_a_note(text: str, place: str) -> None:
+    write(text)
+    ended = run("check")
+    assert ended.exit_code == 0
+    assert f"config.yaml:{place}" in ended.stdout
+    assert "has no effect: its size alone decides whether a result is offloaded" in ended.stdout
+
+
 def test_the_same_is_told_to_programs() -> None:
     write("memry: {}\nagent: {shell: true}\n")
     ended = run("check", "--json")

@@ -18,48 +18,50 @@ from thalweg.engine.entries import Entry
 from thalweg.engine.snapshot import Record, with_summary
 from thalweg.engine.summaries.summary import Summary
 
-LISTING_ACTIONS = frozenset({"run", "search"})
-"""Actions whose results are logs and listings."""
 ARRIVED_TOO_LARGE: Reason = "arrived too large"
-REPORT_CHARS = 40_000
-"""Characters above which a subagent's report arrives as an excerpt, in any window."""
 
 
-def plan_arrivals(context: PlanningContext) -> list[Rewrite]:
+def plan_arrivals(context: PlanningContext, *, fills: bool = False) -> list[Rewrite]:
     """Plan to bound new content: results, arguments of the model, long requests.
 
     None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
     reading would be a loop (I27). Media are kept, and do not count: they have limits of their own.
+    The tool of a result has no effect on whether it is bounded.
+
+    Args:
+        context: The planning context.
+        fills: Whether results may fill the window, and arguments are kept.
     """
-    return [
-        edit for entry in context.window.open_entries for edit in _bounding_edits(context, entry)
-    ]
+    entries, edits = context.window.open_entries, list[Rewrite]()
+    free = context.budget.limit - context.tokens_to_fit + sum(map(context.shown_tokens, entries))
+    for entry in entries:
+        edit = _bounding_edit(context, entry, free, fills=fills)
+        edits += [edit] if edit else []
+        free -= edit.tokens_after if edit else context.shown_tokens(entry)
+    return edits
 
 
-def _bounding_edits(context: PlanningContext, entry: Entry) -> Iterator[Rewrite]:
+def _bounding_edit(
+    context: PlanningContext, entry: Entry, free: int, *, fills: bool
+) -> Rewrite | None:
     budget, message = context.budget, entry.message
-    is_listing = entry.answers is not None and entry.answers.action in LISTING_ACTIONS
-    max_result_tokens = budget.listing if is_listing else budget.result
+    tokens = entry.tokens - entry.media_tokens
     max_tokens_by_role = {
-        "tool": max_result_tokens,
-        "assistant": budget.arguments,
+        "tool": budget.result(free, fills=fills),
+        "assistant": tokens if fills else budget.arguments,
         "user": budget.request,
     }
-    is_report = entry.answers is not None and entry.answers.action == "delegate"
-    is_long_report = is_report and len(message.text) > REPORT_CHARS
-    tokens = entry.tokens - entry.media_tokens
-    if tokens <= max_tokens_by_role.get(message.role, tokens) and not is_long_report:
-        return
+    if tokens <= max_tokens_by_role.get(message.role, tokens):
+        return None
     if entry.position in context.window.rewrites or entry.is_fetched:
-        return
-    if is_report:
-        yield evict(
-            context, entry, budget.report, ARRIVED_TOO_LARGE, with_ends=True, keeps_media=True
-        )
-    elif message.role != "assistant":
-        yield evict(context, entry, budget.preview, ARRIVED_TOO_LARGE, keeps_media=True)
-    elif has_long_arguments(message):
-        yield elide(context, entry, ARRIVED_TOO_LARGE)
+        return None
+    if message.role == "assistant":
+        return elide(context, entry, ARRIVED_TOO_LARGE) if has_long_arguments(message) else None
+    is_report = entry.answers is not None and entry.answers.action == "delegate"
+    shown_tokens = budget.report if is_report else budget.arrival_preview(tokens)
+    return evict(
+        context, entry, shown_tokens, ARRIVED_TOO_LARGE, with_ends=is_report, keeps_media=True
+    )
 
 
 def plan_fold(

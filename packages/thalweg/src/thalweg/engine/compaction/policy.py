@@ -11,7 +11,7 @@ from typing import Protocol
 from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.media import plan_forbidden
 from thalweg.engine.compaction.offers import CandidateAction, Costs, offer_clear, offer_fold
-from thalweg.engine.compaction.plan import plan_arrivals, plan_fold, plan_tail
+from thalweg.engine.compaction.plan import plan_arrivals, plan_clear, plan_fold, plan_tail
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.thresholds import Threshold
@@ -270,6 +270,8 @@ class Thresholds:
 
     LEAST = 64
     """Least tokens that a compaction must free."""
+    ARGUMENTS_SHARE = 0.85
+    """Share of the window from which long arguments before the kept messages are replaced."""
     GROWTH = 8
     """An uncleared trigger waits until the thread has grown by an eighth."""
     RECORD_SHARE, WIDEST_SHARE = 1 / 10, 1 / 8
@@ -283,8 +285,9 @@ class Thresholds:
     def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
-        yield plan_arrivals(context)
+        yield plan_arrivals(context, fills=True)
         yield plan_forbidden(context)
+        yield self._plan_arguments(context)
         has_acted = self._is_due(context)
         compaction = self._plan_compaction(context) if has_acted else None
         if compaction is not None:
@@ -300,6 +303,21 @@ class Thresholds:
                 else 0
             )
             self.memory["waits"] = next_tokens
+
+    def _plan_arguments(self, context: PlanningContext) -> Sequence[Edit]:
+        """Plan references for long arguments in a nearly full window, if they free enough."""
+        window, budget = context.window, context.budget
+        if not self.triggers or window.tokens < self.ARGUMENTS_SHARE * budget.window:
+            return ()
+        cut = window.cut_for_tail(self.keep.tail(context))
+        old_positions = {item.position for item in window.items[window.head : cut]}
+        positions = [
+            p
+            for p in sorted(old_positions & window.entries.keys() - window.rewrites.keys())
+            if window.entries[p].message.role == "assistant"
+        ]
+        edits = plan_clear(context, positions, "a trigger of the policy")
+        return edits if sum(edit.freed for edit in edits) >= budget.progress else ()
 
     def _is_any_reached(self, context: PlanningContext) -> bool:
         return any(trigger.is_reached(context) for trigger in self.triggers)

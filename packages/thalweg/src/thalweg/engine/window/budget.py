@@ -26,13 +26,8 @@ class Amounts(BaseModel):
     record_tokens: PositiveInt = 2_000
     """Most tokens of a structured summary, unless the user's requests need more."""
     result_tokens: PositiveInt = 20_000
-    """A larger tool result is replaced by a preview on arrival (a quarter of the limit if smaller).
-    """
-    listing_tokens: PositiveInt = 2_000
-    """The same for results of commands and searches.
-
-    These are logs and listings, of which a few lines matter. Content that the model asked for by
-    name (a file, a page) has `result_tokens`."""
+    """A larger tool result is replaced by a preview on arrival, and a smaller one in a small or
+    nearly full window; see `Budget.result`."""
     input_tokens: PositiveInt = 20_000
     """Larger arguments of the model are replaced by a reference on arrival (a quarter of the limit
     if smaller). A user's message is, if it is above both."""
@@ -42,11 +37,13 @@ AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
     {
         "frugal": Amounts(tail_tokens=500, record_tokens=1_500, result_tokens=10_000),
         "balanced": Amounts(),
-        "careful": Amounts(tail_tokens=8_000, record_tokens=8_000, listing_tokens=20_000),
+        "careful": Amounts(tail_tokens=8_000, record_tokens=8_000),
     }
 )
 """The presets. Measured on recorded sessions, see docs/arena.md: of the cost of `careful`,
 `balanced` has about two thirds."""
+TRIGGER_AMOUNTS: Mapping[str, int] = MappingProxyType({"result_tokens": 20_000})
+"""Amounts of every preset with a trigger."""
 
 
 class Budget(Amounts):
@@ -141,15 +138,17 @@ class Budget(Amounts):
         """Return the tokens of loaded skills to keep verbatim; `fixed` as in `tail`."""
         return int((self.limit - fixed) * SKILLS_SHARE)
 
-    @property
-    def result(self) -> int:
-        """Tokens above which a tool result is replaced by a preview when it arrives."""
-        return min(self.result_tokens, self.limit // 4)
+    def result(self, free: int, *, fills: bool = False) -> int:
+        """Return the tokens above which a tool result is replaced by a preview when it arrives.
 
-    @property
-    def listing(self) -> int:
-        """Tokens above which a log or a listing is replaced by a preview when it arrives."""
-        return min(self.listing_tokens, self.result)
+        A quarter of the free tokens, but no less than `WHOLE_TOKENS` or a quarter of the limit.
+
+        Args:
+            free: Tokens of the limit that the rest of the request does not fill.
+            fills: Whether a result may fill all of them, or half of the limit.
+        """
+        share = max(free, self.limit // 2) if fills else free // 4
+        return min(self.result_tokens, max(share, min(WHOLE_TOKENS, self.limit // 4)))
 
     @property
     def arguments(self) -> int:
@@ -169,6 +168,10 @@ class Budget(Amounts):
     def preview(self) -> int:
         """Tokens of a preview."""
         return max(120, min(600, self.limit // 20))
+
+    def arrival_preview(self, tokens: int) -> int:
+        """Return the tokens of the preview of a result of `tokens` tokens that arrives."""
+        return max(self.preview, min(2_000, self.limit // 20, tokens // 10))
 
     @property
     def report(self) -> int:
@@ -197,6 +200,8 @@ class Budget(Amounts):
         return max(64, self.limit // 100)
 
 
+WHOLE_TOKENS = 8_000
+"""Tokens to which a tool result arrives whole, in any window of which it is less than a quarter."""
 _CALIBRATION_SCALE = 1_000_000
 """Tokens by which a calibration is read as a share."""
 MIN_RECORD_TOKENS, MAX_RECORD_SHARE = 2_500, 0.38

@@ -89,7 +89,11 @@ def test_settings_go_before_what_the_model_says_of_itself() -> None:
     budget = policy.budget(200_000, 64_000)
 
     assert (budget.window, budget.output) == (50_000, 0)
-    assert (budget.result, budget.arguments, budget.preview_lines) == (3_000, 2_000, 4)
+    assert (budget.result(budget.limit), budget.arguments, budget.preview_lines) == (
+        3_000,
+        2_000,
+        4,
+    )
     assert ContextPolicy().budget(200_000, 64_000).limit == 136_000
     assert ContextPolicy().budget(200_000).output == 8_192
 
@@ -98,7 +102,7 @@ def test_a_preset_sets_the_amounts() -> None:
     """From frugal to careful, each keeps no less than the one before; balanced is the default."""
     costs: tuple[Cost, ...] = ("frugal", "balanced", "careful")
     budgets = [ContextPolicy(cost=cost).budget(200_000) for cost in costs]
-    kept = [(b.tail(0), b.record(0), b.listing, b.result, b.arguments) for b in budgets]
+    kept = [(b.tail(0), b.record(0), b.result(b.limit), b.arguments) for b in budgets]
 
     assert ContextPolicy().budget(200_000) == budgets[1]
     assert all(a <= b for less, more in pairwise(kept) for a, b in zip(less, more, strict=True))
@@ -106,22 +110,43 @@ def test_a_preset_sets_the_amounts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offload", "sizes"),
+    ("section", "tokens"),
     [
-        ({}, (20_000, 2_000)),
-        ({"result_tokens": 9_000}, (9_000, 9_000)),
-        ({"listing_tokens": 5_000}, (20_000, 5_000)),
-        ({"result_tokens": 9_000, "listing_tokens": 500}, (9_000, 500)),
-        ({"result_tokens": 400}, (400, 400)),
+        ({}, 20_000),
+        ({"offload": {"result_tokens": 9_000}}, 9_000),
+        ({"offload": {"result_tokens": 400}}, 400),
+        ({"cost": "frugal"}, 10_000),
+        ({"cost": "frugal", "trigger": ["messages", 50]}, 20_000),
+        ({"offload": {"result_tokens": 400}, "trigger": ["messages", 50]}, 400),
     ],
 )
-def test_a_size_that_is_set_goes_before_the_preset(
-    offload: dict[str, object], sizes: tuple[int, int]
-) -> None:
-    """A size for all results is one for listings, too, unless they have their own."""
-    budget = ContextPolicy.from_mapping({"offload": offload}).budget(200_000)
+def test_a_size_that_is_set_goes_before_the_preset(section: dict[str, object], tokens: int) -> None:
+    """With a trigger, no preset has an effect on it."""
+    budget = ContextPolicy.from_mapping(section).budget(200_000)
 
-    assert (budget.result, budget.listing) == sizes
+    assert budget.result(budget.limit) == tokens
+
+
+@pytest.mark.parametrize(
+    ("window", "free", "by_price", "with_trigger"),
+    [
+        (128_000, 119_808, 20_000, 20_000),
+        (128_000, 60_000, 15_000, 20_000),
+        (128_000, 100, 8_000, 20_000),
+        (1_000_000, 100, 8_000, 20_000),
+        (32_000, 28_000, 7_000, 20_000),
+        (32_000, 100, 7_000, 14_000),
+        (8_000, 7_000, 1_750, 7_000),
+        (8_000, 2_000, 1_750, 3_500),
+    ],
+)
+def test_a_result_arrives_whole_by_its_size_and_the_free_tokens(
+    window: int, free: int, by_price: int, with_trigger: int
+) -> None:
+    """At 128,000 nothing below 8,000 is replaced; with a trigger, nothing to 20,000 that fits."""
+    budget = ContextPolicy().budget(window)
+
+    assert (budget.result(free), budget.result(free, fills=True)) == (by_price, with_trigger)
 
 
 @pytest.mark.parametrize(

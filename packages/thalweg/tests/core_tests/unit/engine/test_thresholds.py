@@ -160,6 +160,21 @@ def test_a_large_request_leaves_an_excerpt_when_it_arrives_and_a_smaller_one_sta
         assert sum(isinstance(e, Evict) for e in drive.engine.history) == expected
 
 
+def test_with_a_trigger_results_to_20000_tokens_arrive_whole_and_arguments_at_any_size() -> None:
+    """Long arguments before the kept messages become references from 85 % of the window on."""
+    arguments = json.dumps({"file_path": "a.py", "content": "new " * 30_000})
+    page = "line of code\n" * 6_000
+    pages = [m for n in range(3) for m in (call(f"c{n}", "list_issues"), result(f"c{n}", page))]
+    messages = [user("Go"), call("w", "Write", arguments), result("w"), *pages]
+    drive = run(messages, ("fraction", 0.95), ("fraction", 0.1), window=100_000)
+    tokens = [sum(item.tokens for item in request.items) for request in drive.requests]
+    edits = [[type(edit) for edit in request.edits] for request in drive.requests]
+
+    assert 18_000 < tokens[-2] - tokens[-3] < 20_000
+    assert tokens[1] > 30_000
+    assert edits == [[], [], [], [], [Elide]]
+
+
 def chat(turns: int, words: int = 50) -> list[Message]:
     """Write a chat, without tools, of turns that are all of one size."""
     return [
