@@ -58,8 +58,7 @@ Kind = Literal[
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 TASK = "task"
-REPORT_CHARS = 40_000
-"""Characters of a subagent's answer that a parent without a context engine receives."""
+REPORT_CHARS = 40_000  # of an answer, for a parent without a context engine
 FOLDER = "/subagents"
 """Folder in the parent's backend for reports that are too long for its context."""
 _FINISHED: dict[Status, Kind] = {

@@ -33,11 +33,13 @@ def plan_arrivals(context: PlanningContext, *, fills: bool = False) -> list[Rewr
         fills: Whether results may fill the window, and arguments are kept.
     """
     entries, edits = context.window.open_entries, list[Rewrite]()
-    free = context.budget.limit - context.tokens_to_fit + sum(map(context.shown_tokens, entries))
+    if max((entry.tokens for entry in entries), default=0) <= context.budget.smallest_arrival:
+        return edits
+    free = context.budget.limit - context.tokens_to_fit + sum(entry.tokens for entry in entries)
     for entry in entries:
         edit = _bounding_edit(context, entry, free, fills=fills)
         edits += [edit] if edit else []
-        free -= edit.tokens_after if edit else context.shown_tokens(entry)
+        free -= edit.tokens_after if edit else entry.tokens
     return edits
 
 
@@ -46,14 +48,16 @@ def _bounding_edit(
 ) -> Rewrite | None:
     budget, message = context.budget, entry.message
     tokens = entry.tokens - entry.media_tokens
-    max_tokens_by_role = {
-        "tool": budget.result(free, fills=fills),
-        "assistant": tokens if fills else budget.arguments,
-        "user": budget.request,
-    }
-    if tokens <= max_tokens_by_role.get(message.role, tokens):
-        return None
-    if entry.position in context.window.rewrites or entry.is_fetched:
+    match message.role:
+        case "tool":
+            max_tokens = budget.result(free, fills=fills)
+        case "assistant":
+            max_tokens = tokens if fills else budget.arguments
+        case "user":
+            max_tokens = budget.request
+        case _:
+            max_tokens = tokens
+    if tokens <= max_tokens or entry.position in context.window.rewrites or entry.is_fetched:
         return None
     if message.role == "assistant":
         return elide(context, entry, ARRIVED_TOO_LARGE) if has_long_arguments(message) else None

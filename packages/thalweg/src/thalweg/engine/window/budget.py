@@ -151,6 +151,11 @@ class Budget(Amounts):
         return min(self.result_tokens, max(share, min(WHOLE_TOKENS, self.limit // 4)))
 
     @property
+    def smallest_arrival(self) -> int:
+        """Tokens to which any new message arrives whole."""
+        return min(self.result_tokens, self.input_tokens, WHOLE_TOKENS, self.limit // 4)
+
+    @property
     def arguments(self) -> int:
         """Tokens above which a message's arguments are replaced when it arrives."""
         return min(self.input_tokens, self.limit // 4)
