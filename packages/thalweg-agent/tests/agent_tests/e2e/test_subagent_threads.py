@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 from pydantic import Field
@@ -34,12 +35,15 @@ from agent_tests.e2e.test_subagents import (
     worker,
 )
 from core_tests.e2e.scripted import Agent, RuledModel, calls, says
+from core_tests.e2e.test_new_branches import Opening, Saver, address, opening
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import history
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.settings import ContextPolicy
 from thalweg_agent import create_deep_agent
 from thalweg_agent.middleware.subagents.middleware import SubAgent, SubAgentMiddleware
+
+__all__ = ["address", "opening"]  # fixtures
 
 
 def test_a_child_has_a_thread_of_its_own_in_the_archive_of_its_parent() -> None:
@@ -276,6 +280,82 @@ def test_threads_of_subagents_are_deleted_by_number_and_their_reports_stay(
         assert sum(text.startswith("fine: do it") for text in parent) == 3
     assert ["pruned_at" in states[2][f"t{n}"] for n in range(3)] == [True, True, False]
     assert "thread t: deleted the threads of 1 subagents" in caplog.text
+
+
+class OtherSaver(BaseCheckpointSaver[Any]):
+    """A checkpointer of another class than LangGraph's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        inner = InMemorySaver()
+        self.get_tuple = inner.get_tuple  # type: ignore[method-assign]
+        self.put = inner.put  # type: ignore[method-assign]
+        self.put_writes = inner.put_writes  # type: ignore[method-assign]
+        self.list = inner.list  # type: ignore[method-assign]
+        self.get_next_version = inner.get_next_version  # type: ignore[method-assign]
+
+
+def three_delegations(saver: Any, archive: Path) -> Any:  # noqa: ANN401 (LangGraph's)
+    """Return an agent that delegates once a run, to a child that calls a tool, and keeps one."""
+    spec: SubAgent = {"name": "worker", "description": "works", "system_prompt": "Work."}
+    found = RuledModel(
+        rule=lambda m: AIMessage("fine") if m[-1].type == "tool" else calls("look", "c", n=1)
+    )
+    child: Any = {**spec, "model": found, "tools": [look]}
+
+    def rule(messages: Sequence[BaseMessage]) -> AIMessage:
+        runs = sum(m.type == "human" for m in messages)
+        return AIMessage("done") if messages[-1].type == "tool" else task(f"t{runs}")
+
+    return create_deep_agent(
+        RuledModel(rule=rule),
+        subagents=[child],
+        checkpointer=saver,
+        archive=archive,
+        subagent_retention={"threads": 1},
+    )
+
+
+def namespaces(saver: Saver, thread: str) -> set[str]:
+    """Return the namespaces that have checkpoints of a thread."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    return {found.config["configurable"]["checkpoint_ns"] for found in saver.list(config)}
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_checkpoints_of_pruned_subagents_are_deleted(
+    opening: Opening, address: str, tmp_path: Path, *, in_thread: bool
+) -> None:
+    """In each checkpointer of LangGraph; those of the parent and of other threads stay."""
+
+    async def kept() -> tuple[Any, set[str], set[str]]:
+        async with opening(address) as saver:
+            agent = three_delegations(saver, tmp_path / "a.db")
+            for name in ("t", "u", "t", "t"):
+                at: Any = {"configurable": {"thread_id": name}}
+                if in_thread or isinstance(saver, SqliteSaver | PostgresSaver):
+                    state = await asyncio.to_thread(agent.invoke, GO, at)
+                else:
+                    state = await agent.ainvoke(GO, at)
+            of_thread = await asyncio.to_thread(namespaces, saver, "t")
+            return state["tasks"], of_thread, await asyncio.to_thread(namespaces, saver, "u")
+
+    tasks, of_thread, of_other = asyncio.run(kept())
+    (left,) = [task["thread"] for task in tasks.values() if "thread" in task]
+    assert of_thread == {"", left.removeprefix("t/~/")}
+    assert len(of_other) == 2
+
+
+def test_a_checkpointer_that_cannot_delete_a_namespace_is_named(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Its checkpoints remain until the parent's thread is deleted."""
+    agent = three_delegations(saver := OtherSaver(), tmp_path / "a.db")
+    for _ in range(2):
+        agent.invoke(GO, AT)
+
+    assert len(namespaces(saver, "t")) == 3
+    assert "not deleted: OtherSaver: checkpoints of subagents" in caplog.text
 
 
 def test_a_subagent_that_waits_for_a_person_keeps_its_thread(tmp_path: Path) -> None:

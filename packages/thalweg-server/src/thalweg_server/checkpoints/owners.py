@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
+from thalweg.context.turn.checkpoint_namespaces import adelete_namespaces
 from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
@@ -138,6 +139,13 @@ class OwnSaver(BaseCheckpointSaver[Any]):
         await self.flush()
         with self._converting_errors():
             await self._inner.adelete_thread(self._mark + thread_id)
+
+    async def adelete_namespaces(self, thread_id: str, namespaces: Collection[str]) -> bool:
+        """Delete the checkpoints of some namespaces of a thread; see `delete_namespaces`."""
+        await self.flush()
+        async with fence():
+            with self._converting_errors():
+                return await adelete_namespaces(self._inner, self._mark + thread_id, namespaces)
 
     def _down(self, config: RunnableConfig) -> RunnableConfig:
         given = config.get("configurable", {})

@@ -18,6 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from thalweg.context.turn.checkpoint_namespaces import delete_namespaces
 from thalweg.database.sqlite_files import as_storage_error, connect
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
 from thalweg_server.runs.sqlite import LOG_PAGES, PAGE_BYTES
@@ -94,6 +95,7 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
     aput = _in_thread(SqliteSaver.put)
     aput_writes = _in_thread(SqliteSaver.put_writes)
     adelete_thread = _in_thread(SqliteSaver.delete_thread)
+    adelete_namespaces = _in_thread(delete_namespaces)
     aget_delta_channel_history = _in_thread(SqliteSaver.get_delta_channel_history)
 
     async def alist(

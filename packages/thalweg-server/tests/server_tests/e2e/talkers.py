@@ -42,9 +42,8 @@ def _write(requests: Sequence[str]) -> AIMessage:
 
 
 def _delegate(requests: Sequence[str]) -> AIMessage:
-    del requests
     asked = {"description": "look", "prompt": "look it up", "subagent_type": "general-purpose"}
-    return calls("I delegate.", ("t1", "task", asked))
+    return calls("I delegate.", (f"t{len(requests)}", "task", asked))
 
 
 def _use(requests: Sequence[str]) -> AIMessage:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
@@ -151,6 +152,27 @@ async def test_a_subagent_of_one_owner_never_meets_that_of_another(tmp_path: Pat
         await ada.threads.delete("t")
         assert not app.parts.archive.threads("ada")
         assert len(app.parts.archive.threads("bob")) == 2
+
+
+async def test_a_pruned_subagent_leaves_no_checkpoint(tmp_path: Path) -> None:
+    async with opened(tmp_path, subagents={"max_threads": 1}) as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        for _ in range(4):
+            check_laws(await say(ada, "t", "delegate"))
+        await say(bob, "t", "delegate")
+        kept = {name for name in app.parts.archive.threads("ada") if name != "t"}
+        assert len(kept) == 1
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database:
+        for table in ("checkpoints", "writes"):
+            named = f"SELECT DISTINCT thread_id, checkpoint_ns FROM {table}"  # noqa: S608 (ours)
+            rows = database.execute(named)
+            spaces: dict[str, set[str]] = {}
+            for thread, space in rows:
+                spaces.setdefault(thread, set()).add(space)
+            tags = [hashlib.sha256(owner.encode()).hexdigest()[:32] for owner in ("ada", "bob")]
+            of_ada, of_bob = (spaces[f"{tag}:t"] for tag in tags)
+            assert of_ada == {"", *(name.removeprefix("t/~/") for name in kept)}
+            assert len(of_bob) == 2, "another owner's thread of the same id"
 
 
 async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> None:

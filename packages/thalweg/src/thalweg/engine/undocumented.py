@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langgraph._internal._constants import (
     CONFIG_KEY_CALL,
+    CONFIG_KEY_CHECKPOINTER,
     CONFIG_KEY_READ,
     CONFIG_KEY_REPLAY_STATE,
     CONFIG_KEY_RESUMING,
@@ -37,6 +38,8 @@ TASK_KEY: Final = CONFIG_KEY_TASK_ID
 """The id of the running task."""
 RESUMING_KEY: Final = CONFIG_KEY_RESUMING
 """Whether the run resumes after an interrupt."""
+SAVER_KEY: Final = CONFIG_KEY_CHECKPOINTER
+"""The checkpointer of the run; missing or `None` without one."""
 REPLAY_KEY: Final = CONFIG_KEY_REPLAY_STATE
 """Set if the run starts from an older checkpoint."""
 
@@ -48,6 +51,14 @@ def loop_of(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph'
     """
     schedule = getattr(configurable.get(CONFIG_KEY_CALL), "keywords", {}).get("schedule_task")
     return getattr(schedule, "__self__", None)
+
+
+def postgres_cursor(saver: Any) -> Any:  # noqa: ANN401 (of an extra, sync or async)
+    """Return a cursor of LangGraph's saver for PostgreSQL, as a context manager.
+
+    `saver.conn` is documented, but is a connection or a pool, and its lock is not taken.
+    """
+    return saver._cursor()  # noqa: SLF001 (see above)
 
 
 @contextmanager

@@ -54,6 +54,7 @@ def test_a_step_reads_and_writes_channels_and_reaches_its_loop() -> None:
         seen.append(
             {
                 "read": configurable[undocumented.READ_KEY]("name", False),  # noqa: FBT003 (LangGraph's signature)
+                "saver": configurable[undocumented.SAVER_KEY],
                 "task": configurable[undocumented.TASK_KEY],
                 "resuming": configurable.get(undocumented.RESUMING_KEY),
                 "replay": configurable.get(undocumented.REPLAY_KEY),
@@ -66,13 +67,14 @@ def test_a_step_reads_and_writes_channels_and_reaches_its_loop() -> None:
         return {}
 
     graph = StateGraph(Files).add_node("node", node).add_edge(START, "node").add_edge("node", END)
-    app = graph.compile(checkpointer=InMemorySaver())
+    app = graph.compile(checkpointer=(saver := InMemorySaver()))
     config: Any = {"configurable": {"thread_id": "t"}}
     app.invoke({"name": "given"}, config)
     ended = app.invoke(Command(resume="go"), config)
 
     first, resumed = seen
     assert (first["read"], ended["sent"]) == ("given", "by the key"), worked("langgraph")
+    assert first["saver"] is saver, worked("langgraph")
     assert first["task"] in first["tasks"], worked("langgraph")
     assert not first["resuming"], worked("langgraph")
     assert resumed["resuming"], worked("langgraph")

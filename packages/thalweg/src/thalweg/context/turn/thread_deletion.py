@@ -1,8 +1,8 @@
-"""Delete a thread from its checkpointer and its archive, and erase its bytes."""
+"""Delete a thread, or some of its subagents', from its checkpointer and its archive."""
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_existing
+from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.threads.finding import own_threads
+from thalweg.context.turn.checkpoint_namespaces import (
+    adelete_namespaces,
+    as_saver_class,
+    delete_namespaces,
+)
 from thalweg.context.turn.effects import (
     Flow,
     SyncOrAsync,
@@ -31,6 +37,7 @@ _CHECKPOINTER_REMAINS = (
     "{kind}: what its database keeps of deleted rows (of PostgreSQL: dead rows until VACUUM, the "
     "write-ahead log, replicas)"
 )
+_NAMESPACES_REMAIN = "{kind}: checkpoints of subagents, until their parent's thread is deleted"
 _COPIES_ELSEWHERE = "backups, exports, and logs of model providers"
 
 
@@ -83,7 +90,7 @@ def delete_thread(
         ...     delete_thread("t1", checkpointer=InMemorySaver(), archive=archive).threads
         ()
     """
-    return run(_deletion(thread_id, checkpointer, archive, owner))
+    return run(thread_deletion(thread_id, checkpointer, archive, owner))
 
 
 async def adelete_thread(
@@ -94,25 +101,39 @@ async def adelete_thread(
     owner: str = "local",
 ) -> ThreadDeletion:
     """Delete a thread; see `delete_thread`."""
-    return await arun(_deletion(thread_id, checkpointer, archive, owner))
+    return await arun(thread_deletion(thread_id, checkpointer, archive, owner))
 
 
-def _deletion(
+def thread_deletion(
     thread_id: str,
     saver: BaseCheckpointSaver[Any] | None,
     archive: Archive | str | PathLike[str] | None,
     owner: str,
+    subagents: Collection[str] | None = None,
 ) -> Flow[ThreadDeletion]:
+    """Delete a thread, as a flow; see `delete_thread`.
+
+    Args:
+        thread_id: The `thread_id` of the runs.
+        saver: The checkpointer of the agent; `None` if it has none.
+        archive: The archive of the agent, or its address.
+        owner: The owner of the thread in the archive.
+        subagents: Names in the archive of threads of its subagents. These alone are deleted, with
+            those of their own subagents, and no file is rewritten.
+    """
     # The checkpoints first: a run that begins after an interruption is sent nothing older. Once
     # more behind the archive: only then can no run in progress pass its check and store another.
     if saver is not None:
-        yield _delete_checkpoints(saver, thread_id)
+        yield _delete_checkpoints(saver, thread_id, subagents)
     deletion: ThreadDeletion = yield blocking_effect(
-        partial(_delete_from_archive, archive, owner, thread_id)
+        partial(_delete_from_archive, archive, owner, thread_id, subagents)
     )
     if saver is None:
         return deletion
-    yield _delete_checkpoints(saver, thread_id)
+    deleted: bool | None = yield _delete_checkpoints(saver, thread_id, subagents)
+    if subagents is not None:
+        kept = () if deleted else (_NAMESPACES_REMAIN.format(kind=type(saver).__name__),)
+        return ThreadDeletion(deletion.threads, deletion.freed_bytes, kept)
     file: str | None = yield SyncOrAsync(partial(_file_of, saver), partial(_afile_of, saver))
     remains = (
         () if isinstance(saver, InMemorySaver) else _checkpointer_remains(type(saver).__name__)
@@ -127,7 +148,13 @@ def _checkpointer_remains(kind: str) -> tuple[str, ...]:
     return (_CHECKPOINTER_REMAINS.format(kind=kind),)
 
 
-def _delete_checkpoints(saver: BaseCheckpointSaver[Any], thread_id: str) -> SyncOrAsync:
+def _delete_checkpoints(
+    saver: BaseCheckpointSaver[Any], thread_id: str, subagents: Collection[str] | None
+) -> SyncOrAsync:
+    if subagents is not None:
+        given = saver, thread_id, [name.partition(SUBAGENT_SEPARATOR)[2] for name in subagents]
+        return SyncOrAsync(partial(delete_namespaces, *given), partial(adelete_namespaces, *given))
+
     async def delete_async() -> None:
         try:
             await saver.adelete_thread(thread_id)
@@ -138,15 +165,25 @@ def _delete_checkpoints(saver: BaseCheckpointSaver[Any], thread_id: str) -> Sync
 
 
 def _delete_from_archive(
-    archive_or_address: Archive | str | PathLike[str] | None, owner: str, thread_id: str
+    archive_or_address: Archive | str | PathLike[str] | None,
+    owner: str,
+    thread_id: str,
+    subagents: Collection[str] | None,
 ) -> ThreadDeletion:
     with _open_archive(archive_or_address) as archive:
         if archive is None:
             return ThreadDeletion((), 0, (_COPIES_ELSEWHERE,))
-        threads = own_threads(archive, owner, thread_id)
+        if subagents is None:
+            threads = own_threads(archive, owner, thread_id)
+        else:
+            below = tuple(f"{name}|" for name in subagents)
+            threads = [one for one in archive.threads(owner) if f"{one}|".startswith(below)]
         for thread in threads:
             archive.delete(ThreadKey(owner, thread))
-        freed, remains = archive.prune(), archive.erase()
+        freed = archive.prune()
+        if subagents is not None:
+            return ThreadDeletion(tuple(threads), freed, ())
+        remains = archive.erase()
         return ThreadDeletion(
             tuple(threads), freed, (*([remains] if remains else ()), _COPIES_ELSEWHERE)
         )
@@ -173,35 +210,19 @@ def _erase_file(file: str) -> str:
     return "" if file == MEMORY else erase_file(Path(file), sys.maxsize)
 
 
-def _as_saver_class(saver: object, module: str, name: str) -> Any:  # noqa: ANN401 (a class of an extra)
-    """Return a saver if it is of a class of an extra, which is not imported for that."""
-    kind = getattr(sys.modules.get(module), name, None)
-    return saver if kind is not None and isinstance(saver, kind) else None
-
-
 def _file_of(saver: object) -> str | None:
     """Return the file of a SQLite saver, `MEMORY` if it has none; `None` for another saver."""
-    if (
-        sqlite_saver := _as_saver_class(saver, "langgraph.checkpoint.sqlite", "SqliteSaver")
-    ) is not None:
+    if (sqlite_saver := as_saver_class(saver, "sqlite", "SqliteSaver")) is not None:
         with sqlite_saver.lock, closing(sqlite_saver.conn.cursor()) as cursor:
             cursor.row_factory = None
             return _main_file(cursor.execute(_DATABASES).fetchall())
-    if (
-        sqlite_saver := _as_saver_class(
-            saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"
-        )
-    ) is not None:
+    if (sqlite_saver := as_saver_class(saver, "sqlite.aio", "AsyncSqliteSaver")) is not None:
         return asyncio.run_coroutine_threadsafe(_afile_of(sqlite_saver), sqlite_saver.loop).result()
     return None
 
 
 async def _afile_of(saver: object) -> str | None:
-    if (
-        sqlite_saver := _as_saver_class(
-            saver, "langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"
-        )
-    ) is not None:
+    if (sqlite_saver := as_saver_class(saver, "sqlite.aio", "AsyncSqliteSaver")) is not None:
         async with sqlite_saver.conn.execute(_DATABASES) as cursor:
             return _main_file([*await cursor.fetchall()])
     return await run_in_worker(_file_of, saver)
