@@ -39,6 +39,7 @@ from typing import Protocol
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from benchmarks.memory_agent import Clock, Life, Row
+from thalweg.engine.tokens import exact_counter
 from thalweg_memory.facts.changes import PutFact
 from thalweg_memory.facts.recall.rendering import safe
 from thalweg_memory.facts.values import Evidence, Fact, FactId, Statement, Trust
@@ -55,6 +56,7 @@ class Judge(Protocol):
         ...
 
 
+COUNT = exact_counter()
 PROBE = "What do you know about me?"
 CATEGORIES = {"personal": "context", "work": "context", "other": "knowledge"}
 TRUE = "User's own entry of before"
@@ -228,7 +230,7 @@ class SourcedLife(Life):
         self.talk([{"role": "user", "content": PROBE}], "probe")
         text = "\n".join(str(message.text) for message in self.requests[0])
         found = _BLOCK.search(text)
-        self.tokens = len(found[0]) // 4 if found else 0
+        self.tokens = COUNT(found[0]) if found else 0
         lines = [one for one in (found[1] if found else "").split("\n") if one.startswith("- ")]
         return [f"{one}{self._claims(one)}" for one in lines]
 

@@ -163,11 +163,12 @@ def _with_quote(statement: str, quote: str, number: int) -> str:
 
 
 def _read(fact: Fact) -> str:
-    """Write a fact with the day of its statement, and the words it was learned from."""
-    day = f", said {fact.observed_at[:10]}" if fact.observed_at else ""
-    quote = _quote(fact)
-    words = f' ("{" ".join(quote.split())}"{day})' if quote else f" ({day[2:]})" if day else ""
-    return _fact_text(fact) + words
+    """Write a fact with the day of its statement; an unverified one with its words, too."""
+    words = f'"{" ".join(_quote(fact).split())}"' if fact.claim else ""
+    day = fact.observed_at[:10]
+    is_since = not day or day == fact.valid_from[:10]
+    notes = ", ".join(filter(None, (words, "" if is_since else f"said {day}")))
+    return _fact_text(fact) + (f" ({notes})" if notes else "")
 
 
 def _heading(turn: Statement, number: int, mark: str, *, learns: bool) -> str:

@@ -36,6 +36,7 @@ def plan_merge(
     - An updated fact is superseded, with its dates, and kept. A temporary fact supersedes
       nothing: the fact valid before it is valid again.
     - A fact stated before an existing one, and learned after it, is added as history.
+    - A fact that ended before the stated beginning of an existing one replaces nothing.
     - A fact that is trusted less, or would change one that a person protected, is quarantined;
       quoted words of the user's are linked to it instead, and both are valid.
     - If the guard refuses the change of a verdict, the facts are linked, and both are valid.
@@ -110,6 +111,7 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Kn
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
             ends = later.valid_to and later.valid_to <= _stated_at(later)
             lasts = not later.is_temporary and (ends or not later.valid_to)
+            lasts = lasts and not _ended_before(later, earlier)
             if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
                 olds.append(fact)
             elif fact.id == reading.named or not are_of_two_subjects(fact, new):
@@ -144,6 +146,12 @@ def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Itera
             [*found.linked, *guarded],
         )
     yield from _taken_in(found, new, reading.of)
+
+
+def _ended_before(later: Fact, earlier: Fact) -> bool:
+    """Return whether a later statement is of a time before that of an earlier one began."""
+    has_begun = earlier.valid_from[:10] != _stated_at(earlier)[:10]
+    return has_begun and "" < later.valid_to < earlier.valid_from
 
 
 def _stated_at(fact: Fact) -> str:

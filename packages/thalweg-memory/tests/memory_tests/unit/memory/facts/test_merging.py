@@ -183,6 +183,18 @@ def test_the_question_for_verdicts_goes_on_with_the_conversation() -> None:
         assert one.content in request.text
 
 
+def test_a_known_fact_is_shown_with_its_words_until_it_is_verified() -> None:
+    asked = LearnerRequest("rules", "asked", {"F1": BERLIN.id})
+    known = [BERLIN, quoted(BERLIN), replace(BERLIN, valid_from="2024-05-01T00:00:00Z")]
+    shown = [
+        ask_for_verdicts(asked, "said", Portion((), (), frozenset()), [MUNICH], [one]).request.text
+        for one in known
+    ]
+    assert "\nF1: User lives in Berlin (since 2025-01-01)\n" in shown[0]
+    assert 'F1: User lives in Berlin (since 2025-01-01) ("User lives in Berlin")' in shown[1]
+    assert "F1: User lives in Berlin (since 2024-05-01) (said 2025-01-01)" in shown[2]
+
+
 def test_verdicts_of_a_model_that_finds_a_planted_fact_related_are_not_taken() -> None:
     asked = question(MUNICH)
     told = Pair(new="N1", known="F1", verdict="replaces")
@@ -290,6 +302,15 @@ def test_a_fact_that_ended_before_it_was_told_ends_another() -> None:
     assert after([BERLIN], ended)[0].status == "superseded"
     lasting = replace(ended, valid_to="2025-06-02T23:59:59Z")
     assert after([BERLIN], lasting)[0].status == "active"
+
+
+def test_a_fact_that_ended_before_another_began_replaces_nothing() -> None:
+    """`In 2021 I drank tea`, of a user who has drunk coffee since September 2024."""
+    since = replace(BERLIN, valid_from="2024-09-01T00:00:00Z")
+    past = replace(MUNICH, valid_from="2021-01-01", valid_to="2021-12-31T23:59:59Z")
+    found = after([since], past)
+    assert [one.status for one in found] == ["active", "active"]
+    assert found[0].related == (past.id,)
 
 
 def test_facts_merge_only_with_the_same_numbers() -> None:
