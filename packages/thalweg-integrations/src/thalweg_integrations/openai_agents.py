@@ -53,7 +53,7 @@ class ThalwegSession(SessionABC):
         model: `provider:name` of the model, whose window and prices decide; by default the model
             of the agent, of the provider `openai`.
         window: Tokens the model accepts; by default those of our table.
-        token_counter: As for `ContextMiddleware`.
+        token_counter: Returns the tokens of a text, in place of the exact count of o200k.
 
     Example:
         >>> session = ThalwegSession("t1", archive=":memory:", model="openai:gpt-5.1")

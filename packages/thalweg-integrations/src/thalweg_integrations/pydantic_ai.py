@@ -39,7 +39,7 @@ class ThalwegContext(AbstractCapability[Any]):
         archive: As for `EngineSlot`.
         owner: The owner of the threads.
         window: Tokens the model accepts; by default those of the model's profile or our table.
-        token_counter: As for `ContextMiddleware`.
+        token_counter: Returns the tokens of a text, in place of the exact count of o200k.
 
     Example:
         >>> from pydantic_ai import Agent

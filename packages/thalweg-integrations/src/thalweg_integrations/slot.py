@@ -101,7 +101,7 @@ class EngineSlot:
         policy: As for `ContextMiddleware`.
         archive: An archive, or an address for `open_archive`; by default `default_place`.
         owner: The owner of the threads.
-        token_counter: As for `ContextMiddleware`.
+        token_counter: Returns the tokens of a text, in place of the exact count of o200k.
     """
 
     def __init__(

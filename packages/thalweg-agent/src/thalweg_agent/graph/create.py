@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from thalweg.archive import Archive
     from thalweg.context.arguments import KeptState, Owner
+    from thalweg.context.message_counter import TokenCounter
     from thalweg.engine.settings import ContextPolicy
     from thalweg_agent.backends.protocol import BackendProtocol
     from thalweg_agent.middleware.subagents.middleware import CompiledSubAgent, SubAgent
@@ -55,6 +56,7 @@ def create_deep_agent(
     archive: "Archive | str | PathLike[str] | None" = None,
     owner: "Owner" = "local",
     state: "KeptState | None" = None,
+    token_counter: "TokenCounter | None" = None,
     profile: "Profile | None" = None,
     max_delegations: int | None = None,
     subagent_retention: "Retention | Mapping[str, float] | None" = None,
@@ -64,8 +66,8 @@ def create_deep_agent(
     It has the tools `write_todos, ls, read_file, write_file, edit_file, delete, glob, grep`,
     `execute` if the backend has a shell, `task` for subagents, and `recall` and
     `compact_conversation` for its own context. The parameters are those of `deepagents` 0.7, so
-    that changing the import is enough; `context`, `archive`, `owner`, `state`, `profile`,
-    `max_delegations` and `subagent_retention` are added.
+    that changing the import is enough; `context`, `archive`, `owner`, `state`, `token_counter`,
+    `profile`, `max_delegations` and `subagent_retention` are added.
 
     Args:
         model: A chat model, or its name for `init_chat_model` (`"anthropic:claude-sonnet-4-6"`,
@@ -105,6 +107,7 @@ def create_deep_agent(
             `ContextMiddleware`.
         owner: The owner of threads and memory, or a function that returns it for a run's config.
         state: The part of a thread that the graph's state keeps; see `ContextMiddleware`.
+        token_counter: Returns the tokens of messages, images included; see `ContextMiddleware`.
         profile: Differences from the standard agent: a `HarnessProfile`, or a mapping of
             `HarnessProfileConfig`. It applies to subagents, too.
         max_delegations: Most calls of `task` in one run; a further call starts nothing and returns
@@ -163,6 +166,7 @@ def create_deep_agent(
             archive=archive,
             owner=owner,
             state=DEFAULT_KEPT_MESSAGES if state is None else state,
+            token_counter=token_counter,
         ),
         background=elsewhere,
         profile=differing,

@@ -1,14 +1,14 @@
 """`SummarizationMiddleware`: the constructor of LangChain's and Deep Agents', over our engine."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
 
 from thalweg.archive import Archive
 from thalweg.context.arguments import Owner
+from thalweg.context.message_counter import TokenCounter
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy
@@ -42,7 +42,7 @@ class SummarizationMiddleware(ContextMiddleware):
         trigger: The size, or one of several sizes, at which the context is compacted. Without one,
             costs decide; see `ContextPolicy`.
         keep: How much of the end is kept unchanged.
-        token_counter: Accepted and not called: tokens are counted as the model's provider does.
+        token_counter: Returns the tokens of messages; see `ContextMiddleware`.
         summary_prompt: The summary prompt, in place of the standard text.
         trim_tokens_to_summarize: Maximum tokens of the text to summarize.
         archive: The archive of threads; see `ContextMiddleware`.
@@ -70,14 +70,14 @@ class SummarizationMiddleware(ContextMiddleware):
         *,
         trigger: Size | Sequence[Size] | None = None,
         keep: Size = ("messages", 20),
-        token_counter: Callable[[Iterable[BaseMessage]], int] | None = None,
+        token_counter: TokenCounter | None = None,
         summary_prompt: str | None = None,
         trim_tokens_to_summarize: int | None = None,
         archive: Archive | str | PathLike[str] | None = None,
         owner: Owner = "local",
         **others: Any,  # noqa: ANN401  # of Deep Agents' signature
     ) -> None:
-        del token_counter, others
+        del others
         section = {
             "trigger": trigger,
             "keep": keep,
@@ -87,7 +87,9 @@ class SummarizationMiddleware(ContextMiddleware):
         given = {name: value for name, value in section.items() if value is not None}
         self.policy = ContextPolicy.from_mapping(given)
         """The policy that the arguments describe."""
-        super().__init__(self.policy, archive=archive, owner=owner, summarizer=model)
+        super().__init__(
+            self.policy, archive=archive, owner=owner, summarizer=model, token_counter=token_counter
+        )
 
 
 def create_summarization_middleware(
@@ -96,7 +98,7 @@ def create_summarization_middleware(
     *,
     summary_prompt: str | None = None,
     trim_tokens_to_summarize: int | None = None,
-    token_counter: Callable[[Iterable[BaseMessage]], int] | None = None,
+    token_counter: TokenCounter | None = None,
     summarizer: BaseChatModel | str | None = None,
 ) -> SummarizationMiddleware:
     """Return the middleware that compacts a model's context when that pays; see `ContextPolicy`.
@@ -106,7 +108,7 @@ def create_summarization_middleware(
         backend: Accepted: the archive holds the compacted messages.
         summary_prompt: See `SummarizationMiddleware`; so are the others.
         trim_tokens_to_summarize: Maximum tokens of the text to summarize.
-        token_counter: Accepted and not called.
+        token_counter: Returns the tokens of messages; see `ContextMiddleware`.
         summarizer: The model that writes the summaries.
 
     Raises:

@@ -30,6 +30,7 @@ from langgraph.runtime import Runtime
 from thalweg.archive import Archive
 from thalweg.archive.threads.retry import Retry
 from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES, KeptState, Owner
+from thalweg.context.message_counter import TokenCounter
 from thalweg.context.turn.context_tools import compact_tool, last_written, recall_tool, with_loaded
 from thalweg.context.turn.effects import (
     Flow,
@@ -44,7 +45,6 @@ from thalweg.context.turn.effects import (
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.context.turn.turn import take_turn
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.tokens import Counter
 from thalweg.errors import ConflictError
 
 
@@ -129,9 +129,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             end, keeps: at least so many of its newest messages, from the beginning of a run; all
             (`"whole"`); or the newest run alone (`"run"`). Messages are removed from it at the end
             of a run, and only if the archive was passed and is not in memory.
-        token_counter: Returns the tokens of a text, in place of the exact count of o200k: for a
-            model with a vocabulary of its own. It is called often and must be fast, deterministic
-            and monotonic in the length of the text. Counts that the provider reports correct it, as
+        token_counter: Returns the tokens of messages, as LangChain's do (for example
+            `model.get_num_tokens_from_messages`), in place of the exact count of o200k and the
+            table of prices for media. It gets one whole message at a time, images included, or a
+            text as a user's message. It is called often and must be fast, deterministic and
+            monotonic in the length of the text. Counts that the provider reports correct it, as
             they correct the default.
 
     Raises:
@@ -157,7 +159,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         owner: Owner = "local",
         summarizer: BaseChatModel | str | None = None,
         state: KeptState = DEFAULT_KEPT_MESSAGES,
-        token_counter: Counter | None = None,
+        token_counter: TokenCounter | None = None,
     ) -> None:
         super().__init__()
         self._sessions = SessionPool(

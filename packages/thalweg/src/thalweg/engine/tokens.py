@@ -19,7 +19,7 @@ from thalweg.engine.entries import Media, Message, Opaque, Text, Thinking, ToolC
 from thalweg.engine.extras import install_line
 
 Counter = Callable[[str], int]
-"""Tokens in one text."""
+"""Tokens in one text. One with a method `count_message` counts whole messages, media included."""
 
 MESSAGE_OVERHEAD = 4
 """Tokens a provider adds around one message (OpenAI's chat format: 3, one more for a name)."""
@@ -129,6 +129,9 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
         >>> measure(Message("user", (Text("hello world"),)), exact_counter()).tokens
         6
     """
+    count_message = getattr(count, "count_message", None)
+    if count_message is not None:
+        return _measure_by(count_message, message)
     tokens, thinking, size, media, media_tokens, slack = MESSAGE_OVERHEAD, 0, 0, 0, 0, 0
     for part in message.parts:
         match part:
@@ -155,6 +158,21 @@ def measure(message: Message, count: Counter, model: str = "") -> MessageSize:
                 tokens += count(raw)
                 size += _utf8_length(raw)
     return MessageSize(tokens + media_tokens, thinking, size, media, media_tokens, slack)
+
+
+def _measure_by(count_message: Callable[[Message], int], message: Message) -> MessageSize:
+    """Measure a message by a counter of messages; media and reasoning are what they add to it."""
+    size, tokens = measure(message, byte_counter), count_message(message)
+
+    def added_by(kind: type[Media] | type[Thinking]) -> int:
+        others = tuple(part for part in message.parts if not isinstance(part, kind))
+        if len(others) == len(message.parts):
+            return 0
+        return max(0, tokens - count_message(replace(message, parts=others, origin=None)))
+
+    return replace(
+        size, tokens=tokens, thinking=added_by(Thinking), media_tokens=added_by(Media), slack=0
+    )
 
 
 def _utf8_length(text: str) -> int:

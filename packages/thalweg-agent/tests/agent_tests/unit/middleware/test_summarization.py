@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.utils import count_tokens_approximately
 
 from agent_tests.unit.agent.graph.test_layers import recipe
 from thalweg.engine.settings import ContextPolicy
@@ -20,6 +21,7 @@ from thalweg_agent.middleware import (
     SummarizationMiddleware,
     UnsupportedContentMiddleware,
 )
+from thalweg_agent.middleware.summarization import create_summarization_middleware
 from thalweg_agent.middleware.unsupported_content import without_unsupported
 
 SIZES: list[tuple[Any, Any]] = [
@@ -37,13 +39,41 @@ def test_tuples_and_mappings_make_the_same_policy(tuples: Any, mappings: Any) ->
 
 
 def test_prices_decide_without_a_trigger_and_the_standard_prompt_is_ours() -> None:
-    made = SummarizationMiddleware(
-        summary_prompt=DEEPAGENTS_DEFAULT_SUMMARY_PROMPT, backend=None, token_counter=lambda _: 0
-    )
+    made = SummarizationMiddleware(summary_prompt=DEEPAGENTS_DEFAULT_SUMMARY_PROMPT, backend=None)
 
     assert made.policy == ContextPolicy()
     own = SummarizationMiddleware(summary_prompt="Sum up.", trim_tokens_to_summarize=99).policy
     assert (own.summary_prompt, own.trim_tokens_to_summarize) == ("Sum up.", 99)
+
+
+def counting_agent(kind: str, counter: Any) -> Any:  # noqa: ANN401 (LangChain's)
+    """Return an agent whose context is counted by a function of the caller's."""
+    model = ScriptedModel(script=lambda _: "Seen.")
+    if kind == "deep agent":
+        return create_deep_agent(model, archive=":memory:", token_counter=counter)
+    if kind == "factory":
+        middleware = create_summarization_middleware(model, token_counter=counter)
+        return create_agent(model, middleware=[middleware])
+    mine = SummarizationMiddleware(archive=":memory:", token_counter=counter)
+    if kind == "in a deep agent":
+        return create_deep_agent(model, middleware=[mine])
+    return create_agent(model, middleware=[mine])
+
+
+@pytest.mark.parametrize("kind", ["alone", "in a deep agent", "factory", "deep agent"])
+def test_a_counter_of_the_callers_own_is_given_whole_messages(kind: str) -> None:
+    """Images included, in each place that takes one."""
+    seen: list[BaseMessage] = []
+
+    def counter(messages: Any) -> int:  # noqa: ANN401
+        seen.extend(messages)
+        return count_tokens_approximately(messages, tokens_per_image=9_000)
+
+    url = {"url": "data:image/png;base64,iVBORw0KGgo="}
+    content: Any = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": url}]
+    counting_agent(kind, counter).invoke({"messages": [HumanMessage(content)]})
+
+    assert any(message.content == content for message in seen)
 
 
 def test_a_size_that_cannot_be_used_is_refused() -> None:

@@ -25,13 +25,13 @@ from thalweg.archive.threads.session import ThreadSession
 from thalweg.context.arguments import (
     KeptState,
     Owner,
-    as_counter,
     as_kept_state,
     as_owner,
     as_policy,
     as_summarizer,
     owner_of,
 )
+from thalweg.context.message_counter import TokenCounter, as_message_counter
 from thalweg.context.request.learned_limits import Ceilings
 from thalweg.context.request.message_adaptation import stored_binding
 from thalweg.context.request.message_writer import ParsedMessages
@@ -88,7 +88,7 @@ class SessionPool:
         owner: Owner,
         summarizer: BaseChatModel | str | None,
         state: KeptState,
-        token_counter: Counter | None = None,
+        token_counter: TokenCounter | None = None,
     ) -> None:
         self._make_renewed = partial(
             SessionPool,
@@ -101,7 +101,7 @@ class SessionPool:
         )
         self.policy = as_policy(policy)
         self.state = as_kept_state(state)
-        self.count: Counter = as_counter(token_counter)
+        self.count: Counter = as_message_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
         """Learned limits of providers, below the expected windows; by model."""
         self.toolless: set[str] = set()

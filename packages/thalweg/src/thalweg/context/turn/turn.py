@@ -44,7 +44,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
-from thalweg.engine.tokens import Counter
+from thalweg.engine.tokens import Calibration, Counter, exact_counter
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
@@ -182,8 +182,12 @@ class _Turn:
         engine.binds = (
             binds_thinking(self.limits.model) or self.limits.model in self.sessions.binding
         )
-        engine.calibration = session.calibrations.get(self.limits.model) or first_calibration(
-            self.limits.model, (item.message.text for item in reversed(engine.window.items))
+        engine.calibration = session.calibrations.get(self.limits.model) or (
+            first_calibration(
+                self.limits.model, (item.message.text for item in reversed(engine.window.items))
+            )
+            if self.sessions.count is exact_counter()
+            else Calibration()
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
