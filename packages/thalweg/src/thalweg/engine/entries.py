@@ -148,10 +148,11 @@ class Message:
 
 
 _COMMAND = re.compile(
-    r"\s*(?:(?:<command-(?:name|message)>[^<]*</command-(?:name|message)>"
-    r"|<command-args>\s*</command-args>)\s*)+"
+    r"\s*(?:(?:<command-name>(?P<name>[^<]*)</command-name>|<command-message>[^<]*</command-message>"
+    r"|<command-args>(?P<arguments>.*?)</command-args>)\s*)+",
+    re.DOTALL,
 )
-"""A slash command as Claude Code logs it, without arguments."""
+"""A slash command as Claude Code logs it."""
 
 
 def is_harness_command(text: str) -> bool:
@@ -162,7 +163,20 @@ def is_harness_command(text: str) -> bool:
         >>> is_harness_command(exit_row), is_harness_command("/exit is broken")
         (True, False)
     """
-    return _COMMAND.fullmatch(text) is not None
+    command = _COMMAND.fullmatch(text)
+    return command is not None and not (command["arguments"] or "").strip()
+
+
+def request_text(text: str) -> str:
+    r"""Return a request as its user typed it: a slash command without the harness's tags.
+
+    Example:
+        >>> review = "<command-name>/review</command-name>\n<command-args>the API</command-args>"
+        >>> request_text(review), request_text("fix it")
+        ('/review the API', 'fix it')
+    """
+    command = _COMMAND.fullmatch(text)
+    return f"{command['name'] or ''} {command['arguments'] or ''}".strip() if command else text
 
 
 _PART_TYPES: dict[str, type[Part]] = {

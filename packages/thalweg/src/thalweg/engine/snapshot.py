@@ -18,6 +18,8 @@ class Quote:
 
     position: int
     text: str
+    refused: str = ""
+    """Of a user's words in a refusal: the call that was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class CallOutcome:
     text: str
     """The most informative line of the result; empty while there is none."""
     failed: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

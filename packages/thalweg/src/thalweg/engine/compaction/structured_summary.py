@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from thalweg.engine.compaction.call_status import aims, status
 from thalweg.engine.compaction.pins import strict_constraint_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.data_files import read_table
-from thalweg.engine.entries import Entry, ToolUse
+from thalweg.engine.entries import Entry, ToolUse, request_text
 from thalweg.engine.media.labels import media_line
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.transcript import as_text, clip, one_line
@@ -31,6 +32,8 @@ _AMOUNT = re.compile(
 _AMOUNT_WEIGHT = 3
 MAX_REQUESTS, MAX_FILES, MAX_RUNS, MAX_NOTES, MAX_NAMES, MAX_MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""
+MAX_PATH_CHARS = 300
+"""A longer target of a change is no path."""
 MAX_SKILLS = 50
 """Most loaded skills that are kept, the newest."""
 INDEXED_CHARS = 4_000
@@ -41,9 +44,10 @@ NOTE_CHARS = 240
 """Quoted characters from the beginning of an assistant's text."""
 OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
+REFUSED = "refused, not run"
+"""Outcome of a call that the user or the host did not let run."""
 SCANNED_CHARS = 4_000
 """Characters at each end of a result in which that line is searched for."""
-_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?[:= ]+(-?\d+)", re.IGNORECASE)
 _FAILURE = re.compile(
     r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -94,12 +98,12 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         if entry.media and not entry.is_fetched:
             media.append(Quote(entry.position, media_line(entry.message)))
         if entry.is_request:
-            requests.append(Quote(entry.position, as_text(entry.message)))
+            requests.append(Quote(entry.position, request_text(as_text(entry.message))))
         elif entry.message.role == "assistant":
             todos = _absorb_answer(entry, notes, tasks) or todos
         elif entry.message.role == "tool" and not entry.is_fetched:
             if entry.answers:
-                _absorb_result(entry, entry.answers, files, runs, tasks)
+                requests += _absorb_result(entry, entry.answers, files, runs, tasks)
             _index_names(entry, names)
     requests.sort(key=lambda quote: quote.position)
     media.sort(key=lambda quote: quote.position)
@@ -162,9 +166,14 @@ def _absorb_result(
     files: dict[str, FileState],
     runs: list[CallOutcome],
     tasks: list[CallOutcome],
-) -> None:
-    text, failed = outcome(entry)
-    call_outcome = CallOutcome(entry.position, use, text, failed)
+) -> list[Quote]:
+    """Add the outcome of a call; return the user's words, if the user refused it with some."""
+    ended = status(use, entry.message)
+    if ended.state == "refused":
+        runs.append(CallOutcome(entry.position, use, REFUSED, refused=True))
+        return [Quote(entry.position, ended.words, use.brief)] if ended.words else []
+    failed = ended.state == "failed"
+    call_outcome = CallOutcome(entry.position, use, outcome(entry, failed=failed), failed)
     file_state = files.get(use.target, FileState())
     match use.action:
         case "read" | "write" if failed:
@@ -172,11 +181,11 @@ def _absorb_result(
         case "read" if use.target:
             files.pop(use.target, None)
             files[use.target] = replace(file_state, read_at=entry.position)
-        case "write" if use.target:
+        case "write" if use.target and len(use.target) <= MAX_PATH_CHARS:
             files.pop(use.target, None)
             changes = file_state.changes + 1
             files[use.target] = replace(file_state, changed_at=entry.position, changes=changes)
-            runs[:] = [run for run in runs if not _is_resolved(run, later_write=call_outcome)]
+            runs[:] = [run for run in runs if not (run.failed and aims(run.use) == aims(use))]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
             tasks.append(call_outcome)
@@ -184,10 +193,7 @@ def _absorb_result(
             pass
         case _:
             runs.append(call_outcome)
-
-
-def _is_resolved(run: CallOutcome, *, later_write: CallOutcome) -> bool:
-    return run.failed and run.use.action == "write" and run.use.target == later_write.use.target
+    return []
 
 
 def _todo_lines(arguments: str) -> str:
@@ -209,16 +215,13 @@ def _todo_lines(arguments: str) -> str:
     return "\n".join(["", *lines]) if lines else ""
 
 
-def outcome(entry: Entry) -> tuple[str, bool]:
+def outcome(entry: Entry, *, failed: bool) -> str:
     """Return the outcome of a call in one line: its most prominent error, else its last line.
 
     Before it stands the line with the rarest words of the call, because a long log may have its
     figure anywhere.
     For a delegated task it is the first line, as in the ledger of tasks: a report begins with its
     result.
-
-    Returns:
-        The line and whether the call failed.
     """
     text = entry.message.text
     ends_text = (
@@ -226,22 +229,20 @@ def outcome(entry: Entry) -> tuple[str, bool]:
         if len(text) <= 2 * SCANNED_CHARS
         else f"{text[:SCANNED_CHARS]}\n{text[-SCANNED_CHARS:]}"
     )
-    code = _EXIT.search(ends_text)
-    failed = entry.message.is_error or (code is not None and code[1] not in {"0", "-1"})
     if failed and (error := _FAILURE.search(ends_text)):
-        return _outcome_line(error[0]), True
+        return _outcome_line(error[0])
     lines = [line for line in ends_text.splitlines() if line.strip()]
     if entry.answers and entry.answers.action == "search" and not failed:
-        return f"{text.count(chr(10)) + 1 if lines else 0} lines", False
+        return f"{text.count(chr(10)) + 1 if lines else 0} lines"
     if not lines:
-        return "(empty)", failed
+        return "(empty)"
     if entry.answers and entry.answers.action == "delegate":
-        return _outcome_line(lines[0]), failed
+        return _outcome_line(lines[0])
     requested = (
         requested_lines(ends_text, entry.answers.brief, max_lines=1) if entry.answers else []
     )
     shown_lines = dict.fromkeys(_outcome_line(line) for line in (*requested, lines[-1]))
-    return " … ".join(shown_lines), failed
+    return " … ".join(shown_lines)
 
 
 def _outcome_line(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from thalweg.engine.compaction.call_status import aims
 from thalweg.engine.compaction.pins import constraint_lines, excerpt, strict_constraint_lines
 from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
@@ -153,6 +154,11 @@ def _requests(
     pinned: dict[int, tuple[str, ...]] = {}
     for pin in pins:
         pinned[pin.position] = (*pinned.get(pin.position, ()), pin.text)
+    refusal_chars = widest_tokens
+    for quote in reversed([quote for quote in record.requests if quote.refused]):
+        refusal_chars -= len(quote.text)
+        if refusal_chars >= 0:
+            pinned[quote.position] = (*pinned.get(quote.position, ()), quote.text)
     lines = [_QuotedRequest(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote_all(lines, handle, room, count)
     room = min(widest_tokens, max(room, sum(line.tokens for line in lines)))
@@ -258,7 +264,8 @@ def _request_text(
 ) -> str:
     pointer = prompt("pointer").render(handle=f"{handle}#{quote.position}")
     text = excerpt(quote.text, *ends, pinned, pointer, max_constraint_chars=max_constraint_chars)
-    return f"#{quote.position} {text}"
+    refusal = f" {prompt('refusal').render(call=quote.refused)}" if quote.refused else ""
+    return f"#{quote.position} {text}{refusal}"
 
 
 def _open_work(record: Record, room: int, count: Counter) -> list[tuple[str, list[str]]]:
@@ -373,8 +380,18 @@ def _outcome_line(outcome: CallOutcome) -> str:
 
 
 def _open_errors(runs: Sequence[CallOutcome]) -> list[CallOutcome]:
-    latest = {(run.use.name, run.use.target, run.use.scope): run for run in runs}
-    return [run for run in latest.values() if run.failed][-8:]
+    """Return the failed calls none of whose aims was reached later, or failed again.
+
+    Which command of a chain failed is unknown: a later success of any of them ends the error.
+    """
+    failing: dict[int, tuple[frozenset[str], CallOutcome]] = {}
+    for run in (run for run in runs if not run.refused):
+        run_aims = aims(run.use)
+        for position in [p for p, (older, _) in failing.items() if older & run_aims]:
+            del failing[position]
+        if run.failed and run_aims:
+            failing[run.position] = run_aims, run
+    return [run for _, run in failing.values()][-8:]
 
 
 def _file_line(path: str, state: FileState) -> str:

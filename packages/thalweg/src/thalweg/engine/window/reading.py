@@ -28,9 +28,12 @@ _ACTIONS: Mapping[Action, frozenset[str]] = {
     for action, listed in cast("dict[Action, str]", read_table(__package__, "actions.toml")).items()
 }
 """Words of a tool's name by its action; the first that fits is used."""
-_TARGET_KEYS: tuple[str, ...] = (
-    "file_path", "path", "filename", "filepath", "target_file", "notebook_path", "file",
-    "absolute_path", "file_name", "url", "uri", "command", "cmd", "script", "code", "pattern",
+_PATH_KEYS: tuple[str, ...] = (
+    "file_path", "filePath", "path", "filename", "filepath", "target_file", "notebook_path", "file",
+    "absolute_path", "file_name", "url", "uri",
+)  # fmt: skip
+_TARGET_KEYS = (
+    *_PATH_KEYS, "command", "cmd", "script", "code", "pattern",
     "query", "q", "queries", "subagent_type", "prompt", "description",
 )  # fmt: skip
 _TASK_KEYS = ("description", "subagent_type")
@@ -157,7 +160,8 @@ def classify_call(call: ToolCall, unique_id: str, position: int) -> ToolUse:
     """
     arguments = _parsed(call.arguments)
     action = _action(call.name, arguments)
-    key = next((k for k in _TARGET_KEYS if arguments.get(k)), "")
+    keys = _PATH_KEYS if action == "write" else _TARGET_KEYS
+    key = next((k for k in keys if arguments.get(k)), "")
     rest = {k: v for k, v in arguments.items() if k != key and k not in _IGNORED_KEYS}
     return ToolUse(
         id=unique_id,

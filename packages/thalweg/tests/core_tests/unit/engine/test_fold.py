@@ -211,7 +211,7 @@ def test_an_outcome_has_the_line_about_what_was_called() -> None:
     log = "\n".join(["wind and rain"] * 30 + ["check harbor, run 2: p95 181 ms"] + ["tide"] * 30)
     read = entries(call("a", "run_check", '{"name": "harbor"}'), result("a", log))
 
-    assert outcome(read[1]) == ("check harbor, run 2: p95 181 ms … tide", False)
+    assert outcome(read[1], failed=False) == "check harbor, run 2: p95 181 ms … tide"
 
 
 def test_what_recall_read_back_is_in_no_section() -> None:
@@ -234,10 +234,11 @@ def test_an_outcome_is_the_error_that_stands_out_or_the_last_line() -> None:
         call("c", "Bash"), Message("tool", (), answers="c"),
         call("d", "Bash"), Message("tool", (Text("no such file"),), answers="d", is_error=True),
     )  # fmt: skip
+    shown = [outcome(read[k], failed=failed) for k, failed in ((1, True), (3, False), (5, False))]
 
-    assert [outcome(read[k]) for k in (1, 3, 5, 7)] == [
-        ("TypeError: boom", True),
-        ("3 passed", False),
-        ("(empty)", False),
-        ("no such file", True),
+    assert [*shown, outcome(read[7], failed=True)] == [
+        "TypeError: boom",
+        "3 passed",
+        "(empty)",
+        "no such file",
     ]
