@@ -1,0 +1,212 @@
+"""Worlds without LangChain: the driver, a context and the tools in one loop."""
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import lru_cache
+from random import Random
+from typing import Protocol
+
+from benchmarks.worlds.bill import Bill, CallsExceededError
+from benchmarks.worlds.driver import Mode, decide
+from benchmarks.worlds.sources import FORMS
+from benchmarks.worlds.worlds import WORLDS, World, make_world
+from thalweg.archive import RECALL_TOOL, Archive, Logged, Span, ThreadKey, open_archive, recall
+from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
+from thalweg.engine.entries import Message, Part, Text, ToolCall
+from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.budget import AMOUNTS, Cost
+from thalweg_evals.moves import Respond, Use, View
+from thalweg_evals.trace import TracedCall, TracedMessage
+
+FACTOR, MORE = 4, 40
+"""The limit of an agent's calls: this many times those with the whole context, and this many more.
+With fewer, a world that removal makes slow would count as one that does not end."""
+WINDOWS = (6_000, 8_000, 12_000, 16_000, 24_000)
+"""Windows of random worlds, in tokens: small, so that many worlds are played in little time."""
+SHARES = (1 / 12, 1 / 8, 1 / 5)
+LOADS = (0.3, 0.6, 1.2, 2.5)
+KEY = ThreadKey("worlds", "thread")
+_count = lru_cache(maxsize=50_000)(exact_counter())
+
+
+class Context(Protocol):
+    """What decides the messages of the next request."""
+
+    tools: frozenset[str]
+    """Names of the tools that it adds."""
+
+    def receive(self, message: TracedMessage) -> None:
+        """Receive the next message of the conversation."""
+        ...
+
+    def request(self) -> Sequence[TracedMessage]:
+        """Return the messages of the next request."""
+        ...
+
+    def call(self, arguments: dict[str, object]) -> str:
+        """Return the result of its own tool."""
+        ...
+
+
+@dataclass(slots=True)
+class Whole:
+    """A context that keeps every message, or the first and the newest ones."""
+
+    newest: int = 0
+    """Only that many newest messages are in a request, after the first one; 0: all."""
+    tools: frozenset[str] = frozenset()
+    messages: list[TracedMessage] = field(default_factory=list)
+
+    def receive(self, message: TracedMessage) -> None:
+        """See `Context.receive`."""
+        self.messages.append(message)
+
+    def request(self) -> Sequence[TracedMessage]:
+        """See `Context.request`."""
+        if not self.newest or len(self.messages) <= self.newest:
+            return self.messages
+        return [self.messages[0], *self.messages[-self.newest :]]
+
+    def call(self, arguments: dict[str, object]) -> str:
+        """See `Context.call`; it has no tool."""
+        raise NotImplementedError(arguments)
+
+
+class EngineContext:
+    """A context of our engine, under a preset.
+
+    Args:
+        cost: The preset.
+        window: Tokens that the model accepts.
+        archive: An empty one.
+    """
+
+    tools = frozenset({"recall"})
+
+    def __init__(self, cost: Cost, window: int, archive: Archive) -> None:
+        self._archive = archive
+        self.engine = Engine(
+            budget=Budget(window=window, **AMOUNTS[cost].model_dump()),
+            policy=RentOrBuy(TARIFFS["anthropic"]),
+            count=_count,
+            name_span=lambda first, last: archive.handle(KEY, Span(first, last)),
+            tools=[RECALL_TOOL],
+        )
+
+    def receive(self, message: TracedMessage) -> None:
+        """See `Context.receive`."""
+        calls: tuple[Part, ...] = tuple(
+            ToolCall(call.id, call.name, json.dumps(dict(call.arguments))) for call in message.calls
+        )
+        texts: tuple[Part, ...] = (Text(message.text),) if message.text else ()
+        sent = Message(message.role, texts + calls, answers=message.answers, name=message.name)
+        entry = self.engine.receive(sent)
+        about = entry.answers.brief if entry.answers else ""
+        self._archive.append(KEY, [Logged(entry.message, about=about)])
+
+    def request(self) -> Sequence[TracedMessage]:
+        """See `Context.request`."""
+        return [_traced(item.message) for item in self.engine.prepare()]
+
+    def call(self, arguments: dict[str, object]) -> str:
+        """Return the result of `recall`."""
+        return recall(self._archive, KEY, **arguments)  # type: ignore[arg-type]
+
+
+def _traced(message: Message) -> TracedMessage:
+    calls = tuple(
+        TracedCall(part.id, part.name, json.loads(part.arguments or "{}"))
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    )
+    return TracedMessage(message.role, message.text, calls, message.answers, message.name)
+
+
+def play(world: World, context: Context, limit: int, mode: Mode = "own") -> tuple[str, Bill]:
+    """Let the driver act until it ends, or until its limit of calls.
+
+    Args:
+        world: The world; its state changes.
+        context: Decides what the driver is shown.
+        limit: Most calls.
+        mode: How missing content is looked up.
+
+    Returns:
+        What is wrong in the end (empty if the task is done), and the bill.
+    """
+    bill = Bill(limit)
+    names = frozenset(world.tools) | context.tools
+    context.receive(TracedMessage("user", world.request))
+    made = 0
+    while True:
+        shown = tuple(context.request())
+        move = decide(View(shown, names), mode)
+        blocks = [(_written(message), _count(_written(message))) for message in shown]
+        try:
+            bill.charge(blocks, _count(move.text))
+        except CallsExceededError:
+            return f"more than {limit} calls", bill
+        if isinstance(move, Respond):
+            return world.wrong(), bill
+        uses: tuple[Use, ...] = (move, *move.siblings)
+        calls = tuple(
+            TracedCall(f"call_{made + k}", use.tool, dict(use.arguments))
+            for k, use in enumerate(uses)
+        )
+        made += len(calls)
+        context.receive(TracedMessage("assistant", move.text, calls))
+        for call in calls:
+            arguments = dict(call.arguments)
+            is_own = call.name in world.tools
+            result = world.call(call.name, arguments) if is_own else context.call(arguments)
+            context.receive(TracedMessage("tool", result, (), call.id, call.name))
+
+
+def _written(message: TracedMessage) -> str:
+    calls = [(call.name, dict(call.arguments)) for call in message.calls]
+    return f"{message.text}\n{json.dumps(calls)}" if calls else message.text
+
+
+def limit_of(world: World) -> tuple[int, int]:
+    """Return the limit of calls, and the calls with the whole context; the world is used up."""
+    why, bill = play(world, Whole(), 1_000_000)
+    assert not why, why
+    return FACTOR * bill.calls + MORE, bill.calls
+
+
+@dataclass(frozen=True, slots=True)
+class RandomWorld:
+    """The arguments of a random world, and how it ended."""
+
+    name: str
+    seed: int
+    window: int
+    load: float
+    share: float
+    forms: tuple[str, ...]
+    cost: Cost
+    mode: Mode
+    calls: int = 0
+    base: int = 0
+    """Calls with the whole context."""
+    wrong: str = ""
+
+
+def random_world(seed: int) -> RandomWorld:
+    """Play one world, all of whose arguments depend on its seed, with the engine."""
+    dice = Random(seed)  # noqa: S311 (not a secret)
+    name, window = dice.choice(WORLDS), dice.choice(WINDOWS)
+    load, share = dice.choice(LOADS), dice.choice(SHARES)
+    forms = tuple(dice.sample(FORMS, dice.randint(1, len(FORMS))))
+    cost: Cost = dice.choice(("frugal", "balanced", "careful"))
+    mode: Mode = dice.choice(("own", "recall"))
+
+    def made() -> World:
+        return make_world(name, seed, window, load, share=share, forms=forms)
+
+    limit, base = limit_of(made())
+    with closing(open_archive(":memory:")) as archive:
+        why, bill = play(made(), EngineContext(cost, window, archive), limit, mode)
+    return RandomWorld(name, seed, window, load, share, forms, cost, mode, bill.calls, base, why)
