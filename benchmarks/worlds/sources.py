@@ -17,6 +17,9 @@ from thalweg.engine.tokens import exact_counter
 
 ID = re.compile(r"\b[A-Z]{3}-\d{5}\b")
 _VALUE = re.compile(r"\b\d{6}\b")
+_BREAK = re.compile(r"\n\s*(?:\n|#\d|…)|…\s*\n|truncated|omitted|difference| by ")
+"""What separates an id from a value that follows it and is not its own: the end of a passage, a
+cut, a line of the plan."""
 REACH = 300
 """Most characters from an id to its value."""
 LEAST_TOKENS, MOST_TOKENS = 300, 12_000
@@ -27,11 +30,12 @@ COMMON_TOKENS = 2_400
 """Tokens of a list of about sixty JSON items, the most common source."""
 SAMPLE = 8
 """Records by which the tokens of a form are measured."""
-_WORDS = (
+_TEXT = (
     "harbour crane pallet customs vessel berth manifest tariff storage rail gate weight seal "
     "inspection delay reefer driver booking terminal dock cargo broker release hold invoice "
     "amended pending partial urgent split returned damaged cleared checked standby night"
-).split()  # noqa: SIM905 (easier to read)
+)
+_WORDS = _TEXT.split()
 
 
 @dataclass(slots=True)
@@ -173,7 +177,8 @@ def read_records(text: str) -> dict[str, str]:
     places = list(ID.finditer(text))
     for k, place in enumerate(places):
         end = places[k + 1].start() if k + 1 < len(places) else len(text)
-        value = _VALUE.search(text, place.end(), min(end, place.end() + REACH))
-        if value is not None:
+        end = min(end, place.end() + REACH)
+        value = _VALUE.search(text, place.end(), end)
+        if value is not None and not _BREAK.search(text, place.end(), value.start()):
             found[place[0]] = text[place.start() : value.end()]
     return found

@@ -73,12 +73,18 @@ def test_a_preview_that_misleads_loses_the_world(name: str) -> None:
 
 
 def test_every_form_keeps_values_with_their_ids() -> None:
-    made = sources(Random(1), 60_000, 32_000)
+    made = sources(Random(1), 60_000, 32_000)  # noqa: S311 (not a secret)
 
     assert len({one.tool for one in made}) == 6
     for one in made:
         assert list(one.values) == list(dict.fromkeys(ID.findall(one.text)))
         assert read_values(one.text) == one.values
+
+
+def test_a_value_behind_the_end_of_a_passage_is_of_another_record() -> None:
+    text = 'ORD-10005 in a-001 by search_orders.\n\n#6 tool\n  "total": 594904'
+
+    assert read_values(text + "\nORD-10010, {...}, 222222") == {"ORD-10010": 222_222}
 
 
 def test_a_cut_line_of_the_plan_is_missing() -> None:
