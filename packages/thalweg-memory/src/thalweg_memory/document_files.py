@@ -186,6 +186,7 @@ class DocumentFiles:
                 for texts in forgotten:
                     text = without(text, texts.are_in)
                 file.replace(raw, read_document(text, str(file.path)), version)
+                _log.debug("memory persisted to %s", file.path)
 
     def _commit_edits(
         self, scope: Scope, document: Document | None, written: "_Written | None"

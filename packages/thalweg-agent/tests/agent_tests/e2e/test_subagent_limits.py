@@ -327,12 +327,12 @@ def test_every_step_is_told_as_it_happens() -> None:
     for event in events:
         event.pop("seconds", None)
         assert event.pop("thread").startswith("t/~/tools:")
-    same = {"task_id": "t1", "subagent": "worker"}
+    same, limit = {"task_id": "t1", "subagent": "worker"}, {"turn_limit": 100}
     assert events == [
         {"type": "task_started", **same, "resumed": False},
-        {"type": "task_running", **same, "tool": "look", "turn": 1, "tokens": 0},
-        {"type": "task_running", **same, "tool": "look", "turn": 2, "tokens": 0},
-        {"type": "task_completed", **same, "status": "completed", "turn": 2, "tokens": 0},
+        {"type": "task_running", **same, "tool": "look", "turn": 1, **limit, "tokens": 0},
+        {"type": "task_running", **same, "tool": "look", "turn": 2, **limit, "tokens": 0},
+        {"type": "task_completed", **same, "status": "completed", "turn": 2, **limit, "tokens": 0},
     ]
 
 

@@ -601,11 +601,14 @@ def test_async_and_sync_give_the_same() -> None:
 def test_events_are_logged_and_traced_without_a_word_of_the_task(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """No one may be allowed to read a task's text."""
+    """Task, thread, turns and artifacts at INFO and in traces; content at DEBUG alone."""
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    agent = agent_of(hands_out(task(description="secret")), worker(says("hidden")))
+
+    rule = says(calls("note", "n1", artifact="/out/report.md"), "hidden")
+    spec = worker(rule, tools=[note], middleware=[SharedState()], limits={"turns": 7})
+    agent = agent_of(hands_out(task(description="secret")), spec)
     with (
         use_span(provider.get_tracer("test").start_span("run"), end_on_exit=True),
         caplog.at_level("DEBUG", "thalweg.subagents"),
@@ -614,11 +617,22 @@ def test_events_are_logged_and_traced_without_a_word_of_the_task(
 
     (span,) = spans.get_finished_spans()
     kinds = ["task_started", "task_running", "task_completed"]
-    assert [event.name for event in span.events if event.name in kinds] == kinds
-    said = [r.getMessage() for r in caplog.records if r.name == "thalweg.subagents"]
-    assert [line.partition(",")[0] for line in said] == ["subagent worker"] * 3
-    assert "completed, turn 1, 0 tokens" in said[-1]
-    assert not any("secret" in line or "hidden" in line for line in said)
+    events = [event for event in span.events if event.name in kinds]
+    assert [event.name for event in events] == [kinds[0], kinds[1], *kinds[1:]]
+    assert not any(
+        "secret" in str(one.attributes) or "hidden" in str(one.attributes) for one in events
+    )
+    records = [r for r in caplog.records if r.name == "thalweg.subagents"]
+    started, completed = [r.getMessage() for r in records if r.levelname == "INFO"]
+    assert started.startswith("subagent worker, task t1: started in thread t/~/tools:")
+    assert completed.startswith("subagent worker, task t1: completed, turn 2/7, 0 tokens, ")
+    assert completed.endswith(", artifacts: /out/report.md")
+    assert "secret" not in started
+    assert "hidden" not in completed
+    details = [r.getMessage() for r in records if r.levelname == "DEBUG"]
+    assert details[0] == "subagent worker, task t1: task: secret"
+    assert details[1].startswith("subagent worker, task t1: running, turn 1/7, ")
+    assert details[-1] == "subagent worker, task t1: final output: hidden"
 
 
 def test_a_person_can_refuse_a_task_and_the_ledger_says_so() -> None:

@@ -170,6 +170,11 @@ USER_CONTEXT: tuple[SectionName, ...] = ("workContext", "personalContext", "topO
 HISTORY: tuple[SectionName, ...] = ("recentMonths", "earlierContext", "longTermBackground")
 
 
+def section_path(name: SectionName) -> str:
+    """Return the place of a section in the document, for example `userContext.topOfMind`."""
+    return f"{'userContext' if name in USER_CONTEXT else 'history'}.{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileSection:
     """One text of the profile."""

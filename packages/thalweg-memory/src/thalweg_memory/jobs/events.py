@@ -12,6 +12,7 @@ from typing import Any
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.tracing import trace
 from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
+from thalweg_memory.facts.values import section_path
 
 EVENT = "thalweg.memory"
 """Type of the events, and name of those in a trace."""
@@ -36,6 +37,11 @@ class JobReport:
     changed: Counter[str] = field(default_factory=Counter)
     """Changes that were made: statuses of facts, `dropped`, `section`."""
     confidences: list[float] = field(default_factory=list)
+    """Those of the facts that were written."""
+    sections: list[str] = field(default_factory=list)
+    """Names of the sections of the profile that were written, as in the document."""
+    place: str = ""
+    """Where the memory is: a path or an address without a password."""
     races: int = 0
     """How often another writer changed the memory first."""
     unreadable: int = 0
@@ -60,6 +66,7 @@ class JobReport:
                     self.changed["dropped"] += 1
                 case WriteSection():
                     self.changed["section"] += 1
+                    self.sections.append(section_path(change.name))
                 case Hide():
                     self.changed["hidden"] += 1
 
@@ -72,6 +79,8 @@ def emit(report: JobReport) -> None:
     event = event_of(report)
     level = logging.WARNING if report.failed or report.skipped else logging.INFO
     _log.log(level, "%s", sentence(report), extra={"thalweg": event})
+    if report.changed and report.place:
+        _log.debug("thread %s: memory persisted to %s", report.thread, report.place)
     trace(event)
 
 
@@ -87,6 +96,7 @@ def event_of(report: JobReport) -> dict[str, Any]:
         "refused": dict(report.refused),
         "changed": dict(report.changed),
         "confidences": list(report.confidences),
+        "sections": list(report.sections),
         "races": report.races,
         "unreadable": report.unreadable,
         "skipped": report.skipped,
@@ -105,9 +115,12 @@ def sentence(report: JobReport) -> str:
     """Return a report as one line for a person."""
     made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
     why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
-    spent = report.spent
+    sure = ", ".join(f"{confidence:g}" for confidence in report.confidences)
+    sections, spent = ", ".join(report.sections), report.spent
     text = (
         f"thread {report.thread}: learned from {report.turns} turns: {made}"
+        f"{f' (confidence: {sure})' if sure else ''}"
+        f"{f'; updated {sections}' if sections else ''}"
         f"{f'; not taken: {why}' if why else ''}"
         f"; {spent.calls} calls, {spent.input} tokens in, {spent.output} out"
     )

@@ -216,6 +216,7 @@ class Learner:
             report.failed = type(error).__name__
             report.retry_s = backoff_s(job.attempt)
         report.cost = cost_of(report.spent, self.tariff)
+        report.place = str(getattr(self.store, "place", ""))
         self.store.finish(job, now=self.clock(), retry_s=report.retry_s)
         self.emit(report)
         return report

@@ -87,6 +87,11 @@ class TableMemory(ABC):
             raise
 
     @property
+    def place(self) -> str:
+        """The address of the database, without a password."""
+        return self._database.place
+
+    @property
     def documents(self) -> DocumentFiles | None:
         """The documents of the store, if it has any."""
         return self._documents

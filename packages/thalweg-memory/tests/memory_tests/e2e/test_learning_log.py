@@ -18,9 +18,14 @@ def test_a_turn_is_followed_from_the_queue_to_what_was_learned(
         ada.learn()
     ada.store.close()
     said = [(one.levelname, one.getMessage()) for one in caplog.records]
-    starts = ("thread t1: queued 2 turns", "thread t1: learning from", "learned from 2 turns")
+    starts = (
+        "thread t1: queued 2 turns",
+        "thread t1: learning from",
+        "learned from 2 turns: 1 active (confidence: 0.9",
+        f"memory persisted to {tmp_path / 'memory.db'}",
+    )
     found = [next((n for n, (_, text) in enumerate(said) if start in text), -1) for start in starts]
     assert found == sorted(found)
     assert found[0] >= 0
-    assert [said[n][0] for n in found] == ["DEBUG", "DEBUG", "INFO"]
+    assert [said[n][0] for n in found] == ["DEBUG", "DEBUG", "INFO", "DEBUG"]
     assert not any("42" in text for _, text in said)

@@ -34,7 +34,9 @@ def ruler(text: str) -> int:
 
 
 def talk(
-    pricing: Pricing = KNOWN, model: type[ScriptedModel] = ScriptedModel
+    pricing: Pricing = KNOWN,
+    model: type[ScriptedModel] = ScriptedModel,
+    **policy: Any,  # noqa: ANN401 (settings as a file has them)
 ) -> list[dict[str, Any]]:
     """Send messages until something was folded; return what came on the custom stream."""
     agent = create_agent(
@@ -42,7 +44,8 @@ def talk(
         [ruler],  # with tools of its own an agent has ours from its first request on
         middleware=[
             ContextMiddleware(
-                ContextPolicy(window=8_000, summarize=False, pricing=pricing), archive=":memory:"
+                ContextPolicy(window=8_000, summarize=False, pricing=pricing, **policy),
+                archive=":memory:",
             )
         ],
         checkpointer=InMemorySaver(),
@@ -86,9 +89,43 @@ def test_the_log_says_it_in_a_sentence_and_the_numbers_line_by_line(
     assert said[0][0] == "INFO"
     assert f"{before} -> {event['tokens_after']} tokens of {limit} (1 fold)" in said[0][1]
     assert said[1][1] == (
-        f"[ContextMiddleware] Token count: {before} / {limit} ({100 * before // limit}%)"
+        f"[ContextMiddleware] Token count: {before} / 8000 ({100 * before // 8_000}%)"
     )
     assert any("New message count" in line for _, line in said)
+
+
+SETTINGS: list[tuple[Any, list[str]]] = [
+    (("fraction", 0.5), ["fraction threshold met (0.5)"]),
+    ([("fraction", 0.9), ("tokens", 3_000)], ["tokens threshold met (3000)"]),
+    ([("messages", 7), ("tokens", 9_999)], ["messages threshold met (7)"]),
+    (
+        [("messages", 7), ("tokens", 2_500)],
+        ["messages threshold met (7)", "tokens threshold met (2500)"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("trigger", "met"), SETTINGS)
+def test_the_log_names_the_triggers_that_were_met(
+    caplog: pytest.LogCaptureFixture,
+    trigger: Any,  # noqa: ANN401 (as a file has it)
+    met: list[str],
+) -> None:
+    """And the messages that a summary replaces, and those that are kept."""
+    with caplog.at_level(logging.DEBUG, "thalweg.context"):
+        (event,) = talk(trigger=trigger, keep=("messages", 2))
+
+    lines = [r.message for r in caplog.records if r.name == "thalweg.context"]
+    assert [line for line in lines if "Trigger: " in line] == [
+        f"[ContextMiddleware] Trigger: {one}" for one in met
+    ]
+    assert event["trigger"] == met
+    assert lines[0].endswith(f": {'; '.join(met)}")
+    kept = event["messages_after"] - 1
+    replaced = event["messages_before"] - kept
+    assert f"[ContextMiddleware] Summarizing {replaced} messages, keeping last {kept}" in lines
+    assert (event["messages_before"] % 2, kept) == (1, 2)
+    assert event["window"] == 8_000
 
 
 def test_a_trace_has_the_event_in_the_span_of_the_run() -> None:

@@ -1,7 +1,8 @@
 """One call of the tool `task`: the subagent's run, its events, and its report.
 
 Events are emitted to LangGraph's custom stream, to `logging` (the logger is `thalweg.subagents`)
-and to OpenTelemetry. No event contains text of a task or a report.
+and to OpenTelemetry. No event contains text of a task or a report; the log has their first lines at
+DEBUG.
 """
 
 import asyncio
@@ -92,10 +93,15 @@ def sentence(event: dict[str, Any]) -> str:
     """Render an event as one line for a person."""
     happened = str(event["type"]).removeprefix("task_").replace("_", " ")
     text = f"subagent {event['subagent']}, task {event['task_id']}: {happened}"
+    if event["type"] == "task_started" and event.get("thread"):
+        text += f" in thread {event['thread']}"
     if "turn" in event:
-        text += f", turn {event['turn']}, {event['tokens']} tokens, {event['seconds']} s"
+        most = f"/{event['turn_limit']}" if event["turn_limit"] else ""
+        text += f", turn {event['turn']}{most}, {event['tokens']} tokens, {event['seconds']} s"
     if event.get("tool"):
         text += f", last tool {event['tool']}"
+    if event.get("artifacts"):
+        text += f", artifacts: {', '.join(event['artifacts'])}"
     return text
 
 
@@ -189,6 +195,7 @@ class Delegation:
         """Emit that it begins; after a crash or an interrupt, that it resumes."""
         given = (self.runtime.config or {}).get("configurable", {})
         self._emit("task_started", resumed=bool(given.get("__pregel_resuming")))
+        self._log_content("task", self.description or self.instructions)
 
     def emit_turn(self) -> None:
         """Emit that the child has completed a turn."""
@@ -197,6 +204,7 @@ class Delegation:
     def _figures(self) -> dict[str, Any]:
         return {
             "turn": self.progress.turns,
+            "turn_limit": self.progress.limits.turns,
             "tokens": self.progress.tokens,
             "seconds": self._seconds(),
         }
@@ -207,6 +215,11 @@ class Delegation:
     def _emit(self, kind: Kind, **more: Any) -> None:  # noqa: ANN401 (plain values)
         write = self.runtime.stream_writer
         emit(write, kind, self.call_id, self.spec.name, thread=self.thread, **more)
+
+    def _log_content(self, what: str, text: str) -> None:
+        if _log.isEnabledFor(logging.DEBUG):
+            line = brief(text)
+            _log.debug("subagent %s, task %s: %s: %s", self.spec.name, self.call_id, what, line)
 
     def write(self) -> None:
         """Make the child's changes of the parent's state: those of the steps that it completed."""
@@ -331,7 +344,10 @@ class Delegation:
         if report.artifacts:
             update["artifacts"] = [*report.artifacts]
         figures = self._figures() | ({"denied": [*report.denied]} if report.denied else {})
+        if report.artifacts:
+            figures["artifacts"] = [*report.artifacts]
         self._emit(_FINISHED[report.status], status=report.status, **figures)
+        self._log_content("final output", report.answer)
         message = ToolMessage(
             report.answer,
             tool_call_id=self.call_id,

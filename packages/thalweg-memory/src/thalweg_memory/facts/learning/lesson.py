@@ -227,7 +227,7 @@ def kind_of(why: str) -> str:
     return _QUOTED.sub("…", why)
 
 
-_QUOTED = re.compile(r"(?<!\w)['\"].*['\"]|\d[\d.]*")
+_QUOTED = re.compile(r"(?<!\w)['\"].*['\"]")
 
 
 def _folded(text: str) -> str:

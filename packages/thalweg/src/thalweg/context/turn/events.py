@@ -17,6 +17,7 @@ from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.savings import charged_request, combined_change
 from thalweg.context.request.model_limits import ModelLimits
 from thalweg.context.request.rejections import Cause, Rejection
+from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold, Strip
 from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.matching import Priced
@@ -59,6 +60,12 @@ class TurnReport:
     """Tokens of the last request."""
     messages: int
     """Messages of the request as it is."""
+    messages_before: int
+    """Messages of the request as it would have been."""
+    window: int
+    """Tokens of the model's window."""
+    thresholds: tuple[Threshold, ...] = ()
+    """The triggers of the policy that the request had reached."""
     faults: tuple[SummaryDefect, ...] = ()
     """The defects of the summaries."""
 
@@ -66,6 +73,16 @@ class TurnReport:
     def edits(self) -> tuple[Edit, ...]:
         """The decided edits."""
         return self.page.edits
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons of the edits, each once; the thresholds that were met are named."""
+        found: list[str] = []
+        for edit in self.edits:
+            is_trigger = edit.reason == "a trigger of the policy"
+            met = [one.describe() for one in self.thresholds] if is_trigger else []
+            found += met or [edit.reason]
+        return tuple(dict.fromkeys(found))
 
     @property
     def is_summary_lost(self) -> bool:
@@ -208,12 +225,16 @@ def event_of(report: TurnReport) -> dict[str, Any]:
         "thread": report.key.thread,
         "turn": page.turns,
         "model": page.model,
-        "trigger": list(dict.fromkeys(edit.reason for edit in report.edits)),
+        "trigger": list(report.reasons),
+        "thresholds": [one.model_dump() for one in report.thresholds],
         "edits": [_plain_edit(edit) for edit in report.edits],
         "tokens_before": report.before,
         "tokens_after": report.after,
         "tokens_rewritten": report.rewritten,
+        "messages_before": report.messages_before,
+        "messages_after": report.messages,
         "limit": page.limit,
+        "window": report.window,
         "sections": dict(page.tokens),
         "price": round(forecast.price, 1),
         "saving_per_call": round(forecast.saving, 1),
@@ -255,8 +276,7 @@ def _kind(edit: Edit) -> str:
 
 def sentence(report: TurnReport) -> str:
     """Return a decision as one line for a person."""
-    edit_counts = count_edits(report.edits)
-    reasons = "; ".join(dict.fromkeys(edit.reason for edit in report.edits))
+    edit_counts, reasons = count_edits(report.edits), "; ".join(report.reasons)
     return (
         f"thread {report.key.thread}, turn {report.page.turns}: {report.before} -> {report.after} "
         f"tokens of {report.page.limit} ({edit_counts}): {reasons}"
@@ -278,11 +298,15 @@ def note(report: TurnReport) -> str:
 
 def lines(report: TurnReport) -> Iterator[str]:
     """Yield the numbers of a decision for a person, line by line."""
-    page, forecast, limit = report.page, report.forecast, max(1, report.page.limit)
-    share = f"{100 * report.before // limit}%"
-    yield f"[ContextMiddleware] Token count: {report.before} / {limit} ({share})"
-    for reason in dict.fromkeys(edit.reason for edit in report.edits):
+    page, forecast, window = report.page, report.forecast, max(1, report.window)
+    share = f"{100 * report.before // window}%"
+    yield f"[ContextMiddleware] Token count: {report.before} / {window} ({share})"
+    for reason in report.reasons:
         yield f"[ContextMiddleware] Trigger: {reason}"
+    if any(isinstance(edit, Fold) for edit in report.edits):
+        kept = report.messages - 1  # and the record
+        summarized = report.messages_before - kept
+        yield f"[ContextMiddleware] Summarizing {summarized} messages, keeping last {kept}"
     for edit in report.edits:
         yield (
             f"[ContextMiddleware] {type(edit).__name__} of {_edit_place(edit)}: "

@@ -224,6 +224,9 @@ class _Turn:
             after=engine.window.tokens,
             last=last_tokens,
             messages=len(engine.window.items),
+            messages_before=len(sent),
+            window=self.limits.window,
+            thresholds=getattr(engine.policy, "reached", ()),
             faults=tuple(summarizer.faults),
         )
         emit_turn(report, self.request.runtime)

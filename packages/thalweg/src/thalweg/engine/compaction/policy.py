@@ -267,6 +267,8 @@ class Thresholds:
     memory: dict[str, float] = field(default_factory=dict)
     """`waits`: tokens that the thread must reach before a trigger that was not cleared counts
     again."""
+    reached: tuple[Threshold, ...] = ()
+    """The triggers that the last planned request had reached."""
 
     LEAST = 64
     """Least tokens that a compaction must free."""
@@ -285,6 +287,7 @@ class Thresholds:
     def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then a compaction if a trigger is reached, then hard-limit reductions."""
         del cold  # the user's thresholds decide, not the cost of a rewrite
+        self.reached = tuple(one for one in self.triggers if one.is_reached(context))
         yield plan_arrivals(context, fills=True)
         yield plan_forbidden(context)
         yield self._plan_arguments(context)

@@ -54,6 +54,10 @@ class Threshold(SettingsSection):
             refuse(f"there are no {self.value:g} {self.type}", fix)
         return self
 
+    def describe(self) -> str:
+        """Return the reason of a compaction at this size: `fraction threshold met (0.8)`."""
+        return f"{self.type} threshold met ({self.value:g})"
+
     def is_reached(self, context: "PlanningContext") -> bool:
         """Return whether a context has reached this size."""
         match self.type:

@@ -12,9 +12,9 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg_memory.base import Job, MemoryStore, Selection
-from thalweg_memory.facts.changes import PutFact, RemoveFact
+from thalweg_memory.facts.changes import PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Mode, Scope, Trust
+from thalweg_memory.facts.values import Fact, FactId, Mode, ProfileSection, Scope, Trust
 from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.events import JobReport, event_of, sentence
 from thalweg_memory.jobs.learner import Learner
@@ -509,6 +509,20 @@ def test_what_a_job_did_and_cost_is_told_without_a_word_of_the_thread(
     assert (event["turns"], event["changed"], event["model"]) == (1, {"active": 1}, "scripted")
     for text in (json.dumps(event), sentence(report)):
         assert "drawer" not in text
+
+
+def test_the_line_of_a_job_has_confidences_and_the_names_of_sections() -> None:
+    """As `userContext.topOfMind`; and the confidence of what was not taken."""
+    report = JobReport("t", 1, turns=2, place="memory.db")
+    fact = Fact(FactId("f1"), "Oslo.", "context", 0.85, "2026-01-01T00:00:00Z", "t")
+    section = ProfileSection("topOfMind", "Oslo.")
+    report.count([PutFact(fact, "new"), WriteSection(section, "profile")])
+    report.refused["it has a confidence of 0.6, below the threshold of 0.7"] += 1
+
+    line = sentence(report)
+    assert "1 active, 1 section (confidence: 0.85); updated userContext.topOfMind;" in line
+    assert "not taken: 1 it has a confidence of 0.6, below the threshold of 0.7;" in line
+    assert event_of(report)["sections"] == ["userContext.topOfMind"]
 
 
 RUST = "I might use Rust one day, no idea."
