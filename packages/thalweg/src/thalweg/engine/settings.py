@@ -84,7 +84,8 @@ class Offload(SettingsSection):
     are, from 85 % of the window on. A user's message above both this and a quarter of the window is
     replaced by an excerpt. By default the size that `cost` sets."""
     preview_lines: PositiveInt = 10
-    """Lines of plain text that a preview shows, from head and tail together."""
+    """Lines of plain text that a preview shows, from head and tail together, if it cannot show all
+    lines shortened alike. Of lists (JSON, tables) it shows each item."""
 
     def over(self, amounts: Amounts) -> Amounts:
         """Return amounts with the sizes that are set here in their place."""

@@ -1,11 +1,17 @@
-"""Previews of archived texts, by the type of the text."""
+"""Previews of archived texts: of every item what identifies it, and the items of a request.
+
+A list shows each item as a row of the same fields, shortened alike; if not all fit, a count of the
+others. The fields are those whose values name an item, then those of the request.
+"""
 
 import json
 import re
 from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, product
 from math import fsum
 
+from thalweg.engine.compaction.item_lists import MAX_KEYS, ItemList, Note, ParsedText, cell, parse
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter
 from thalweg.engine.words import STOP_WORDS, find_tokens, token_words, words
@@ -18,8 +24,8 @@ _ERROR = re.compile(
     r"(?:error|exception|\b(?:fail(?:ed|ure|s)?|fatal|panic|traceback|denied|not found))\b",
     re.IGNORECASE,
 )
-_SCANNED_CHARS = 40_000
-"""Characters at each end in which errors are searched for."""
+_SCANNED_CHARS, _SEARCHED_CHARS = 40_000, 1_000_000
+"""Characters at each end in which errors, and words of a request, are searched for."""
 MAX_ERROR_LINES = 3
 """Most lines shown because they report an error."""
 MAX_REQUESTED_LINES = 3
@@ -28,10 +34,45 @@ _REQUEST_CHARS = 4_000
 """Characters at the end of a request whose words are searched for."""
 _LEAST_SCORE = 0.25
 """A line is shown if it has a word that at most four lines have, or several less rare ones."""
-PARSED_CHARS = 5_000_000
-"""A longer text is not parsed as JSON."""
-MAX_KEYS = 20
-"""Keys of a JSON object listed in its shape."""
+MAX_REQUESTED_ITEMS = 3
+"""Most items of a list shown with all fields because of their words."""
+MAX_LISTS = 6
+"""Most lists of one text that are shown; the others are counted."""
+_CELL_WIDTHS = (400, 200, 80, 40)
+"""Characters a field of a row may have, most generous first."""
+_NARROW_WIDTHS = (24, 16, 10)
+"""The same where few fields fit."""
+_WORDLESS_WIDTHS = (100, 60, 40)
+"""Characters a line may have without the words of most lines."""
+_NAME_CHARS = 100
+"""Characters of a field that are compared with a request."""
+_MATCH_SIZES = (
+    (3, 99, 200),
+    (3, 40, 200),
+    (3, 20, 99),
+    (1, 20, 99),
+    (3, 8, 60),
+    (1, 8, 60),
+    (1, 4, 40),
+)
+"""Items with words of the request, their fields, and characters of a field, most generous first."""
+_SAMPLE = 200
+"""Items by which fields are compared."""
+_MOST_CHARS = 8
+"""Characters of a token, at most, in a text worth counting."""
+_ALIKE = 1.2
+"""Most characters of a token in a text, relative to another rendering of the same items."""
+_MAX_FIELDS = 12
+MIN_ROWS = 4
+"""Fewest rows of a list that is not shown whole: fewer would stand for the others."""
+MAX_PATHS = 60
+"""Most fields that are compared."""
+_FREQUENT = 0.6
+"""Share of lines with a word from which it is stated once for all of them."""
+_NAMING = re.compile(
+    r"(?:^|[._\\W])(?:id|uid|uuid|key|name|title|number|no|code|sku|slug|path|file|email|login|ref)$|Id$|_id$",
+)
+"""Paths of fields that name an item in most interfaces."""
 
 
 def preview(
@@ -42,10 +83,10 @@ def preview(
     max_lines: int = DEFAULT_LINES,
     request: str = "",
 ) -> str:
-    """Render the shape of a text, its head and tail, some lines between, and how to read all of it.
+    """Render a list's items, or a text's head and tail with some lines between.
 
-    The lines between are errors, and those with the rarest words of the request: a request for
-    one figure of a long log needs no second call.
+    Items and lines with the rarest words of the request are shown in full: a request for one
+    figure of a long list or log needs no second call.
 
     Args:
         text: The whole text.
@@ -61,22 +102,14 @@ def preview(
     """
     head = prompt("moved").render(size=_size_text(text), pointer=pointer)
     room = tokens - count(head) - 2
-    fallback_limits = product((DEFAULT_LINES,), LINE_WIDTHS) if max_lines > DEFAULT_LINES else ()
-    value = _parsed_json(text)
-    requested = requested_lines(text, request) if value is None else []
-    errors = (
-        _error_lines(text)
-        if value is None and text.count("\n") >= min(max_lines, DEFAULT_LINES)
-        else []
-    )
-    for line_limit, width in (*product((max_lines,), LINE_WIDTHS), *fallback_limits):
-        if value is None:
-            body = _plain_preview(text, width, line_limit, (errors, requested))
-        else:
-            body = f"JSON: {_shape(value, width, 2)}"
-        if body and count(body) <= room:
-            return f"{head}\n{body}"
-    return head
+    if room <= 0:
+        return head
+    parsed = parse(text)
+    if parsed is None:
+        body = _plain_preview(text, room, count, max_lines, request)
+    else:
+        body = _parsed_preview(parsed, room, count, request)
+    return f"{head}\n{body}" if body and count(f"{head}\n{body}") <= tokens else head
 
 
 def _size_text(text: str) -> str:
@@ -92,47 +125,292 @@ def requested_lines(text: str, request: str, max_lines: int = MAX_REQUESTED_LINE
         >>> requested_lines(log, "Run the check harbor and tell me its p95.")
         ['harbor: p95 is 181 ms']
     """
-    terms = set(words(request[-_REQUEST_CHARS:])) - STOP_WORDS
-    if not terms:
-        return []
-    tokens = {line: find_tokens(line) for line in _end_lines(text)}
-    distinct = set(chain.from_iterable(tokens.values()))
-    terms_by_token = {token: terms.intersection(token_words(token)) for token in distinct}
-    matching = {token for token, line_terms in terms_by_token.items() if line_terms}
-    terms_by_line = [
-        (
-            line,
-            set().union(*(terms_by_token[token] for token in matching.intersection(line_tokens))),
-        )
-        for line, line_tokens in tokens.items()
-    ]
-    line_counts = Tally(term for _, line_terms in terms_by_line for term in line_terms)
-    scores = [fsum(1 / line_counts[term] for term in line_terms) for _, line_terms in terms_by_line]
-    best_indices = sorted(range(len(terms_by_line)), key=lambda k: -scores[k])[:max_lines]
-    return [terms_by_line[k][0] for k in sorted(best_indices) if scores[k] >= _LEAST_SCORE]
+    lines = list(dict.fromkeys(_end_lines(text, _SEARCHED_CHARS)))
+    return [lines[k] for k in sorted(RequestWords(request).best(lines, max_lines))]
 
 
-def _end_lines(text: str) -> list[str]:
-    ends_text = (
-        text
-        if len(text) <= 2 * _SCANNED_CHARS
-        else f"{text[:_SCANNED_CHARS]}\n{text[-_SCANNED_CHARS:]}"
-    )
+class RequestWords:
+    """The words of a request, to find in texts."""
+
+    def __init__(self, request: str) -> None:
+        self._terms = set(words(request[-_REQUEST_CHARS:])) - STOP_WORDS
+        # A word begins as its stem does, but for the y that became an i: most texts need no split.
+        starts = sorted({re.escape(t[: 2 if t[2:3] == "i" else 3]) for t in self._terms})
+        self._may_match = re.compile("|".join(starts)).search
+        self._known: dict[str, frozenset[str]] = {}
+
+    def within(self, text: str) -> set[str]:
+        """Return the words that a text has."""
+        found = set[str]()
+        if not self._terms:
+            return found
+        if text.isascii() and not self._may_match(text.lower().translate(_JOINTS)):
+            return found
+        for token in find_tokens(text):
+            if token not in self._known:
+                self._known[token] = frozenset(self._terms.intersection(token_words(token)))
+            found |= self._known[token]
+        return found
+
+    def best(self, texts: Sequence[str], most: int) -> list[int]:
+        """Return the indices of the texts with the rarest of these words, best first."""
+        found = {k: within for k, text in enumerate(texts) if (within := self.within(text))}
+        counts = Tally(chain.from_iterable(found.values()))
+        scores = {k: fsum(1 / counts[t] for t in within) for k, within in found.items()}
+        best = sorted(scores, key=lambda k: (-scores[k], k))[:most]
+        return [k for k in best if scores[k] >= _LEAST_SCORE]
+
+
+_JOINTS = {ord(mark): None for mark in "._-'"}
+
+
+def _end_lines(text: str, chars: int) -> list[str]:
+    ends_text = text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
     return [line.strip() for line in ends_text.split("\n")]
 
 
-def _parsed_json(text: str) -> dict[str, object] | list[object] | None:
-    """Parse a JSON object or array; `None` for any other text."""
-    if text[:50].lstrip()[:1] not in {"{", "["} or len(text) > PARSED_CHARS:
-        return None
-    try:
-        value: dict[str, object] | list[object] = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value
+def _first_fitting(bodies: Iterator[str], room: int, count: Counter) -> str:
+    """Return the first text that fits; empty if none does.
+
+    A text much longer than the last one that did not fit, less its excess, is not counted.
+    """
+    max_chars = float(room * _MOST_CHARS)
+    for body in bodies:
+        if len(body) > max_chars:
+            continue
+        tokens = count(body)
+        if tokens <= room:
+            return body
+        max_chars = len(body) * room / tokens * _ALIKE
+    return ""
 
 
-def _plain_preview(
+# -- lists of items ---------------------------------------------------------------------
+
+
+def _parsed_preview(parsed: ParsedText, room: int, count: Counter, request: str) -> str:
+    """Render each list of a parsed text, its long texts and its other values."""
+    parts = list[str]()
+
+    def add(part: str) -> None:
+        nonlocal room
+        if part:
+            parts.append(part)
+            room -= count(part) + 1
+
+    rest, asked = parsed.rest, RequestWords(request)
+    if rest is not None:
+        bodies = (
+            f"{parsed.kind}: {_shape(rest, width, 3, most)}"
+            for most, width in product((MAX_KEYS, 20, 5), LINE_WIDTHS)
+        )
+        add(_first_fitting(bodies, room if not parsed.lists else room // 3, count))
+    renderers: list[Callable[[int], str]] = [
+        *(
+            lambda share, items=items: _list_preview(parsed.kind, items, share, count, asked)
+            for items in parsed.lists[:MAX_LISTS]
+        ),
+        *(
+            lambda share, path=path, text=text: _text_preview(path, text, share, count, request)
+            for path, text in islice(parsed.texts.items(), MAX_LISTS)
+        ),
+    ]
+    omitted = len(parsed.lists) + len(parsed.texts) - len(renderers)
+    if omitted:
+        add(f"… {omitted} more lists and texts")
+    for k, render in enumerate(renderers):
+        add(render(room // (len(renderers) - k)))
+    return "\n".join(parts)
+
+
+def _text_preview(path: str, text: str, room: int, count: Counter, request: str) -> str:
+    if len(text) <= LINE_WIDTHS[1] and "\n" not in text:
+        return _first_fitting(iter([f"{path}: {text}"]), room, count)
+    head = f"{path}: {_size_text(text)}"
+    body = _plain_preview(text, room - count(head) - 1, count, DEFAULT_LINES, request)
+    return f"{head}\n{body}" if body else ""
+
+
+def _list_preview(
+    kind: str, items: ItemList, room: int, count: Counter, asked: RequestWords
+) -> str:
+    """Render the rows of a list that fit, and the items with words of the request."""
+    title = f"{items.path or kind}: {len(items.values):,} items"
+    matches = [
+        (items.name(k), _requested_first(items, k, asked))
+        for k in asked.best(items.texts, MAX_REQUESTED_ITEMS)
+    ]
+    matched = _first_fitting(
+        (
+            "\n".join(f"{name} = {_some(pairs, *size)}" for name, pairs in matches[:most])
+            for most, *size in _MATCH_SIZES
+        ),
+        room // 3,
+        count,
+    )
+    left = room - count(matched) - 2
+    rows = _first_fitting(_row_choices(title, items, left, asked), left, count)
+    return "\n".join(part for part in (rows, matched) if part)
+
+
+def _requested_first(items: ItemList, index: int, asked: RequestWords) -> list[str]:
+    """Render all fields of an item; those first whose neighbors have words of the request."""
+    fields = items.fields(index, is_deep=True)
+    parents = {
+        path.rpartition(".")[0]
+        for path, value in fields.items()
+        if asked.within(f"{path} {str(value)[:_NAME_CHARS]}")
+    }
+    ordered = sorted(fields, key=lambda path: path.rpartition(".")[0] not in parents)
+    return [f"{path}: {_clip_cell(cell(fields[path]), LINE_WIDTHS[1])}" for path in ordered]
+
+
+def _some(pairs: Sequence[str], most: int, width: int) -> str:
+    omitted = [f"… {len(pairs) - most} more fields"] if len(pairs) > most else []
+    return ", ".join([*(_clip_cell(pair, width) for pair in pairs[:most]), *omitted])
+
+
+def _row_choices(title: str, items: ItemList, room: int, asked: RequestWords) -> Iterator[str]:
+    """Yield a list's rows: all of them with ever fewer fields, then ever fewer rows."""
+    size = len(items.values)
+    if size * 2 <= room:
+        fields = _cells(items, range(size))
+        paths = _ranked_paths(fields, asked)
+        choices = chain(
+            product(range(min(len(paths), _MAX_FIELDS), 2, -1), _CELL_WIDTHS),
+            product((4, 3, 2), _NARROW_WIDTHS[:2]),
+            product((1,), (_CELL_WIDTHS[-1], *_NARROW_WIDTHS)),
+        )
+        for most, width in choices:
+            yield _rows(title, fields, paths, most, width, range(size))
+    sample = _cells(items, range(0, size, max(1, size // _SAMPLE)))
+    paths = _ranked_paths(sample, asked)
+    shown = min(size, room // 2)
+    while shown >= MIN_ROWS:
+        first, last = (shown + 1) // 2, shown // 2
+        chosen = [*range(first), *range(size - last, size)]
+        fields = _cells(items, chosen)
+        for most in (2, 1):
+            yield _rows(title, fields, paths, most, _NARROW_WIDTHS[0], range(size), first)
+        shown = shown * 2 // 3
+    yield f"{title}, each with: {', '.join(_clip(path, 40) for path in paths[:MAX_KEYS])}"
+    yield title
+
+
+def _cells(items: ItemList, indices: Iterable[int]) -> list[dict[str, str]]:
+    return [{path: cell(value) for path, value in items.fields(k).items()} for k in indices]
+
+
+def _rows(
+    title: str,
+    fields: Sequence[dict[str, str]],
+    paths: Sequence[str],
+    most: int,
+    width: int,
+    all_items: range,
+    first: int | None = None,
+) -> str:
+    """Render rows of the same fields; `first` of them before the omitted ones, if there are any."""
+    shown = [path for path in dict.fromkeys(chain.from_iterable(fields)) if path in paths[:most]]
+    lines = [
+        " | ".join(_clip_cell(item[p], width) if p in item else "" for p in shown)
+        for item in fields
+    ]
+    if first is not None and len(fields) < len(all_items):
+        lines.insert(first, f"… {len(all_items) - len(fields):,} more items …")
+    others = len(paths) - len(shown)
+    note = f" ({others} more fields)" if others else ""
+    names = " | ".join(shown)
+    head = f"{title}{note}, {names}:" if names else f"{title}{note}:"
+    return "\n".join([head, *lines])
+
+
+def _ranked_paths(fields: Sequence[dict[str, str]], asked: RequestWords) -> list[str]:
+    """Return the paths of fields, those first that name an item, then those of the request."""
+    sample = fields[:: max(1, len(fields) // _SAMPLE)]
+    paths = list(dict.fromkeys(chain.from_iterable(sample)))
+    if len(paths) > MAX_PATHS:
+        paths = paths[:MAX_PATHS]
+    texts = {path: [item[path] for item in sample if path in item] for path in paths}
+
+    def naming(path: str) -> float:
+        values = texts[path]
+        is_short = sum(map(len, values)) <= 60 * len(values)
+        is_unique = len(set(values)) * 10 >= len(sample) * 9
+        return is_unique * is_short * (1 + 2 * bool(_NAMING.search(path)) + (path == "key"))
+
+    def varies(path: str) -> bool:
+        return len(set(texts[path])) > 1
+
+    order = sorted(paths, key=lambda path: (-naming(path), path.count("."), paths.index(path)))
+    best = [path for path in order[:1] if naming(path)]
+    few = max(1, len(sample) // 10)
+    requested = [
+        path
+        for path in paths
+        if asked.within(path) or 0 < sum(map(bool, map(asked.within, texts[path]))) <= few
+    ]
+    named = [path for path in order[1:3] if naming(path) > 1]
+    by_depth = sorted(paths, key=lambda p: (not varies(p), p.count("."), paths.index(p)))
+    return list(dict.fromkeys([*best, *requested, *named, *by_depth]))
+
+
+def _clip_cell(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    tail = width // 3
+    return f"{text[: width - tail - 1]}…{text[len(text) - tail :]}"
+
+
+# -- lines ------------------------------------------------------------------------------
+
+
+def _plain_preview(text: str, room: int, count: Counter, max_lines: int, request: str) -> str:
+    """Render every line if they fit when all are shortened alike, else head, tail and some more."""
+    errors = _error_lines(text) if text.count("\n") >= min(max_lines, DEFAULT_LINES) else []
+    requested = requested_lines(text, request)
+    limits = sorted({max_lines, min(max_lines, DEFAULT_LINES), min(max_lines, 4)}, reverse=True)
+    some = (
+        _some_lines(text, width, most, (errors, requested))
+        for most, width in product(limits, LINE_WIDTHS)
+    )
+    asked = "\n".join(f"… {_clip(line, LINE_WIDTHS[0])}" for line in requested)
+    asked_tokens = min(count(asked), room // 3) + 1
+    every = (
+        f"{lines}\n{asked}" if is_cut and asked and count(asked) < asked_tokens else lines
+        for lines, is_cut in _every_line(text, room - asked_tokens)
+    )
+    return _first_fitting(chain(every, some), room, count)
+
+
+def _every_line(text: str, room: int) -> Iterator[tuple[str, bool]]:
+    """Yield all lines, ever shorter, and whether any is cut; none if they are too many."""
+    if text.count("\n") * 2 > room:
+        return
+    lines = text.split("\n")
+    for width in LINE_WIDTHS[:3]:
+        shown = [_clip(line, width) for line in lines]
+        yield "\n".join(shown), shown != lines
+    split = [re.split(r"(\s+)", line) for line in lines]
+    tally = Tally(word for parts in split for word in set(parts) if word.strip())
+    frequent = [word for word, number in tally.items() if number >= len(lines) * _FREQUENT]
+    note = (
+        f"In most lines, and left out of them: {_clip(' '.join(frequent), 200)}\n"
+        if frequent
+        else ""
+    )
+    dropped = frozenset(frequent)
+    rare = [
+        re.sub(r"…(?:\s*…)+", "…", "".join("…" if word in dropped else word for word in parts))
+        for parts in split
+    ]
+    for shortened, width in product(
+        (rare, [re.sub(r"\s*…\s*", " ", line) for line in rare]), _WORDLESS_WIDTHS
+    ):
+        yield note + "\n".join(_clip_cell(line.strip(), width) for line in shortened), True
+
+
+def _some_lines(
     text: str, width: int, max_lines: int, extra_lines: tuple[list[str], list[str]]
 ) -> str:
     lines = text.split("\n", max_lines * 20)[: max_lines * 20]
@@ -147,7 +425,8 @@ def _plain_preview(
     )
     shown = dict.fromkeys((*islice(errors, MAX_ERROR_LINES), *requested))
     middle = [f"… {line}" for line in shown if line not in first + last]
-    return "\n".join([*first, *(middle or ["…"]), *last])
+    omitted = text.count("\n") + 1 - len(first) - len(last) - len(middle)
+    return "\n".join([*first, *middle, f"… {omitted:,} more lines …", *last])
 
 
 def _clip(line: str, width: int) -> str:
@@ -157,22 +436,23 @@ def _clip(line: str, width: int) -> str:
 
 
 def _error_lines(text: str) -> list[str]:
-    return [line for line in _end_lines(text) if _ERROR.search(line)]
+    return [line for line in _end_lines(text, _SCANNED_CHARS) if _ERROR.search(line)]
 
 
-def _shape(value: object, width: int, depth: int) -> str:
+def _shape(value: object, width: int, depth: int, most: int) -> str:
+    """Render a JSON value, at most `most` keys of each object."""
     match value:
+        case Note():
+            return str(value)
         case dict() if depth:
             shown = [
-                f"{k}: {_shape(v, width, depth - 1)}" for k, v in list(value.items())[:MAX_KEYS]
+                f"{k}: {_shape(v, width, depth - 1, most)}" for k, v in islice(value.items(), most)
             ]
-            omitted = [f"… {len(value) - MAX_KEYS} more keys"] if len(value) > MAX_KEYS else []
+            omitted = [f"… {len(value) - most} more keys"] if len(value) > most else []
             return "{" + ", ".join(shown + omitted) + "}"
-        case list() if depth and value:
-            return f"[{_shape(value[0], width, depth - 1)}, … {len(value)} items]"
-        case dict() | list():
-            return f"{type(value).__name__} of {len(value)}"
-        case str():
-            return _clip(json.dumps(value, ensure_ascii=False), width)
+        case list() if depth and len(value) == 1:
+            return f"[{_shape(value[0], width, depth - 1, most)}]"
+        case list() | dict():
+            return _clip_cell(cell(value), width)
         case _:
-            return json.dumps(value)
+            return _clip(json.dumps(value, ensure_ascii=False), width)

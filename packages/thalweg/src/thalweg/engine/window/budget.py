@@ -62,7 +62,7 @@ class Budget(Amounts):
     tail_share: float = Field(default=0.3, gt=0, le=0.5)
     """Share of the limit that the tail may fill in a small window."""
     preview_lines: PositiveInt = 10
-    """Lines of plain text that a preview shows, from head and tail together."""
+    """Lines of plain text that a preview shows, from head and tail together, if not all of them."""
     max_bytes: PositiveInt = 100_000_000
     """Bytes of the body of one request. By default more than servers accept: the provider's
     published limit, or its refusal, lowers it."""

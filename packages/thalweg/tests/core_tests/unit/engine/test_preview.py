@@ -20,7 +20,7 @@ LOG = "\n".join(f"{n} ok" for n in range(900)) + "\nTypeError: boom\n" + "tail\n
     [
         (
             json.dumps({"items": [{"id": 7}] * 900, "next": None}),
-            "JSON: {items: [dict of 1, … 900 items]",
+            "JSON: {items: 900 items, next: null}\nitems: 900 items, id:\n7\n7\n",
         ),
         (LOG, "… TypeError: boom"),
         ("x" * 50_000, "[…"),
@@ -61,7 +61,7 @@ def test_a_preview_of_plain_text_has_so_many_lines_from_both_ends(lines: int) ->
 
     first = [f"row {n}" for n in range(head)]
     last = [f"row {n}" for n in range(500 - tail, 500)]
-    assert shown == [*first, "…", *last]
+    assert shown == [*first, f"… {500 - lines} more lines …", *last]
 
 
 def test_more_lines_than_fit_become_as_many_as_usual() -> None:
