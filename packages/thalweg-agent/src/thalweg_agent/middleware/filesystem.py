@@ -427,7 +427,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         if [*map(id, tools)] != [*map(id, given)]:
             request = request.override(tools=tools)
         own = self._custom_system_prompt
-        parts = [prompt("files").text if own is None else own]
+        parts = [prompt("files").render(tools=_documentation(tools)) if own is None else own]
         if any(tool_name(tool) == "execute" for tool in tools):
             parts.append(shell_paths(self.backend))
         text = "\n\n".join(filter(None, parts)).strip()
@@ -442,6 +442,16 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
             steps = file_result(result, self._results_folder, self._result_chars)
             result = yield of_backend(steps, self.backend, self._slots)
         return result
+
+
+def _documentation(tools: Sequence[Tool]) -> str:
+    """Return the first line of the description of each file tool, and of `execute`."""
+    lines: list[str] = []
+    for tool in tools:
+        text = tool.get("description") if isinstance(tool, dict) else tool.description
+        if text and (name := tool_name(tool)) in FILE_TOOLS:
+            lines.append(f"- `{name}`: {text.strip().splitlines()[0].rstrip()}")
+    return "\n".join(lines)
 
 
 def _is_filed(message: HumanMessage) -> bool:

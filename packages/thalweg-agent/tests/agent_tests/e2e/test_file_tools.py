@@ -1,6 +1,7 @@
 """Agents with file tools, in real graphs."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from langgraph.types import Command
 
 from agent_tests.unit.agent.tools.calls import WAYS, Way
 from thalweg.testing import ScriptedModel
+from thalweg_agent import create_deep_agent
 from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.local_shell import LocalShellBackend
@@ -171,6 +173,31 @@ def test_the_model_is_told_of_what_it_can_use(tmp_path: Path) -> None:
     tools, told = seen
     assert tools == {"ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep"}
     assert told.startswith("Be brief.\n\n## Files\n")
+
+
+@pytest.mark.parametrize("has_shell", [False, True])
+def test_the_system_prompt_documents_the_file_tools_and_execute(
+    tmp_path: Path, *, has_shell: bool
+) -> None:
+    """A line for each tool that the model has, in a deep agent; a user's description, too."""
+    prompts: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        prompts.append(messages[0].text)
+        return "fine"
+
+    backend = LocalShellBackend(root_dir=tmp_path, virtual_mode=True) if has_shell else None
+    profile: Any = {"tool_description_overrides": {"glob": "Finds paths. \n\nMore."}}
+    agent = create_deep_agent(
+        ScriptedModel(script=script), backend=backend, archive=":memory:", profile=profile
+    )
+    agent.invoke({"messages": [("user", "hi")]})
+
+    lines = dict(re.findall(r"^- `(\w+)`: (.+)$", prompts[0], re.MULTILINE))
+    names = ["ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep"]
+    assert [*lines] == [*names, "execute"] if has_shell else names
+    assert lines["glob"] == "Finds paths."
+    assert lines["ls"].startswith("Lists what is in a folder")
 
 
 def test_a_long_result_of_a_users_tool_is_filed_and_read(way: Way) -> None:

@@ -467,6 +467,22 @@ def test_a_child_without_words_gives_an_account_of_what_it_did(
     assert "completed without an answer" in entry["report"]
 
 
+def test_a_subagent_cannot_delegate() -> None:
+    """Neither the general-purpose one nor one of the user's has the tool."""
+    child = says(task("t9", subagent_type="general-purpose"), "done myself")
+    spec: SubAgent = {
+        "name": "worker",
+        "description": "works",
+        "system_prompt": "Work.",
+        "model": RuledModel(rule=child),
+    }
+    agent = create_deep_agent(hands_out(task()), subagents=[spec], archive=":memory:")
+
+    assert report(agent.invoke(GO, AT)).text == "done myself"
+    refused = spec["model"].requests[1][-1]  # type: ignore[union-attr]
+    assert refused.text.startswith("Error: task is not a valid tool")
+
+
 def test_a_compiled_child_without_words_gives_an_account_too() -> None:
     """Nothing repairs its answers."""
     said = says(calls("look", "c1", n=1), AIMessage(""))
