@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count as counting
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,7 +56,8 @@ class ReactingModel(WindowModel):
 
     bill: Any
     """The `Bill` to which requests are charged."""
-    mode: Mode = "own"
+    decide: Callable[[View], Respond | Use]
+    """The driver."""
     _ids: Any = None
 
     def model_post_init(self, context: Any) -> None:  # noqa: ANN401 (pydantic's)
@@ -82,7 +83,7 @@ class ReactingModel(WindowModel):
             raise ContextOverflowError(msg)
         view = View(traced, frozenset(str(one["function"]["name"]) for one in schemas))
         is_summary = is_summary_request(view)
-        move = _summarized(view) if is_summary else decide(view, self.mode)
+        move = _summarized(view) if is_summary else self.decide(view)
         uses: tuple[Use, ...] = (move, *move.siblings) if isinstance(move, Use) else ()
         calls = [
             tool_call(name=use.tool, args=dict(use.arguments), id=f"call_{next(self._ids)}")
@@ -145,9 +146,55 @@ class Row:
     cost: int
     """The whole bill in uncached input tokens: input, cache reads and writes, output, summaries."""
 
+    @classmethod
+    def of(cls, bill: Bill, **fields: Any) -> "Row":  # noqa: ANN401 (its own fields)
+        """Return the row of a bill, and of the fields that it does not have."""
+        names = ("calls", "summaries", "input", "cached", "output", "peak")
+        return cls(cost=round(bill.cost), **{one: getattr(bill, one) for one in names}, **fields)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return asdict(self)
+
+
+def run_agent(
+    world: World, policy: str, window: int, limit: int, driver: Callable[[View], Respond | Use]
+) -> tuple[str, Bill]:
+    """Run an agent in a world that was made for it.
+
+    Args:
+        world: The world; its state changes.
+        policy: Name of the policy, see `agent_policy`.
+        window: Tokens that the model accepts.
+        limit: Most calls of its model.
+        driver: Decides the answers of its model.
+
+    Returns:
+        What is wrong in the end (empty if the task is done), and the bill.
+
+    Raises:
+        ConfigError: The agent cannot be created here.
+    """
+    bill = Bill(limit)
+    model = ReactingModel(window=window, bill=bill, decide=driver)
+    with TemporaryDirectory(prefix="thalweg-worlds-", ignore_cleanup_errors=True) as folder:
+        setting = Setting(
+            model=model,
+            window=window,
+            tools=tools_of(world),
+            system_prompt=SYSTEM,
+            folder=Path(folder),
+        )
+        with setting.resources:
+            agent = Agent(agent_policy(policy)(setting))
+            try:
+                answer = agent.send(world.request, [])
+            except CallsExceededError:
+                return f"more than {limit} calls", bill
+            except ContextOverflowError as error:
+                return str(error), bill
+    wrong = world.wrong()
+    return wrong and f"{wrong}; the last answer: {answer[:ANSWER_CHARS]}", bill
 
 
 def run_world(
@@ -167,27 +214,10 @@ def run_world(
         ConfigError: The agent cannot be created here.
     """
     limit, base, least = _base(name, seed, window, load)
-    world, bill = make_world(name, seed, window, load), Bill(limit)
-    model = ReactingModel(window=window, bill=bill, mode=mode)
-    with TemporaryDirectory(prefix="thalweg-worlds-", ignore_cleanup_errors=True) as folder:
-        setting = Setting(
-            model=model,
-            window=window,
-            tools=tools_of(world),
-            system_prompt=SYSTEM,
-            folder=Path(folder),
-        )
-        with setting.resources:
-            agent = Agent(agent_policy(policy)(setting))
-            try:
-                answer = agent.send(world.request, [])
-                wrong = world.wrong()
-                wrong = wrong and f"{wrong}; the last answer: {answer[:ANSWER_CHARS]}"
-            except CallsExceededError:
-                wrong = f"more than {limit} calls"
-            except ContextOverflowError as error:
-                wrong = str(error)
-    return Row(
+    world = make_world(name, seed, window, load)
+    wrong, bill = run_agent(world, policy, window, limit, partial(decide, mode=mode))
+    return Row.of(
+        bill,
         world=name,
         policy=policy,
         window=window,
@@ -196,14 +226,7 @@ def run_world(
         mode=mode,
         wrong=wrong,
         base=base,
-        calls=bill.calls,
-        summaries=bill.summaries,
         lookups=len(world.calls) - least,
-        input=bill.input,
-        cached=bill.cached,
-        output=bill.output,
-        peak=bill.peak,
-        cost=round(bill.cost),
     )
 
 

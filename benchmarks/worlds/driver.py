@@ -56,7 +56,7 @@ def decide(view: View, mode: Mode = "own") -> Respond | Use:
     texts = [written(message) for message in view.messages]
     if not any(_GOAL in text for text in texts):
         return Respond("I do not see what I have to do.")
-    done, last = _progress(texts)
+    done, last = progress(texts)
     failed = _failed(view)
     number = done if failed and done else done + 1
     if last and number > last:
@@ -64,21 +64,21 @@ def decide(view: View, mode: Mode = "own") -> Respond | Use:
     step = _step(texts, number)
     if step is None:
         use = Use(READ_TASK, {"step": number})
-        return _lookup(view, [(use, f"{number}/")], mode, f"Before step {number} I need its line.")
+        return lookup(view, [(use, f"{number}/")], mode, f"Before step {number} I need its line.")
     found = _values(texts, step)
     needed = {one: Use(tool, {"name": name}) for one, name, tool in _USED.findall(step.rest)}
     if failed:
         own = [(use, one) for one, use in needed.items()]
-        return _lookup(view, own, "own", f"Step {number} failed: I read the source again.")
+        return lookup(view, own, "own", f"Step {number} failed: I read the source again.")
     if missing := [(use, one) for one, use in needed.items() if one not in found]:
         have = "".join(f" {one} is {_value(text)}." for one, text in found.items())
         sought = ", ".join(one for _, one in missing)
         text = f"Before step {number} of {step.last}:{have} I look up {sought}"
-        return _lookup(view, missing, mode, text + " where the plan names it.")
+        return lookup(view, missing, mode, text + " where the plan names it.")
     return _act(step, {one: found[one] for one in needed})
 
 
-def _progress(texts: Sequence[str]) -> tuple[int, int]:
+def progress(texts: Sequence[str]) -> tuple[int, int]:
     """Return the number of the last step that was done, and that of all steps; 0 if unknown."""
     events: dict[int, bool] = {}
     last = 0
@@ -136,7 +136,7 @@ def _act(step: _Step, found: dict[str, str]) -> Use:
     if step.action == "read":
         uses = [Use(tool, {"name": name}) for name, tool in _READ.findall(step.rest)]
         names = ", ".join(str(use.arguments["name"]) for use in uses)
-        return _joined(uses, f"{step.label}: I read {names}.")
+        return joined(uses, f"{step.label}: I read {names}.")
     results = ", ".join(f"{one} = {value}" for one, value in values.items())
     if step.action == "open_code":
         code = next(iter(values.values()), 0) or int(step.rest)
@@ -156,7 +156,8 @@ def _act(step: _Step, found: dict[str, str]) -> Use:
     return Use("replace_text", edit, f"{step.label}: I change {name}.")
 
 
-def _joined(uses: Sequence[Use], text: str) -> Use:
+def joined(uses: Sequence[Use], text: str) -> Use:
+    """Return one move with all of these calls, each once, and a text."""
     unique = [use for k, use in enumerate(uses) if use not in uses[:k]]
     return replace(unique[0], text=text, siblings=tuple(unique[1:]))
 
@@ -164,11 +165,11 @@ def _joined(uses: Sequence[Use], text: str) -> Use:
 # --- how missing content is looked up
 
 
-def _lookup(view: View, missing: Sequence[tuple[Use, str]], mode: Mode, text: str) -> Use:
+def lookup(view: View, missing: Sequence[tuple[Use, str]], mode: Mode, text: str) -> Use:
     """Return a call for each missing content, given as the own tool's call and a word in it."""
     if mode == "own":
-        return _joined([use for use, _ in missing], text)
-    return _joined([_search(view, use, word) for use, word in missing], text)
+        return joined([use for use, _ in missing], text)
+    return joined([_search(view, use, word) for use, word in missing], text)
 
 
 def _search(view: View, use: Use, word: str) -> Use:

@@ -1,10 +1,10 @@
 """Worlds without LangChain: the driver, a context and the tools in one loop."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Protocol
 
@@ -124,14 +124,16 @@ def _traced(message: Message) -> TracedMessage:
     return TracedMessage(message.role, message.text, calls, message.answers, message.name)
 
 
-def play(world: World, context: Context, limit: int, mode: Mode = "own") -> tuple[str, Bill]:
+def play(
+    world: World, context: Context, limit: int, driver: Callable[[View], Respond | Use] = decide
+) -> tuple[str, Bill]:
     """Let the driver act until it ends, or until its limit of calls.
 
     Args:
         world: The world; its state changes.
         context: Decides what the driver is shown.
         limit: Most calls.
-        mode: How missing content is looked up.
+        driver: Decides the calls.
 
     Returns:
         What is wrong in the end (empty if the task is done), and the bill.
@@ -142,7 +144,7 @@ def play(world: World, context: Context, limit: int, mode: Mode = "own") -> tupl
     made = 0
     while True:
         shown = tuple(context.request())
-        move = decide(View(shown, names), mode)
+        move = driver(View(shown, names))
         blocks = [(_written(message), _count(_written(message))) for message in shown]
         try:
             bill.charge(blocks, _count(move.text))
@@ -169,9 +171,9 @@ def _written(message: TracedMessage) -> str:
     return f"{message.text}\n{json.dumps(calls)}" if calls else message.text
 
 
-def limit_of(world: World) -> tuple[int, int]:
+def limit_of(world: World, driver: Callable[[View], Respond | Use] = decide) -> tuple[int, int]:
     """Return the limit of calls, and the calls with the whole context; the world is used up."""
-    why, bill = play(world, Whole(), 1_000_000)
+    why, bill = play(world, Whole(), 1_000_000, driver)
     assert not why, why
     return FACTOR * bill.calls + MORE, bill.calls
 
@@ -208,5 +210,7 @@ def random_world(seed: int) -> RandomWorld:
 
     limit, base = limit_of(made())
     with closing(open_archive(":memory:")) as archive:
-        why, bill = play(made(), EngineContext(cost, window, archive), limit, mode)
+        why, bill = play(
+            made(), EngineContext(cost, window, archive), limit, partial(decide, mode=mode)
+        )
     return RandomWorld(name, seed, window, load, share, forms, cost, mode, bill.calls, base, why)

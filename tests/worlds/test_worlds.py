@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,8 +14,10 @@ from benchmarks.worlds.agents import Row, run_world
 from benchmarks.worlds.bill import LEAST_CACHED, OUTPUT, READ, WRITE, Bill, CallsExceededError
 from benchmarks.worlds.driver import Mode, decide
 from benchmarks.worlds.engine import Whole, limit_of, play, random_world
+from benchmarks.worlds.loca import Task, Unit, decide_task, open_checkout
 from benchmarks.worlds.sources import ID, read_values, sources
-from benchmarks.worlds.worlds import WORLDS, make_world
+from benchmarks.worlds.worlds import WORLDS, World, make_world
+from thalweg.errors import ConfigError
 from thalweg_evals.moves import Respond, Use, View
 from thalweg_evals.trace import TracedCall, TracedMessage
 
@@ -25,7 +28,9 @@ WINDOW = 16_000
 @pytest.mark.parametrize("mode", ["own", "recall"])
 def test_every_world_is_won_with_the_whole_context(name: str, mode: Mode) -> None:
     for seed in range(3):
-        why, bill = play(make_world(name, seed, WINDOW, 0.8), Whole(), 1_000, mode)
+        why, bill = play(
+            make_world(name, seed, WINDOW, 0.8), Whole(), 1_000, partial(decide, mode=mode)
+        )
 
         assert not why
         assert bill.cached > bill.input / 2
@@ -210,3 +215,35 @@ def test_random_worlds_of_the_engine_end() -> None:
 
         assert played == random_world(seed)
         assert played.calls >= played.base * 0.9
+
+
+def test_a_task_with_a_plan_reads_again_what_is_removed() -> None:
+    """As LOCA-bench is driven: every fact that is written must be in the request."""
+    rows: list[str] = []
+
+    def read(name: str) -> str:
+        return f"{name}: " + ", ".join(f"{name}{k}" for k in range(9))
+
+    def write(name: str) -> str:
+        rows.append(name)
+        return "Done."
+
+    names = [f"n{k}" for k in range(6)]
+    reads = [[Use("read", {"name": one})] for one in names]
+    units = [
+        Unit([(uses[0], [f"{one}0", f"{one}8"])], Use("write", {"name": one}))
+        for one, uses in zip(names, reads, strict=True)
+    ]
+    world = World("plan", "Do it.", {"read": read, "write": write}, lambda: str(rows != names))
+    task = Task(world, reads, units)
+
+    whole, bill = play(world, Whole(), 100, partial(decide_task, task=task))
+    assert (whole, bill.calls, world.calls.count("read")) == ("False", 13, 6)
+    rows.clear()
+    cut, bill = play(world, Whole(newest=3), 100, partial(decide_task, task=task))
+    assert (cut, bill.calls) == ("False", 19)
+
+
+def test_a_folder_without_the_benchmark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="gem/envs"):
+        open_checkout(str(tmp_path))
