@@ -234,14 +234,16 @@ def test_a_task_with_a_plan_reads_again_what_is_removed() -> None:
         Unit([(uses[0], [f"{one}0", f"{one}8"])], Use("write", {"name": one}))
         for one, uses in zip(names, reads, strict=True)
     ]
-    world = World("plan", "Do it.", {"read": read, "write": write}, lambda: str(rows != names))
+    world = World(
+        "plan", "Do it.", {"read": read, "write": write}, lambda: "" if rows == names else "wrong"
+    )
     task = Task(world, reads, units)
 
     whole, bill = play(world, Whole(), 100, partial(decide_task, task=task))
-    assert (whole, bill.calls, world.calls.count("read")) == ("False", 13, 6)
+    assert (whole, bill.calls, world.calls.count("read")) == ("", 13, 6)
     rows.clear()
-    cut, bill = play(world, Whole(newest=3), 100, partial(decide_task, task=task))
-    assert (cut, bill.calls) == ("False", 19)
+    cut, bill = play(world, Whole(newest=4), 100, partial(decide_task, task=task))
+    assert (cut, bill.calls) == ("", 19)
 
 
 def test_a_folder_without_the_benchmark_is_refused(tmp_path: Path) -> None:
