@@ -74,6 +74,7 @@ class ThalwegContestant(Contestant):
             policy=self.policy,
             count=self.count,
             name_span=lambda first, last: self.archive.handle(self.key, Span(first, last)),
+            read_back=lambda position: self.entries[position].message,
         )
 
     def receive(self, message: Message) -> None:

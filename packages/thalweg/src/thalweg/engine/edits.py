@@ -25,6 +25,7 @@ Reason = Literal[
     "reasoning bound to another prefix",
     "a summary is ready, and the cache has expired",
     "the provider has compacted it",
+    "reading it again has cost as much as keeping it",
 ]
 """Why an edit was made, in the words of a report."""
 

@@ -11,7 +11,7 @@ from thalweg.engine.compaction.rewrites import evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import RECALL, Entry, Message, ToolUse
 from thalweg.engine.pricing.token_factors import counter_for
-from thalweg.engine.snapshot import EngineSnapshot
+from thalweg.engine.snapshot import EngineSnapshot, with_returned
 from thalweg.engine.summaries.summary import Summary
 from thalweg.engine.tokens import Calibration, Counter, count_json
 from thalweg.engine.window.binding import (
@@ -59,6 +59,9 @@ class Engine:
     """Defects that the validity gate found in the last request; empty if it is valid."""
     binds: bool = False
     """Whether the model binds signed reasoning to its prefix; see `binding`."""
+    read_back: Callable[[int], Message] | None = None
+    """Returns a compacted message of the thread by its position; without it, none is shown again.
+    """
     bond_in: Callable[[int, Message], ReasoningBinding | None] = lambda _, __: None
     """Returns the stored bond of the reasoning of an answer at a position."""
     bonds: dict[int, ReasoningBinding] = field(default_factory=dict)
@@ -259,9 +262,15 @@ class Engine:
         """Return the planning context for the current window."""
         self.window.settle()
         budget = self.budget.calibrated(self.calibration)
-        return PlanningContext(self.window, budget, self.name_span, self.turn, self.binds)
+        read_back = None if self.binds else self.read_back  # their reasoning would be refused
+        return PlanningContext(
+            self.window, budget, self.name_span, self.turn, self.binds, read_back
+        )
 
     def _commit(self, edits: Sequence[Edit]) -> None:
+        for edit in edits:
+            if isinstance(edit, Fold):
+                self._bring_back(edit)
         self.window.apply(edits)
         self.history.extend(edits)
         if any(isinstance(edit, Fold) for edit in edits):
@@ -269,6 +278,25 @@ class Engine:
             self._waiting_calls = self.reader.waiting(self.window.record.last, live_entries)
             self._used_ids = self.reader.forget_dead_ids(live_entries)
             self.bonds = {p: bond for p, bond in self.bonds.items() if p in self.window.entries}
+
+    def _bring_back(self, fold: Fold) -> None:
+        """Make the messages live that a fold keeps and an earlier one had removed."""
+        window, read_back = self.window, self.read_back
+        returned = {p for p in fold.kept if p not in window.entries}
+        if not returned or read_back is None:
+            return
+        messages = {p: entry.message for p, entry in window.entries.items()}
+        messages |= {p: read_back(p) for p in returned}
+        next_position = self.reader.position
+        self.reader = Reader(self.count, model=self.model, recall=self.recall)
+        self.reader.resume(self._used_ids, self._waiting_calls)
+        window.entries = {p: self._read_at(p, messages[p]) for p in sorted(messages)}
+        self.reader.position = next_position
+        window.record = with_returned(window.record, returned)
+
+    def _read_at(self, position: int, message: Message) -> Entry:
+        self.reader.position = position
+        return self.reader.read(message)
 
     def standing(self) -> EngineSnapshot:
         """Return the snapshot from which, with the live messages, `resume` continues."""
@@ -295,8 +323,7 @@ class Engine:
         self.reader.resume(snapshot.used, snapshot.waiting)
         entries: list[Entry] = []
         for position, message in live:
-            self.reader.position = position
-            entries.append(self.reader.read(message))
+            entries.append(self._read_at(position, message))
             self._store_binding(entries[-1], is_answer=False)
         self.window.resume(snapshot, entries)
 

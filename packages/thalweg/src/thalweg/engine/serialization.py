@@ -27,7 +27,14 @@ from thalweg.engine.edits import (
 )
 from thalweg.engine.entries import ToolUse, parts_from_plain, parts_to_plain
 from thalweg.engine.pricing.savings import Forecast
-from thalweg.engine.snapshot import CallOutcome, EngineSnapshot, FileState, Quote, Record
+from thalweg.engine.snapshot import (
+    CallOutcome,
+    EngineSnapshot,
+    FileState,
+    Quote,
+    Record,
+    RemovedResult,
+)
 from thalweg.engine.summaries.summary import summary_from_data, summary_to_data
 
 _T = TypeVar("_T")
@@ -203,6 +210,11 @@ def _record_from_plain(plain: Mapping[str, Any]) -> Record:
             "names": _quotes(plain["names"]),
             "media": _quotes(plain.get("media", ())),
             "skills": tuple(from_fields(LoadedSkill, skill) for skill in plain.get("skills", ())),
+            "results": {
+                key: from_fields(RemovedResult, result)
+                for key, result in plain.get("results", {}).items()
+            },
+            "returned": tuple(plain.get("returned", ())),
             "summaries": tuple(
                 (first, last, summary_from_data(summary))
                 for first, last, summary in plain["summaries"]

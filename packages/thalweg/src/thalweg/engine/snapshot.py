@@ -1,11 +1,11 @@
 """The state of an engine as of its last compaction, without its live messages."""
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass, field, replace
 
 from thalweg.engine.compaction.skills import LoadedSkill
 from thalweg.engine.edits import Fold, Rewrite
-from thalweg.engine.entries import ToolUse
+from thalweg.engine.entries import Action, ToolUse
 from thalweg.engine.summaries.summary import Summary
 
 MAX_SUMMARY_SPANS = 40
@@ -45,6 +45,20 @@ class CallOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedResult:
+    """A compacted result, by which the same call is recognized when it is made again."""
+
+    position: int
+    call: int
+    """Position of the message that holds the call."""
+    action: Action
+    target: str
+    tokens: int
+    is_outdated: bool = False
+    """Whether its target was written since."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """The data of a structured summary."""
 
@@ -64,12 +78,23 @@ class Record:
     """Summaries by models, each with its first and last position."""
     media: tuple[Quote, ...] = ()
     """What images and other media the compacted messages have."""
+    results: dict[str, RemovedResult] = field(default_factory=dict)
+    """The newest result of each call, by `repeats.call_key`."""
+    returned: tuple[int, ...] = ()
+    """Positions of compacted messages that are shown again: their data is in the record already."""
 
 
 def with_summary(record: Record, first: int, last: int, summary: Summary) -> Record:
     """Add a model's summary of the messages from one position to another."""
     summaries = sorted((*record.summaries, (first, last, summary)), key=lambda span: span[1])
     return replace(record, summaries=tuple(summaries[-MAX_SUMMARY_SPANS:]))
+
+
+def with_returned(record: Record, positions: Collection[int]) -> Record:
+    """Return the record of compacted messages of which those at some positions are shown again."""
+    results = {key: r for key, r in record.results.items() if r.position not in positions}
+    returned = tuple(sorted({*record.returned, *positions}))
+    return replace(record, results=results, returned=returned)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Drive:
             policy=self.policy or RentOrBuy(TARIFFS[self.scenario.tariff]),
             count=self.count,
             name_span=lambda first, last: self.archive.handle(KEY, Span(first, last)),
+            read_back=lambda position: self.archive.messages(KEY, position, position)[0],
         )
 
     def run(self, before: Callable[["Drive"], object] | None = None) -> "Drive":

@@ -68,6 +68,7 @@ def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
             record_tokens=record_tokens,
             reason=REASON,
             skills_tokens=skills_tokens // divisor,
+            returned_tokens=context.budget.limit * 3 // 4 if divisor == 1 else None,
         )
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(context, fold.last))

@@ -5,15 +5,25 @@ from dataclasses import dataclass
 from functools import partial
 
 from thalweg.engine.compaction.model_summary import min_summary_tokens
-from thalweg.engine.compaction.plan import kept_skill_positions, plan_clear, plan_fold, plan_tail
+from thalweg.engine.compaction.plan import (
+    is_returned,
+    kept_skill_positions,
+    plan_clear,
+    plan_fold,
+    plan_return,
+    plan_tail,
+    returned_positions,
+)
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import has_long_arguments, supersede
-from thalweg.engine.edits import Edit, Reason
+from thalweg.engine.compaction.rewrites import supersede
+from thalweg.engine.edits import Edit, Evict, Fold, Reason
+from thalweg.engine.entries import Action
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.items import WindowItem
 
 REASON: Reason = "re-reading it has cost as much as dropping it"
+RETURN_REASON: Reason = "reading it again has cost as much as keeping it"
 SUMMARY_TOKENS = 600
 """Tokens of a summary: the requested length, and its headings."""
 MIN_RECORD_TOKENS = 600
@@ -57,6 +67,10 @@ class Costs:
         full_cost = self.tariff.charge(self.tokens - uncached, uncached)
         return full_cost - self.tariff.charge(smaller_tokens - smaller_uncached, smaller_uncached)
 
+    def returning(self, freed: int) -> float:
+        """Return the cost of writing removed tokens again."""
+        return self.tariff.prices(self.tokens).write * max(0, freed)
+
     def rewriting(self, freed: int, tokens_behind: int) -> float:
         """Return the cost of rewriting everything after the first change instead of reading it.
 
@@ -98,7 +112,7 @@ class Costs:
     def offer(self, freed: int, price: float, plan: EditPlan) -> "CandidateAction":
         """Return the offer of edits that free some tokens, at a price."""
         rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
-        return CandidateAction(freed, rent, saving, price, plan)
+        return CandidateAction(freed, rent, saving, price, self.returning(freed), plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +127,8 @@ class CandidateAction:
     """Saved cost of every later call, with a warm cache."""
     price: float
     """Its cost, once, without steps to removed content."""
+    returning: float
+    """Cost of undoing it: of writing the freed tokens again."""
     edits: EditPlan
     """Plans it; each batch is applied before the next is requested."""
 
@@ -123,7 +139,9 @@ def offer_fold(
     """Offer to replace all but the newest messages, at most `tail_tokens` tokens, by a summary."""
     window = context.window
     cut = window.cut_for_tail(tail_tokens)
-    kept_positions = kept_skill_positions(context, {item.position for item in window.items[cut:]})
+    tail_positions = {item.position for item in window.items[cut:]}
+    kept_positions = kept_skill_positions(context, tail_positions)
+    kept_positions |= returned_positions(context, context.budget.returned, tail_positions)
     kept_tokens = window.tokens_from(cut)
     kept_tokens += sum(
         context.shown_tokens(window.entries[position]) for position in kept_positions
@@ -171,14 +189,18 @@ def _record_tokens(
 def _fold_batches(context: PlanningContext, tail_tokens: int) -> Iterator[Sequence[Edit]]:
     record_tokens = context.budget.record(context.fixed)
     planned = plan_fold(
-        context, tail_tokens=tail_tokens, record_tokens=record_tokens, reason=REASON
+        context,
+        tail_tokens=tail_tokens,
+        record_tokens=record_tokens,
+        reason=REASON,
+        returned_tokens=context.budget.returned,
     )
     if planned is not None:
         yield (planned, *plan_tail(context, planned.last))
 
 
 def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> CandidateAction:
-    """Offer to replace the large results and arguments before the tail by previews."""
+    """Offer to replace the large results before the tail by previews."""
     window = context.window
     cut, preview_tokens = window.cut_for_tail(tail_tokens), context.budget.cleared_result_tokens
     skill_positions = kept_skill_positions(context, ())
@@ -198,10 +220,11 @@ def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> Can
 
 
 def _is_clearable(context: PlanningContext, item: WindowItem) -> bool:
+    """Return whether an item is a result that no edit and no request of the model concerns."""
     entry = context.window.entries.get(item.position)
-    if entry is None or item.position in context.window.rewrites or entry.is_fetched:
+    if entry is None or entry.message.role != "tool" or item.position in context.window.rewrites:
         return False
-    return item.message.role == "tool" or has_long_arguments(item.message)
+    return not is_returned(context, entry)
 
 
 def _clear_batches(context: PlanningContext, positions: Sequence[int]) -> Iterator[Sequence[Edit]]:
@@ -210,3 +233,19 @@ def _clear_batches(context: PlanningContext, positions: Sequence[int]) -> Iterat
         yield edits
         # reasoning is kept: only a structured summary's reference would reach it
         yield tuple(supersede(context, positions[0]))
+
+
+def offer_return(context: PlanningContext, costs: Costs, action: Action) -> CandidateAction | None:
+    """Offer to show the removed results of an action again; `None` if none fits.
+
+    They are written after the structured summary, with everything behind them.
+    """
+    edits: list[Evict | Fold] = [*plan_return(context, action, RETURN_REASON)]
+    returned = -sum(edit.freed for edit in edits)
+    if not edits:
+        return None
+    positions = [-1 if isinstance(edit, Fold) else edit.position for edit in edits]
+    items = context.window.items
+    behind = sum(item.tokens for item in items if item.position >= min(positions))
+    price = costs.rewriting(0, behind) + costs.returning(returned)
+    return CandidateAction(-returned, 0.0, 0.0, price, 0.0, lambda _: iter([edits]))

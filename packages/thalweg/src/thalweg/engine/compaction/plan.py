@@ -1,31 +1,40 @@
 """Plan the edits before a model call: pure decisions about a window."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.compaction.repeats import removed_result
 from thalweg.engine.compaction.rewrites import (
     drop_reasoning,
+    edit_fields,
     elide,
     evict,
     has_long_arguments,
     supersede,
 )
 from thalweg.engine.compaction.skills import whole_skills
-from thalweg.engine.edits import Fold, Reason, Rewrite
-from thalweg.engine.entries import Entry
-from thalweg.engine.snapshot import Record, with_summary
+from thalweg.engine.edits import Evict, Fold, Reason, Rewrite
+from thalweg.engine.entries import Action, Entry
+from thalweg.engine.snapshot import Record, RemovedResult, with_summary
 from thalweg.engine.summaries.summary import Summary
 
 ARRIVED_TOO_LARGE: Reason = "arrived too large"
+_NO_SUMMARY: Mapping[str, Any] = MappingProxyType(
+    {"summary": None, "summary_first": None, "summary_last": None, "forecast": None}
+    | {"summary_input": 0, "summary_output": 0}
+)
 
 
 def plan_arrivals(context: PlanningContext, *, fills: bool = False) -> list[Rewrite]:
     """Plan to bound new content: results, arguments of the model, long requests.
 
-    None of it was ever sent, so this costs no cache. Content that was fetched back is kept, else
-    reading would be a loop (I27). Media are kept, and do not count: they have limits of their own.
+    None of it was ever sent, so this costs no cache. Content that was fetched back, or requested
+    again by the same call because it was cut or removed, is kept if it fits, else reading would be
+    a loop (I27, I56). Media are kept, and do not count: they have limits of their own.
     The tool of a result has no effect on whether it is bounded.
 
     Args:
@@ -57,7 +66,9 @@ def _bounding_edit(
             max_tokens = budget.request
         case _:
             max_tokens = tokens
-    if tokens <= max_tokens or entry.position in context.window.rewrites or entry.is_fetched:
+    if tokens <= max_tokens or entry.position in context.window.rewrites:
+        return None
+    if is_returned(context, entry) and tokens <= budget.largest_returned(context.fixed):
         return None
     if message.role == "assistant":
         return elide(context, entry, ARRIVED_TOO_LARGE) if has_long_arguments(message) else None
@@ -68,6 +79,17 @@ def _bounding_edit(
     )
 
 
+def is_returned(context: PlanningContext, entry: Entry) -> bool:
+    """Return whether an entry is removed content that the model requested again."""
+    return entry.is_fetched or repeated_result(context, entry) is not None
+
+
+def repeated_result(context: PlanningContext, entry: Entry) -> RemovedResult | None:
+    """Return the removed result that a result of the same call brings back; see `repeats`."""
+    window = context.window
+    return removed_result(entry, window.record.results, window.entries, window.rewrites)
+
+
 def plan_fold(
     context: PlanningContext,
     *,
@@ -76,6 +98,7 @@ def plan_fold(
     reason: Reason,
     widest_tokens: int | None = None,
     skills_tokens: int | None = None,
+    returned_tokens: int | None = None,
 ) -> Fold | None:
     """Plan to compact all but the newest `tail_tokens` tokens into about `record_tokens` tokens.
 
@@ -90,6 +113,8 @@ def plan_fold(
         widest_tokens: Tokens of the structured summary if the user's constraints need them; by
             default the budget's for a full one, and none beyond a smaller one.
         skills_tokens: Most tokens of loaded skills to keep, too; by default the budget's.
+        returned_tokens: Most tokens of content to keep, too, that the model requested again since
+            the last compaction; by default half of the tail's.
 
     Returns:
         `None` if nothing can be compacted.
@@ -98,7 +123,8 @@ def plan_fold(
     cut = window.cut_for_tail(tail_tokens)
     tail_positions = {item.position for item in window.items[cut:]}
     latest = context.latest_request
-    kept_positions = _fetched_positions(context, tail_tokens // 2, tail_positions)
+    room = tail_tokens // 2 if returned_tokens is None else returned_tokens
+    kept_positions = returned_positions(context, room, tail_positions)
     kept_positions |= kept_skill_positions(context, tail_positions, skills_tokens)
     if latest and latest.position not in tail_positions:
         text_tokens = latest.tokens - latest.media_tokens
@@ -135,23 +161,26 @@ def plan_fold(
     )
 
 
-def _fetched_positions(
+def returned_positions(
     context: PlanningContext, room: int, tail_positions: Container[int]
 ) -> set[int]:
-    """Return the messages the model fetched since the last compaction, to keep them longer.
+    """Return the content that the model requested again since the last compaction: kept longer.
 
-    Whole exchanges, newest first, up to `room` tokens. An exchange that is fetched once more is
+    Whole exchanges, newest first, up to `room` tokens. An exchange that is requested once more is
     kept through the next compaction, too.
     """
     entries = context.window.entries.values()
     kept_positions: set[int] = set()
-    for fetch in reversed([e for e in entries if e.is_fetched]):
-        if fetch.position <= context.window.record.last or fetch.position in kept_positions:
+    for entry in reversed(entries):
+        if entry.position <= context.window.record.last or entry.position in kept_positions:
             continue
-        exchange = _exchange(entries, fetch)
-        room -= sum(context.shown_tokens(entry) for entry in exchange)
-        if room >= 0 and not any(entry.position in tail_positions for entry in exchange):
-            kept_positions |= {entry.position for entry in exchange}
+        if not is_returned(context, entry):
+            continue
+        exchange = _exchange(entries, entry)
+        tokens = sum(context.shown_tokens(e) for e in exchange)
+        if tokens <= room and not any(e.position in tail_positions for e in exchange):
+            room -= tokens
+            kept_positions |= {e.position for e in exchange}
     return kept_positions
 
 
@@ -301,6 +330,48 @@ def plan_clear(context: PlanningContext, positions: Iterable[int], reason: Reaso
         elif has_long_arguments(entry.message):
             edits.append(elide(context, entry, reason))
     return [edit for edit in edits if edit.freed > 0]
+
+
+def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Iterator[Evict | Fold]:
+    """Plan to show the removed results of an action again, newest first, as far as they fit.
+
+    Those that were written since, and exchanges that were not compacted whole, stay removed. A
+    quarter of the limit stays free.
+    """
+    window, read_back, fold = context.window, context.read_back, context.window.fold
+    room = context.budget.limit * 3 // 4 - context.tokens_to_fit
+    for position, edit in reversed(window.rewrites.items()):
+        entry = window.entries[position]
+        is_result = isinstance(edit, Evict) and entry.answers and entry.answers.action == action
+        if is_result and 0 < edit.freed <= room:
+            room -= edit.freed
+            yield Evict(**edit_fields(context, entry, entry.message.parts, reason))
+    if fold is None or read_back is None:
+        return
+    exchanges: dict[int, list[RemovedResult]] = {}
+    for result in window.record.results.values():
+        exchanges.setdefault(result.call, []).append(result)
+    kept_positions, returned_tokens = {*fold.kept}, 0
+    for call, results in sorted(exchanges.items(), reverse=True):
+        if all(r.action != action or r.is_outdated for r in results) or call in window.entries:
+            continue
+        message = read_back(call)
+        tokens = context.tokens(message) + sum(result.tokens for result in results)
+        if len(message.calls) == len(results) and tokens <= room:
+            room -= tokens
+            returned_tokens += tokens
+            kept_positions |= {call, *(result.position for result in results)}
+    if returned_tokens:
+        record_tokens = window.planned.item(fold.record).tokens
+        yield replace(
+            fold,
+            reason=reason,
+            turn=context.turn,
+            tokens_before=record_tokens,
+            tokens_after=record_tokens + returned_tokens,
+            kept=tuple(sorted(kept_positions)),
+            **_NO_SUMMARY,
+        )
 
 
 def plan_tail(context: PlanningContext, after_position: int) -> Iterator[Rewrite]:

@@ -30,6 +30,8 @@ class PlanningContext:
     """The model call that is being prepared, from 1."""
     binds: bool = False
     """Whether the model binds signed reasoning to its prefix."""
+    read_back: Callable[[int], Message] | None = None
+    """Returns a compacted message by its position; `None` if no message can be shown again."""
 
     @property
     def newest(self) -> int:

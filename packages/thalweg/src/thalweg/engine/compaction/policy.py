@@ -4,18 +4,31 @@ A policy is a generator of edits. Its caller stores the content that an edit rem
 view, applies the edit, and only then resumes the policy.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.media import plan_forbidden
-from thalweg.engine.compaction.offers import CandidateAction, Costs, offer_clear, offer_fold
-from thalweg.engine.compaction.plan import plan_arrivals, plan_clear, plan_fold, plan_tail
+from thalweg.engine.compaction.offers import (
+    CandidateAction,
+    Costs,
+    offer_clear,
+    offer_fold,
+    offer_return,
+)
+from thalweg.engine.compaction.plan import (
+    plan_arrivals,
+    plan_clear,
+    plan_fold,
+    plan_tail,
+    repeated_result,
+)
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold
+from thalweg.engine.entries import Action
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
 from thalweg.engine.pricing.tariff import Tariff
 
@@ -101,14 +114,15 @@ class RentOrBuy:
     requests_compaction: bool = False
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
-    """`fold`, `clear`: rent paid since the last action. `freed`: tokens freed; `missed`: cost of
-    the steps to have some of them again, up to position `seen`. `over`: tokens by which the last
-    planned compaction freed less than estimated."""
+    """`fold`, `clear`: rent paid since the last action. `again:` with an action, `by reference`:
+    cost of the repeated reads of removed content up to position `seen`. `returns`: how often
+    content was brought back. `over`: tokens by which the last planned compaction freed less than
+    estimated."""
 
-    PRIOR_FREED = 50_000
-    PRIOR_MISSED = 0.075
-    """Assumed cost of steps per freed token until that many were freed. An estimate: on recorded
-    sessions any value from 0 to 0.15 costs the same within 2 %."""
+    RESULTS = 1 / 2
+    """Share of a compaction's tokens from which old results are cleared in its place."""
+    FIRST_RETURN = 1 / 8
+    """Share of the usual price at which content is first brought back; each time doubles it."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
     sessions at DeepSeek's prices, 1 of 26 short ones costs more than sending everything; 4 without
@@ -118,15 +132,13 @@ class RentOrBuy:
     binds its reasoning: both discard the same."""
     FULL = 0.85
     """Share of the limit at which the provider compacts content that it can no longer clear."""
-    MOST_CAUTION = 2.0
-    """Largest factor on the tail, if the model keeps fetching removed content."""
 
     def prepare(self, context: PlanningContext, *, cold: bool) -> Iterator[Sequence[Edit]]:
         """Yield arrivals, then the due action, then reductions to the hard limits."""
         yield plan_arrivals(context)
         yield plan_forbidden(context)
-        self._count_refetches(context)
-        tail_tokens = int(context.budget.tail(context.fixed) * self.tail_factor)
+        self._count_repeats(context)
+        tail_tokens = context.budget.tail(context.fixed)
         costs = Costs.of(context, self.tariff, cold=cold)
         offers = self._candidate_actions(context, costs, tail_tokens)
         due_names = [name for name, offer in offers.items() if self._is_due(name, offer, context)]
@@ -136,9 +148,14 @@ class RentOrBuy:
             and self._is_near("fold", offers["fold"], context)
         ):
             due_names = ["fold"]  # both discard the same reasoning: do it once
+        if due_names[:1] == ["fold"] and self._clears_first(offers, context):
+            due_names = ["clear"]
         self.requests_compaction = self._leaves_to_provider(due_names, context)
         if self.requests_compaction:
             self.memory["fold"] = 0.0
+        elif (returned := self._due_return(context, costs)) is not None:
+            yield from returned.edits(context)
+            self.memory |= dict.fromkeys(offers, 0.0)
         elif (
             due_names
             and self.provider_compacts is None
@@ -170,20 +187,35 @@ class RentOrBuy:
             return False
         return tokens >= self.FULL * limit if self.provider_clears else bool(due_names)
 
-    @property
-    def missed(self) -> float:
-        """Cost of steps per freed token, estimated from the cost so far."""
-        cost, freed = self.memory.get("missed", 0.0), self.memory.get("freed", 0.0)
-        return (self.PRIOR_MISSED * self.PRIOR_FREED + cost) / (self.PRIOR_FREED + freed)
+    def _due_return(self, context: PlanningContext, costs: Costs) -> CandidateAction | None:
+        """Return the offer to bring back the results of an action whose repeats have paid for it.
 
-    @property
-    def tail_factor(self) -> float:
-        """Factor on the tail: more is kept verbatim if steps cost more than the prior."""
-        return min(self.MOST_CAUTION, max(1.0, self.missed / self.PRIOR_MISSED))
+        Reads by reference count for every action: they may have brought back any of it.
+        """
+        if self.provider_clears or self.provider_compacts is not None:
+            return None
+        returns = self.memory.get("returns", 0.0)
+        share = min(1.0, self.FIRST_RETURN * 2**returns) * context.budget.return_share
+        for name in [name for name in self.memory if name.startswith(_AGAIN)]:
+            paid = self.memory[name] + self.memory.get(_BY_REFERENCE, 0.0)
+            offer = offer_return(context, costs, cast("Action", name.removeprefix(_AGAIN)))
+            if offer is not None and paid >= share * offer.price:
+                self.memory |= {"returns": returns + 1, name: 0.0, _BY_REFERENCE: 0.0}
+                return offer
+        return None
+
+    def _clears_first(
+        self, offers: Mapping[str, CandidateAction], context: PlanningContext
+    ) -> bool:
+        """Return whether results alone free enough: the agent's own words and edits leave later."""
+        if "clear" not in offers or context.binds:
+            return False
+        freed = offers["clear"].freed
+        return freed > context.budget.progress and freed >= self.RESULTS * offers["fold"].freed
 
     def _is_due(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
         meter = AccumulatedCost(self.memory.get(name, 0.0))
-        is_due = meter.is_due(offer.rent, self._price(offer))
+        is_due = meter.is_due(offer.rent, self._price(offer, context))
         self.memory[name] = meter.paid
         return is_due and self._recovers(offer, context) and offer.freed > context.budget.progress
 
@@ -192,16 +224,16 @@ class RentOrBuy:
 
         The saving on the call itself, with a cold cache or in a dearer tier, counts at once.
         """
-        net_price = self._price(offer) - max(0.0, offer.rent - offer.saving)
+        net_price = self._price(offer, context) - max(0.0, offer.rent - offer.saving)
         return net_price <= self.PAYBACK * context.turn * offer.saving
 
     def _is_near(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
         """Return whether the rent of an action has reached most of its price."""
-        is_near = self.memory[name] >= self.NEAR * self._price(offer)
+        is_near = self.memory[name] >= self.NEAR * self._price(offer, context)
         return is_near and offer.freed > context.budget.progress
 
-    def _price(self, offer: CandidateAction) -> float:
-        return offer.price + self.missed * max(0, offer.freed)
+    def _price(self, offer: CandidateAction, context: PlanningContext) -> float:
+        return offer.price + context.budget.return_share * offer.returning
 
     def _with_forecast(
         self, name: str, offer: CandidateAction, context: PlanningContext
@@ -212,7 +244,7 @@ class RentOrBuy:
         short of its estimate by so much that this one would be dropped, too: where requests fill
         the structured summary, planning it costs more time than the rest of the call.
         """
-        forecast = Forecast(self._price(offer), offer.saving, context.turn)
+        forecast = Forecast(self._price(offer, context), offer.saving, context.turn)
         min_freed = context.budget.progress
         if name == "fold" and offer.freed - self.memory.get("over", 0.0) < min_freed:
             return
@@ -228,26 +260,31 @@ class RentOrBuy:
     def _taken_batches(
         self, name: str, batches: Iterable[Sequence[Edit]]
     ) -> Iterator[Sequence[Edit]]:
-        for batch in batches:
-            yield batch
-            freed = sum(max(0, edit.freed) for edit in batch)
-            self.memory["freed"] = self.memory.get("freed", 0.0) + freed
+        yield from batches
         if name == "clear":  # this share of the rent has paid for the clear
             self.memory["fold"] = max(0.0, self.memory["fold"] - self.memory["clear"])
         self.memory["clear"] = self.memory[name] = 0.0
 
-    def _count_refetches(self, scene: PlanningContext) -> None:
-        """Add the price of the steps since the last call."""
-        tokens, seen = scene.window.tokens, self.memory.get("seen", -1.0)
+    def _count_repeats(self, context: PlanningContext) -> None:
+        """Add the price of each read of removed content since the last call to its meter."""
+        tokens, seen = context.window.tokens, self.memory.get("seen", -1.0)
         sent = ChargedRequest(
             tariff=self.tariff, tokens=tokens, cached=tokens, written=0, same=tokens
         )
-        for entry in scene.window.open_entries:
-            if entry.position > seen and entry.is_fetched:
-                context = max(0, tokens - entry.tokens - ASK_TOKENS)
-                price = sent.step_price(context=context, arguments=ASK_TOKENS, added=entry.tokens)
-                self.memory["missed"] = self.memory.get("missed", 0.0) + price
+        for entry in context.window.open_entries:
+            if entry.position <= seen:
+                continue
+            removed = repeated_result(context, entry)
+            if entry.is_fetched or (removed is not None and not removed.is_outdated):
+                before = max(0, tokens - entry.tokens - ASK_TOKENS)
+                price = sent.step_price(context=before, arguments=ASK_TOKENS, added=entry.tokens)
+                name = _BY_REFERENCE if removed is None else f"{_AGAIN}{removed.action}"
+                self.memory[name] = self.memory.get(name, 0.0) + price
                 self.memory["seen"] = entry.position
+
+
+_AGAIN, _BY_REFERENCE = "again:", "by reference"
+"""Meters of repeated reads: by the action of the call, and by `recall`."""
 
 
 @dataclass(slots=True, kw_only=True)

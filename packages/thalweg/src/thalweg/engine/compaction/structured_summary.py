@@ -14,6 +14,7 @@ from dataclasses import replace
 from thalweg.engine.compaction.call_status import aims, status
 from thalweg.engine.compaction.pins import strict_constraint_lines
 from thalweg.engine.compaction.preview import requested_lines
+from thalweg.engine.compaction.repeats import MAX_RESULTS, remember_result
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Entry, ToolUse, request_text
@@ -91,7 +92,12 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     names = {quote.text: quote for quote in record.names}
     skills = {skill.path: skill for skill in record.skills}
     todos, message_count, last = record.todos, record.messages, record.last
+    results, returned = dict(record.results), set(record.returned)
     for entry in entries:
+        remember_result(results, entry)
+        if entry.position in returned:
+            returned.remove(entry.position)
+            continue
         message_count += 1
         last = max(last, entry.position)
         _absorb_skill(entry, skills)
@@ -122,6 +128,8 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         names=tuple(list(names.values())[-MAX_NAMES:]),
         skills=tuple(skills.values())[-MAX_SKILLS:],
         media=tuple(media[-MAX_MEDIA:]),
+        results=dict(list(results.items())[-MAX_RESULTS:]),
+        returned=tuple(sorted(returned)),
     )
 
 

@@ -21,9 +21,12 @@ class Amounts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tail_tokens: PositiveInt = 1_000
+    return_share: float = Field(default=0.4, gt=0, le=1)
+    """Share of the price of bringing removed content back that has to be paid in rent before it is
+    removed, and in repeated reads before it is brought back."""
+    tail_tokens: PositiveInt = 4_000
     """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
-    record_tokens: PositiveInt = 2_000
+    record_tokens: PositiveInt = 4_000
     """Most tokens of a structured summary, unless the user's requests need more."""
     result_tokens: PositiveInt = 20_000
     """A larger tool result is replaced by a preview on arrival, and a smaller one in a small or
@@ -35,9 +38,9 @@ class Amounts(BaseModel):
 
 AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
     {
-        "frugal": Amounts(tail_tokens=500, record_tokens=1_500, result_tokens=10_000),
+        "frugal": Amounts(return_share=0.06, tail_tokens=1_000, record_tokens=2_000),
         "balanced": Amounts(),
-        "careful": Amounts(tail_tokens=8_000, record_tokens=8_000),
+        "careful": Amounts(return_share=1.0, tail_tokens=8_000, record_tokens=8_000),
     }
 )
 """The presets. Measured on recorded sessions, see docs/arena.md: of the cost of `careful`,
@@ -52,7 +55,7 @@ class Budget(Amounts):
     Example:
         >>> budget = Budget(window=200_000)
         >>> budget.limit, budget.tail(fixed=5_000)
-        (191808, 1000)
+        (191808, 4000)
     """
 
     window: PositiveInt
@@ -137,6 +140,15 @@ class Budget(Amounts):
     def skills(self, fixed: int) -> int:
         """Return the tokens of loaded skills to keep verbatim; `fixed` as in `tail`."""
         return int((self.limit - fixed) * SKILLS_SHARE)
+
+    @property
+    def returned(self) -> int:
+        """Tokens of content, requested again, that the next compaction keeps verbatim."""
+        return self.limit // 4
+
+    def largest_returned(self, fixed: int) -> int:
+        """Return the tokens to which a result that was requested again arrives whole."""
+        return (self.limit - fixed) * 3 // 4
 
     def result(self, free: int, *, fills: bool = False) -> int:
         """Return the tokens above which a tool result is replaced by a preview when it arrives.
