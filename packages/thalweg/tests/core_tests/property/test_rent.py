@@ -51,6 +51,40 @@ def test_constant_inflow_is_bought_at_the_interval_that_costs_least(
     assert a_call(calls) <= a_call(best) * (1 + 1e-9)
 
 
+CALLS = st.lists(st.tuples(st.floats(0, 1e3), st.floats(0, 1e3)), max_size=200)
+
+
+@given(CALLS, st.floats(1, 1e4), st.floats(1, 1e4), st.sampled_from([0.05, 0.4, 1.0, 2.0]))
+def test_both_directions_cost_at_most_a_constant_times_the_best_in_hindsight(
+    calls: list[tuple[float, float]], remove: float, bring_back: float, share: float
+) -> None:
+    """Decision 0080: content in the request pays rent, content out of it repeated reads."""
+    price = remove + bring_back
+    out_at, back_at = remove + share * bring_back, min(1.0, share) * price
+    meter, is_in, cost = AccumulatedCost(), True, 0.0
+    best_in, best_out = 0.0, remove
+    for rent, reads in calls:
+        best_in, best_out = (
+            min(best_in, best_out + bring_back) + rent,
+            min(best_out, best_in + remove) + reads,
+        )
+        if is_in and meter.is_due(rent, out_at):
+            is_in, meter = False, AccumulatedCost()
+            cost += remove
+        if is_in:
+            cost += rent
+            continue
+        cost += reads
+        if meter.is_due(reads, back_at):
+            is_in, meter = True, AccumulatedCost()
+            cost += bring_back
+    last_read = max((reads for _, reads in calls), default=0.0)
+    one_cycle = out_at + back_at + last_read + price
+    constant = one_cycle / min(out_at, back_at, price)
+
+    assert cost <= constant * (min(best_in, best_out) + remove) + one_cycle
+
+
 @dataclass(slots=True)
 class Watched(RentOrBuy):
     """Notes the rent paid when a stage is applied, and the highest price since it was last."""
@@ -60,7 +94,7 @@ class Watched(RentOrBuy):
 
     def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
         paid = self.memory.get(name, 0.0)
-        price = offer.price + self.missed * max(0, offer.freed)
+        price = offer.price + scene.budget.return_share * offer.returning
         worth = offer.freed > scene.budget.progress
         self.highest[name] = max(self.highest.get(name, 0.0), price if worth else inf)
         # no zero-argument `super` in a dataclass with slots

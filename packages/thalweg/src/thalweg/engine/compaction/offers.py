@@ -69,7 +69,7 @@ class Costs:
 
     def returning(self, freed: int) -> float:
         """Return the cost of writing removed tokens again."""
-        return self.tariff.prices(self.tokens).write * max(0, freed)
+        return self.tariff.prices(self.tokens - max(0, freed)).write * max(0, freed)
 
     def rewriting(self, freed: int, tokens_behind: int) -> float:
         """Return the cost of rewriting everything after the first change instead of reading it.

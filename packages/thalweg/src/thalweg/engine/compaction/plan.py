@@ -332,18 +332,38 @@ def plan_clear(context: PlanningContext, positions: Iterable[int], reason: Reaso
     return [edit for edit in edits if edit.freed > 0]
 
 
+def min_returned_tokens(context: PlanningContext, action: Action) -> int:
+    """Return the tokens of the removed results of an action, at most those that are free."""
+    window = context.window
+    removed = (r.tokens for r in window.record.results.values() if r.action == action)
+    cleared = (
+        edit.freed
+        for position, edit in window.rewrites.items()
+        if isinstance(edit, Evict) and _is_result_of(window.entries[position], action)
+    )
+    return min(_free_tokens(context), sum(removed) + sum(cleared))
+
+
+def _free_tokens(context: PlanningContext) -> int:
+    """Return the tokens that returned content may fill: a quarter of the limit stays free."""
+    return max(0, context.budget.limit * 3 // 4 - context.tokens_to_fit)
+
+
+def _is_result_of(entry: Entry, action: Action) -> bool:
+    return entry.answers is not None and entry.answers.action == action
+
+
 def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Iterator[Evict | Fold]:
     """Plan to show the removed results of an action again, newest first, as far as they fit.
 
-    Those that were written since, and exchanges that were not compacted whole, stay removed. A
-    quarter of the limit stays free.
+    Those that were written since, and exchanges that were not compacted whole, stay removed.
     """
     window, read_back, fold = context.window, context.read_back, context.window.fold
-    room = context.budget.limit * 3 // 4 - context.tokens_to_fit
+    room = _free_tokens(context)
     for position, edit in reversed(window.rewrites.items()):
         entry = window.entries[position]
-        is_result = isinstance(edit, Evict) and entry.answers and entry.answers.action == action
-        if is_result and 0 < edit.freed <= room:
+        is_cleared = isinstance(edit, Evict) and _is_result_of(entry, action)
+        if is_cleared and 0 < edit.freed <= room:
             room -= edit.freed
             yield Evict(**edit_fields(context, entry, entry.message.parts, reason))
     if fold is None or read_back is None:

@@ -6,7 +6,7 @@ view, applies the edit, and only then resumes the policy.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.media import plan_forbidden
@@ -18,6 +18,7 @@ from thalweg.engine.compaction.offers import (
     offer_return,
 )
 from thalweg.engine.compaction.plan import (
+    min_returned_tokens,
     plan_arrivals,
     plan_clear,
     plan_fold,
@@ -26,9 +27,9 @@ from thalweg.engine.compaction.plan import (
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import offer_provider_compaction
+from thalweg.engine.compaction.repeats import REPEATABLE
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold
-from thalweg.engine.entries import Action
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
 from thalweg.engine.pricing.tariff import Tariff
 
@@ -122,7 +123,10 @@ class RentOrBuy:
     RESULTS = 1 / 2
     """Share of a compaction's tokens from which old results are cleared in its place."""
     FIRST_RETURN = 1 / 8
-    """Share of the usual price at which content is first brought back; each time doubles it."""
+    """Share of the price at which content is brought back, in that of a removal: the first repeated
+    reads show that more follow."""
+    MOST_RETURN = 2.0
+    """Most prices of a return that a removal has to recover."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
     sessions at DeepSeek's prices, 1 of 26 short ones costs more than sending everything; 4 without
@@ -194,13 +198,18 @@ class RentOrBuy:
         """
         if self.provider_clears or self.provider_compacts is not None:
             return None
-        returns = self.memory.get("returns", 0.0)
-        share = min(1.0, self.FIRST_RETURN * 2**returns) * context.budget.return_share
-        for name in [name for name in self.memory if name.startswith(_AGAIN)]:
-            paid = self.memory[name] + self.memory.get(_BY_REFERENCE, 0.0)
-            offer = offer_return(context, costs, cast("Action", name.removeprefix(_AGAIN)))
-            if offer is not None and paid >= share * offer.price:
-                self.memory |= {"returns": returns + 1, name: 0.0, _BY_REFERENCE: 0.0}
+        share = min(1.0, self.FIRST_RETURN * self._return_share(context))
+        for action in REPEATABLE:
+            name = f"{_AGAIN}{action}"
+            paid = self.memory.get(name, 0.0) + self.memory.get(_BY_REFERENCE, 0.0)
+            least_tokens = min_returned_tokens(context, action)
+            if not least_tokens or paid < share * costs.returning(least_tokens):
+                continue
+            offer = offer_return(context, costs, action)
+            is_worth = offer is not None and -offer.freed > context.budget.progress
+            if offer is not None and is_worth and paid >= share * offer.price:
+                returns = self.memory.get("returns", 0.0) + 1
+                self.memory |= {"returns": returns, name: 0.0, _BY_REFERENCE: 0.0}
                 return offer
         return None
 
@@ -233,7 +242,12 @@ class RentOrBuy:
         return is_near and offer.freed > context.budget.progress
 
     def _price(self, offer: CandidateAction, context: PlanningContext) -> float:
-        return offer.price + context.budget.return_share * offer.returning
+        return offer.price + min(self.MOST_RETURN, self._return_share(context)) * offer.returning
+
+    def _return_share(self, context: PlanningContext) -> float:
+        """Return the share of a return's price that counts: each return so far doubles it."""
+        returns = self.memory.get("returns", 0.0)
+        return context.budget.return_share * float(2**returns)
 
     def _with_forecast(
         self, name: str, offer: CandidateAction, context: PlanningContext

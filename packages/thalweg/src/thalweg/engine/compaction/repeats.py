@@ -14,7 +14,7 @@ from thalweg.engine.snapshot import RemovedResult
 
 MAX_RESULTS = 400
 """Most calls that are remembered after their compaction, the newest."""
-_REPEATABLE: frozenset[Action] = frozenset({"read", "search", "run", "other"})
+REPEATABLE: tuple[Action, ...] = ("read", "search", "run", "other")
 """Actions whose results a repeated call brings back."""
 
 
@@ -36,7 +36,7 @@ def remember_result(results: dict[str, RemovedResult], entry: Entry) -> None:
         for key, result in results.items():
             if _is_outdated(result.action, result.target, (use,)):
                 results[key] = replace(result, is_outdated=True)
-    elif use.action in _REPEATABLE:
+    elif use.action in REPEATABLE:
         key = call_key(use)
         results.pop(key, None)
         results[key] = RemovedResult(
@@ -63,7 +63,7 @@ def removed_result(
         something was written in between.
     """
     use = entry.answers
-    if use is None or use.action not in _REPEATABLE or entry.is_fetched:
+    if use is None or use.action not in REPEATABLE or entry.is_fetched:
         return None
     key, found = call_key(use), results.get(call_key(use))
     for position, edit in rewrites.items():

@@ -38,7 +38,9 @@ class Amounts(BaseModel):
 
 AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
     {
-        "frugal": Amounts(return_share=0.06, tail_tokens=1_000, record_tokens=2_000),
+        "frugal": Amounts(
+            return_share=0.06, tail_tokens=1_000, record_tokens=2_000, result_tokens=10_000
+        ),
         "balanced": Amounts(),
         "careful": Amounts(return_share=1.0, tail_tokens=8_000, record_tokens=8_000),
     }

@@ -1,0 +1,142 @@
+"""Agents that act on their request alone reach the end that they reach without us (I56)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core_tests.property.driving import Drive
+from core_tests.property.strategies import Scenario
+from core_tests.unit.engine.threads import says, user
+from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.pricing.table import TARIFFS
+from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
+
+RETURNED = "reading it again has cost as much as keeping it"
+
+
+def _document(k: int, lines: int) -> str:
+    text = (f"doc {k} line {n}: value {n * 7919 % 9973} of {k}" for n in range(lines))
+    return "\n".join([*text, f"end of doc {k}"])
+
+
+@dataclass(slots=True)
+class Reacting:
+    """An agent that uses documents: what its request does not show whole, it reads again.
+
+    It remembers its plan, and no content.
+    """
+
+    drive: Drive
+    tool: str
+    sizes: Sequence[int]
+    uses: Sequence[frozenset[int]]
+    """The documents that each step of the work needs at once."""
+    gathers: bool
+    """Whether it reads every document before it begins to work."""
+    calls: int = 0
+    reads: int = 0
+    _shown: str = ""
+    done: list[frozenset[int]] = field(default_factory=list)
+
+    def document(self, k: int) -> str:
+        """Return the text of a document."""
+        return _document(k, self.sizes[k])
+
+    def run(self, most_calls: int) -> bool:
+        """Work until the end, or until so many calls; return whether it is the end."""
+        self._add(user("Compare the documents as planned, and note each result."))
+        steps = self._steps()
+        while self.calls < most_calls:
+            if not self._ask() or next(steps, None) is None:
+                return self.drive.stopped is None
+        return False
+
+    def _steps(self) -> Iterator[bool]:
+        for k in range(len(self.sizes)) if self.gathers else ():
+            self._read(k)
+            yield True
+        for needed in self.uses:
+            while missing := [k for k in sorted(needed) if self.document(k) not in self._shown]:
+                self._read(missing[0])
+                yield True
+            self.done.append(needed)
+            self._add(says(f"Noted the result of {sorted(needed)}: equal."), user("Go on."))
+            yield True
+
+    def _ask(self) -> bool:
+        self.drive.log()
+        self.calls += 1
+        if not self.drive.ask():
+            return False
+        self._shown = "\n".join(m.text for m in self.drive.requests[-1].messages)
+        del self.drive.requests[:-1]
+        return True
+
+    def _read(self, k: int) -> None:
+        self.reads += 1
+        name, arguments = f"c{self.reads}", json.dumps({"course": k})
+        self._add(
+            Message("assistant", (ToolCall(name, self.tool, arguments),)),
+            Message("tool", (Text(self.document(k)),), answers=name, name=self.tool),
+        )
+
+    def _add(self, *messages: Message) -> None:
+        self.drive.entries += [self.drive.engine.receive(message) for message in messages]
+
+
+def _agent(
+    cost: Cost, window: int, sizes: Sequence[int], uses: Sequence[frozenset[int]], **given: object
+) -> Reacting:
+    budget = Budget(window=window, **AMOUNTS[cost].model_dump())
+    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    drive = Drive(Scenario((), budget, "anthropic"), policy=policy)
+    return Reacting(drive, str(given["tool"]), sizes, uses, gathers=bool(given["gathers"]))
+
+
+PRESETS = st.sampled_from(["frugal", "balanced", "careful"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cost=PRESETS,
+    tool=st.sampled_from(["list_items", "get_item", "search_mail", "run_query", "canvas"]),
+    sizes=st.lists(st.integers(1, 400), min_size=1, max_size=12),
+    data=st.data(),
+    gathers=st.booleans(),
+    window=st.sampled_from([16_000, 32_000, 64_000]),
+)
+def test_an_agent_that_reads_again_what_it_does_not_see_comes_to_its_end(
+    cost: Cost, tool: str, sizes: list[int], data: st.DataObject, window: int, *, gathers: bool
+) -> None:
+    """Whatever documents it needs at once, as long as its work fits the window without us."""
+    tokens = sum(len(_document(k, lines)) for k, lines in enumerate(sizes)) / 4
+    if tokens > Budget(window=window).limit / 2:
+        return
+    needs = st.frozensets(st.integers(0, len(sizes) - 1), min_size=1, max_size=4)
+    uses = data.draw(st.lists(needs, min_size=1, max_size=20))
+    agent = _agent(cost, window, sizes, uses, tool=tool, gathers=gathers)
+
+    assert agent.run(most_calls=10 * (len(sizes) + len(uses)) + 10)
+    assert agent.done == uses
+    assert not agent.drive.engine.problems
+
+
+@pytest.mark.parametrize("cost", ["balanced", "careful"])
+def test_what_is_gathered_and_then_used_comes_back_after_a_few_reads(cost: Cost) -> None:
+    """Sixty lists, each used once in order: they return in one edit, and are not removed again."""
+    sizes = [60] * 60
+    agent = _agent(
+        cost, 128_000, sizes, [frozenset({k}) for k in range(60)], tool="list_rows", gathers=True
+    )
+
+    assert agent.run(most_calls=400)
+    history = agent.drive.engine.history
+    returns = [edit for edit in history if edit.reason == RETURNED]
+    assert agent.reads <= 60 + 12
+    assert 1 <= len({edit.turn for edit in returns}) <= 3
+    assert all(edit.freed < 0 for edit in returns)
