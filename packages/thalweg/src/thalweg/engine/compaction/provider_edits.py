@@ -194,4 +194,5 @@ def offer_provider_compaction(context: PlanningContext, costs: Costs) -> Candida
     read_price = prices.write if costs.cold else prices.read
     price = read_price * window.tokens + (prices.output + prices.write) * SUMMARY_TOKENS
     price += costs.lost_reasoning_cost(context, window.head)
-    return costs.offer(window.tokens - context.fixed - SUMMARY_TOKENS, price, lambda _: iter(()))
+    offer = costs.offer(window.tokens - context.fixed - SUMMARY_TOKENS, price, lambda _: iter(()))
+    return replace(offer, returning=0.0)  # nothing in the provider's block can be brought back
