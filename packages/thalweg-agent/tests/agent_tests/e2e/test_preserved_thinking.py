@@ -43,7 +43,7 @@ def test_no_request_is_refused_whatever_happens_to_a_thread(
 
 def test_long_tool_loops_are_never_refused() -> None:
     """Clears and compactions in the middle of a loop."""
-    provider, watch, _ = steps(2, "ours")
+    provider, watch, _ = steps(3, "ours")
     assert [seen.problems for seen in provider.requests if seen.status != httpx.codes.OK] == []
     assert watch.cuts
     assert watch.kept < 1
