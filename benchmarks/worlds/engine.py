@@ -23,10 +23,12 @@ from thalweg_evals.trace import TracedCall, TracedMessage
 FACTOR, MORE = 4, 40
 """The limit of an agent's calls: this many times those with the whole context, and this many more.
 With fewer, a world that removal makes slow would count as one that does not end."""
-WINDOWS = (6_000, 8_000, 12_000, 16_000, 24_000)
+WINDOWS = (4_000, 6_000, 8_000, 16_000)
 """Windows of random worlds, in tokens: small, so that many worlds are played in little time."""
 SHARES = (1 / 12, 1 / 8, 1 / 5)
 LOADS = (0.3, 0.6, 1.2, 2.5)
+RECALLING = 0.05
+"""Share of the random worlds whose driver searches: a search takes longer than a hundred calls."""
 KEY = ThreadKey("worlds", "thread")
 _count = lru_cache(maxsize=50_000)(exact_counter())
 
@@ -203,7 +205,7 @@ def random_world(seed: int) -> RandomWorld:
     load, share = dice.choice(LOADS), dice.choice(SHARES)
     forms = tuple(dice.sample(FORMS, dice.randint(1, len(FORMS))))
     cost: Cost = dice.choice(("frugal", "balanced", "careful"))
-    mode: Mode = dice.choice(("own", "recall"))
+    mode: Mode = "recall" if dice.random() < RECALLING else "own"
 
     def made() -> World:
         return make_world(name, seed, window, load, share=share, forms=forms)
