@@ -28,9 +28,13 @@ SEARCHES = 2
 _GOAL = "TASK: perform all"
 _EVENT = re.compile(r"\bStep (\d+) (?:of (\d+)|(failed))")
 _LINE = re.compile(r"(?m)(?<![\d/])(\d+)/(\d+)\. ([^:\n]+): ([^\n]*)\.$")
-"""A line of the plan; one that a preview cut has no full stop, and is missing."""
+"""A line of the plan. One that a preview cut has no full stop, or not the form of `_WHOLE`: it is
+missing."""
 _USED = re.compile(rf"({ID.pattern}) in ([\w-]+) by (\w+)")
 _READ = re.compile(r"([\w-]+) by (\w+)")
+_WHOLE = re.compile(
+    rf"\d+|(?:{ID.pattern} in )?[\w-]+ by \w+(?:; (?:{ID.pattern} in )?[\w-]+ by \w+)*"
+)
 _HANDLE = re.compile(r"recall\(handle=[\"']([0-9a-z_]+(?:#\d+(?:-\d+)?)?)")
 
 
@@ -112,8 +116,12 @@ def _step(texts: Sequence[str], number: int) -> _Step | None:
 @lru_cache(maxsize=20_000)
 def _lines(text: str) -> dict[int, _Step]:
     """Return the lines of the plan in a text, by their numbers."""
-    lines = _LINE.finditer(text)
-    return {int(one[1]): _Step(int(one[1]), int(one[2]), one[3], one[4]) for one in lines}
+    found = (line.groups() for line in _LINE.finditer(text))
+    return {
+        int(number): _Step(int(number), int(last), action, rest)
+        for number, last, action, rest in found
+        if _WHOLE.fullmatch(rest)
+    }
 
 
 def _values(texts: Sequence[str], step: _Step) -> dict[str, str]:

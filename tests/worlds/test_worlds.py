@@ -97,10 +97,12 @@ def test_a_cut_line_of_the_plan_is_missing() -> None:
     line = "1/9. read: csv-001 by query_table; log-002 by fetch_log"
 
     cut = decide(View((request, TracedMessage("tool", f"{line[:-12]}…")), frozenset()))
+    inner = decide(View((request, TracedMessage("tool", "1/9. read: csv-…-log.")), frozenset()))
     shown = decide(View((request, TracedMessage("tool", f"{line}.")), frozenset()))
 
     assert isinstance(cut, Use)
     assert isinstance(shown, Use)
+    assert inner == cut
     assert cut.tool == "read_task"
     assert (shown.tool, [one.tool for one in shown.siblings]) == ("query_table", ["fetch_log"])
 
