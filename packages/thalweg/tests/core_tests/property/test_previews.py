@@ -4,7 +4,9 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -165,6 +167,28 @@ def test_the_time_of_a_preview_is_linear(write: Callable[[Sequence[Item]], str])
     )
 
     assert large < 5 * small
+
+
+def test_a_preview_is_the_same_in_every_process() -> None:
+    """Also if strings have other hashes."""
+    code = (
+        "from core_tests.property.test_previews import *\n"
+        "items = [{'id': f'K-{k}', 'name': f'n{k} of the list'} for k in range(40)]\n"
+        "for write in (*FLAT.values(), *NESTED.values()):\n"
+        "    print(preview(write(items), 300, quick_count, POINTER, request='the name of K-7'))\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert len(outputs) == 1
+    assert b"In most lines" in outputs.pop()
 
 
 def count_calls(function: Callable[[], object]) -> int:

@@ -195,9 +195,7 @@ def _json_lines(text: str) -> ParsedText | None:
 def _bars(text: str) -> ParsedText | None:
     """Parse a text that is one table drawn with bars, as in Markdown."""
     lines = [line for line in text.split("\n") if line.strip() and not _EDGE.fullmatch(line)]
-    rules = [k for k, line in enumerate(lines[:20]) if "|" in line and _RULE.fullmatch(line)]
-    rules = rules or [k for k, line in enumerate(lines[:20]) if k and _RULE.fullmatch(line)]
-    is_drawn = bool(rules) or text.lstrip().startswith("+-")
+    is_drawn = any(map(_RULE.fullmatch, lines[1:20])) or text.lstrip().startswith("+-")
     if not is_drawn or sum("|" in line for line in lines) < len(lines) * 9 // 10:
         return None
     rows = [

@@ -7,7 +7,8 @@ others. The fields are those whose values name an item, then those of the reques
 import json
 import re
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice, product
 from math import fsum
 
@@ -47,14 +48,8 @@ _WORDLESS_WIDTHS = (100, 60, 40)
 _NAME_CHARS = 100
 """Characters of a field that are compared with a request."""
 _MATCH_SIZES = (
-    (3, 99, 200),
-    (3, 40, 200),
-    (3, 20, 99),
-    (1, 20, 99),
-    (3, 8, 60),
-    (1, 8, 60),
-    (1, 4, 40),
-)
+    (3, 99, 200), (3, 40, 200), (3, 20, 99), (1, 20, 99), (3, 8, 60), (1, 8, 60), (1, 4, 40),
+)  # fmt: skip
 """Items with words of the request, their fields, and characters of a field, most generous first."""
 _SAMPLE = 200
 """Items by which fields are compared."""
@@ -113,8 +108,8 @@ def preview(
 
 
 def _size_text(text: str) -> str:
-    lines = text.count("\n") + 1
-    return f"{lines:,} line{'s' if lines > 1 else ''}, {len(text):,} characters"
+    lines = text.count("\n")
+    return f"{lines + 1:,} line{'s' * bool(lines)}, {len(text):,} characters"
 
 
 def requested_lines(text: str, request: str, max_lines: int = MAX_REQUESTED_LINES) -> list[str]:
@@ -142,9 +137,9 @@ class RequestWords:
     def within(self, text: str) -> set[str]:
         """Return the words that a text has."""
         found = set[str]()
-        if not self._terms:
-            return found
-        if text.isascii() and not self._may_match(text.lower().translate(_JOINTS)):
+        if not self._terms or (
+            text.isascii() and not self._may_match(text.lower().translate(_JOINTS))
+        ):
             return found
         for token in find_tokens(text):
             if token not in self._known:
@@ -190,40 +185,27 @@ def _first_fitting(bodies: Iterator[str], room: int, count: Counter) -> str:
 
 def _parsed_preview(parsed: ParsedText, room: int, count: Counter, request: str) -> str:
     """Render each list of a parsed text, its long texts and its other values."""
-    parts = list[str]()
-
-    def add(part: str) -> None:
-        nonlocal room
-        if part:
-            parts.append(part)
-            room -= count(part) + 1
-
     rest, asked = parsed.rest, RequestWords(request)
-    if rest is not None:
-        bodies = (
-            f"{parsed.kind}: {_shape(rest, width, 3, most)}"
-            for most, width in product((MAX_KEYS, 20, 5), LINE_WIDTHS)
-        )
-        add(_first_fitting(bodies, room if not parsed.lists else room // 3, count))
-    renderers: list[Callable[[int], str]] = [
-        *(
-            lambda share, items=items: _list_preview(parsed.kind, items, share, count, asked)
-            for items in parsed.lists[:MAX_LISTS]
-        ),
-        *(
-            lambda share, path=path, text=text: _text_preview(path, text, share, count, request)
-            for path, text in islice(parsed.texts.items(), MAX_LISTS)
-        ),
+    shapes = (
+        f"{parsed.kind}: {_shape(rest, width, 3, most)}"
+        for most, width in product((MAX_KEYS, 20, 5), LINE_WIDTHS)
+    )
+    outline = _first_fitting(shapes, room // 3 if parsed.lists else room, count)
+    sections = [
+        *(partial(_list_preview, parsed.kind, items, asked) for items in parsed.lists[:MAX_LISTS]),
+        *(partial(_text_preview, *text, request) for text in [*parsed.texts.items()][:MAX_LISTS]),
     ]
-    omitted = len(parsed.lists) + len(parsed.texts) - len(renderers)
-    if omitted:
-        add(f"… {omitted} more lists and texts")
-    for k, render in enumerate(renderers):
-        add(render(room // (len(renderers) - k)))
-    return "\n".join(parts)
+    omitted = len(parsed.lists) + len(parsed.texts) - len(sections)
+    parts = [outline] * (rest is not None) + [f"… {omitted} more lists and texts"] * bool(omitted)
+    room -= count("\n".join(parts)) + 1
+    for left in range(len(sections), 0, -1):
+        part = sections[-left](room // left, count)
+        parts.append(part)
+        room -= count(part) + 1
+    return "\n".join(filter(None, parts))
 
 
-def _text_preview(path: str, text: str, room: int, count: Counter, request: str) -> str:
+def _text_preview(path: str, text: str, request: str, room: int, count: Counter) -> str:
     if len(text) <= LINE_WIDTHS[1] and "\n" not in text:
         return _first_fitting(iter([f"{path}: {text}"]), room, count)
     head = f"{path}: {_size_text(text)}"
@@ -232,7 +214,7 @@ def _text_preview(path: str, text: str, room: int, count: Counter, request: str)
 
 
 def _list_preview(
-    kind: str, items: ItemList, room: int, count: Counter, asked: RequestWords
+    kind: str, items: ItemList, asked: RequestWords, room: int, count: Counter
 ) -> str:
     """Render the rows of a list that fit, and the items with words of the request."""
     title = f"{items.path or kind}: {len(items.values):,} items"
@@ -282,7 +264,7 @@ def _row_choices(title: str, items: ItemList, room: int, asked: RequestWords) ->
             product((1,), (_CELL_WIDTHS[-1], *_NARROW_WIDTHS)),
         )
         for most, width in choices:
-            yield _rows(title, fields, paths, most, width, range(size))
+            yield _rows(_noted(title, paths, most), fields, paths[:most], width)
     sample = _cells(items, range(0, size, max(1, size // _SAMPLE)))
     paths = _ranked_paths(sample, asked)
     shown = min(size, room // 2)
@@ -291,10 +273,15 @@ def _row_choices(title: str, items: ItemList, room: int, asked: RequestWords) ->
         chosen = [*range(first), *range(size - last, size)]
         fields = _cells(items, chosen)
         for most in (2, 1):
-            yield _rows(title, fields, paths, most, _NARROW_WIDTHS[0], range(size), first)
+            noted, width = _noted(title, paths, most), _NARROW_WIDTHS[0]
+            yield _rows(noted, fields, paths[:most], width, size - len(chosen))
         shown = shown * 2 // 3
     yield f"{title}, each with: {', '.join(_clip(path, 40) for path in paths[:MAX_KEYS])}"
     yield title
+
+
+def _noted(title: str, paths: Sequence[str], most: int) -> str:
+    return f"{title} ({len(paths) - most} more fields)" if len(paths) > most else title
 
 
 def _cells(items: ItemList, indices: Iterable[int]) -> list[dict[str, str]]:
@@ -302,27 +289,18 @@ def _cells(items: ItemList, indices: Iterable[int]) -> list[dict[str, str]]:
 
 
 def _rows(
-    title: str,
-    fields: Sequence[dict[str, str]],
-    paths: Sequence[str],
-    most: int,
-    width: int,
-    all_items: range,
-    first: int | None = None,
+    title: str, fields: Sequence[dict[str, str]], paths: Sequence[str], width: int, omitted: int = 0
 ) -> str:
-    """Render rows of the same fields; `first` of them before the omitted ones, if there are any."""
-    shown = [path for path in dict.fromkeys(chain.from_iterable(fields)) if path in paths[:most]]
+    """Render rows of the fields `paths`, with the number of items omitted in their middle."""
+    shown = [path for path in dict.fromkeys(chain.from_iterable(fields)) if path in paths]
     lines = [
         " | ".join(_clip_cell(item[p], width) if p in item else "" for p in shown)
         for item in fields
     ]
-    if first is not None and len(fields) < len(all_items):
-        lines.insert(first, f"… {len(all_items) - len(fields):,} more items …")
-    others = len(paths) - len(shown)
-    note = f" ({others} more fields)" if others else ""
-    names = " | ".join(shown)
-    head = f"{title}{note}, {names}:" if names else f"{title}{note}:"
-    return "\n".join([head, *lines])
+    middle = [f"… {omitted:,} more items …"] * bool(omitted)
+    names = f", {' | '.join(shown)}" if any(shown) else ""
+    half = (len(lines) + 1) // 2
+    return "\n".join([f"{title}{names}:", *lines[:half], *middle, *lines[half:]])
 
 
 def _ranked_paths(fields: Sequence[dict[str, str]], asked: RequestWords) -> list[str]:
@@ -392,8 +370,12 @@ def _every_line(text: str, room: int) -> Iterator[tuple[str, bool]]:
         shown = [_clip(line, width) for line in lines]
         yield "\n".join(shown), shown != lines
     split = [re.split(r"(\s+)", line) for line in lines]
-    tally = Tally(word for parts in split for word in set(parts) if word.strip())
-    frequent = [word for word, number in tally.items() if number >= len(lines) * _FREQUENT]
+    tally = Tally(word for parts in split for word in dict.fromkeys(parts) if word.strip())
+    frequent = [
+        word
+        for word, number in tally.items()
+        if number >= len(lines) * _FREQUENT and not word.isdecimal()
+    ]
     note = (
         f"In most lines, and left out of them: {_clip(' '.join(frequent), 200)}\n"
         if frequent
