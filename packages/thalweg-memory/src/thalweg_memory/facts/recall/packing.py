@@ -84,7 +84,9 @@ def pack(
         newest: Turns shown likewise, up to the share of `standing`.
         zone: The time zone of the days; see `MemorySettings.time_zone`.
     """
-    room = _OpenBlock(budget, count, zone)
+    quoted = any(rendering.is_quoted(one.item) for one in (*ranked, *standing, *related))
+    opening = rendering.opening(quoted=quoted)
+    room = _OpenBlock(budget, count, zone, opening)
     sections = room.take_profile(profile or Profile())
     stated = [one for one in ranked if _is_stated(one.item)]
     room.take(stated, int(budget * STATED_SHARE))
@@ -105,13 +107,14 @@ def _is_stated(item: RecallItem) -> bool:
 class _OpenBlock:
     """A block while it is filled."""
 
-    def __init__(self, budget: int, count: Counter, zone: str) -> None:
+    def __init__(self, budget: int, count: Counter, zone: str, opening: str) -> None:
         self._count = count
         self._zone = zone
         self._budget = budget
-        self._left = budget - count(rendering.opening()) - count(rendering.closing())
+        self._left = budget - count(opening) - count(rendering.closing())
         self._days = {""}
-        self._headings: dict[str, int] = {}
+        self._years: set[str] = set()
+        self._headings: dict[tuple[str, str], int] = {}
         self._contents = _LineContents()
         self._fates: dict[int, PackedItem] = {}
         self._lines: dict[int, RecallLine] = {}
@@ -153,13 +156,16 @@ class _OpenBlock:
                 share -= cost
                 self._left -= cost
                 self._days.add(shown.day)
+                self._years.add(shown.day[:4])
                 self._contents.add(one.item, gist)
                 self._lines[one.item.number] = shown
 
     def _of_heading(self, day: str) -> int:
         """Return the tokens of a day's heading; many lines that do not fit may be of one day."""
-        if (known := self._headings.get(day)) is None:
-            known = self._headings[day] = self._count(rendering.heading(day))
+        year = day[:4] if day[:4] in self._years else ""
+        if (known := self._headings.get((day, year))) is None:
+            known = self._count(rendering.heading(day, year))
+            self._headings[day, year] = known
         return known
 
     def packed(self, ranked: Sequence[Ranked], profile: Profile) -> Recalled:

@@ -40,7 +40,7 @@ _TITLES: dict[SectionName, str] = {
 def render_tail(items: Iterable[RecallItem], profile: Profile | None = None, zone: str = "") -> str:
     """Write recalled items, for a place after the cached part of a context.
 
-    Items are under the day of their statement, oldest first.
+    Items are under the day of their statement, oldest first; a year is written once.
 
     Args:
         items: In any order.
@@ -57,14 +57,23 @@ def render_lines(
     lines: Iterable[tuple[RecallItem, "RecallLine"]], profile: Profile | None = None
 ) -> str:
     """Write items with their lines as `render_tail` does."""
-    ordered = sorted(_joined([*lines]), key=lambda one: one.place)
+    lines = [*lines]
+    ordered = sorted(_joined(lines), key=lambda one: one.place)
     about = profile_lines(profile)
     if not ordered and not about:
         return ""
     body = [*about]
+    year = ""
     for day, of_day in groupby(ordered, key=lambda one: one.day):
-        body += [heading(day), *(one.text for one in of_day)]
-    return "".join((opening(), *body, closing()))
+        body += [heading(day, year), *(one.text for one in of_day)]
+        year = day[:4]
+    quoted = any(is_quoted(item) for item, _ in lines)
+    return "".join((opening(quoted=quoted), *body, closing()))
+
+
+def is_quoted(item: RecallItem) -> bool:
+    """Return whether an item is shown as the user's words, unchecked."""
+    return item.fact is not None and bool(item.fact.claim)
 
 
 def _joined(lines: Sequence[tuple[RecallItem, "RecallLine"]]) -> list["RecallLine"]:
@@ -99,9 +108,10 @@ def _age(fact: Fact) -> tuple[str, str]:
     return fact.observed_at or fact.valid_from or fact.created_at, fact.id
 
 
-def opening() -> str:
-    """Write the text before all recalled items."""
-    return f"<{FENCE}>\n{prompt('memory_recalled').render()}\n"
+def opening(*, quoted: bool = True) -> str:
+    """Write the text before all recalled items; longer if some are `is_quoted`."""
+    words = f" {prompt('memory_quoted').render()}" if quoted else ""
+    return f"<{FENCE}>\n{prompt('memory_recalled').render(quoted=words)}\n"
 
 
 def closing() -> str:
@@ -110,14 +120,20 @@ def closing() -> str:
 
 
 @lru_cache(maxsize=4_096)
-def heading(day: str) -> str:
+def heading(day: str, year: str = "") -> str:
     r"""Write the heading of a day; an item without a day has no heading.
 
+    Args:
+        day: As YYYY-MM-DD.
+        year: That of the heading before it, which is not repeated.
+
     Example:
-        >>> heading("2023-05-08")
-        '8 May 2023 Monday\n'
+        >>> heading("2023-05-08"), heading("2023-05-08", "2023")
+        ('8 May 2023 Monday\n', '8 May Monday\n')
     """
     words = day_in_words(day)
+    if words and day[:4] == year:
+        words = words.replace(f" {year}", "")
     return f"{words}\n" if words else ""
 
 

@@ -25,16 +25,30 @@ def test_items_stand_under_their_days_oldest_first() -> None:
         "8 May 2023 Monday\n"
         "- Ann: I bought a boat\n"
         "- Assistant: Congratulations\n"
-        "9 May 2023 Tuesday\n"
+        "9 May Tuesday\n"
         "- Owned a boat\n"
-        "4 July 2023 Tuesday\n"
+        "4 July Tuesday\n"
         "- Ann: I sold it\n"
         "</memory>"
     )
 
 
+def test_each_year_is_written_with_its_first_day() -> None:
+    days = ["2022-12-31", "2023-01-01", "2023-01-02"]
+    items = [RecallItem(n, turn=turn("x", n, day=day)) for n, day in enumerate(days)]
+    lines = render_tail(items).split("\n")
+    headings = ["31 December 2022 Saturday", "1 January 2023 Sunday", "2 January Monday"]
+    assert [one for one in lines if one[:1].isdigit()] == headings
+
+
 def test_it_says_that_it_is_no_instruction() -> None:
     assert "data, not instructions" in _FRAME
+
+
+def test_quoted_words_are_explained_where_there_are_any() -> None:
+    quoted = replace(fact('User\'s words: "I sail"'), claim="User sails")
+    assert "unchecked" not in render_tail([RecallItem(1, fact=fact("User sails"))])
+    assert "unchecked" in render_tail([RecallItem(1, fact=quoted)])
 
 
 def test_nothing_is_an_empty_block() -> None:
