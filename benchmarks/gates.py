@@ -16,11 +16,15 @@ import time
 from collections.abc import Callable
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.contents import new_address
-from thalweg_memory.facts.gates.form import find_others_text
-from thalweg_memory.facts.gates.judging import find_quote
-from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
-from thalweg_memory.facts.gates.own_words import own_words
+from thalweg_memory.facts.gates.form import (
+    disguised,
+    find_others_text,
+    folded,
+    hiding,
+    own_words,
+    visible,
+)
+from thalweg_memory.facts.gates.judging import find_quote, new_address
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0

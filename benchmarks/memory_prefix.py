@@ -37,9 +37,8 @@ from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.items import WindowItem
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryStore, open_memory
-from thalweg_memory.facts.changes import PutFact
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Scope, Statement, Trust
+from thalweg_memory.facts.values import Evidence, Fact, FactId, PutFact, Scope, Statement, Trust
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_recorder.replay.cache import PrefixCache
 

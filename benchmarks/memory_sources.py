@@ -40,9 +40,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from benchmarks.memory_agent import Clock, Life, Row
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.facts.changes import PutFact
 from thalweg_memory.facts.recall.rendering import safe
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Statement, Trust
+from thalweg_memory.facts.values import Evidence, Fact, FactId, PutFact, Statement, Trust
 
 Source = tuple[str, bool]
 """Whose statement a proposal is, and whether its quote carries it."""

@@ -27,8 +27,7 @@ from thalweg.engine.words import stem
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.recall.question import ask
 from thalweg_memory.search.index import Index, IndexEntry
-from thalweg_memory.search.postings import BLOCK_BITS
-from thalweg_memory.search.word_rows import WordRows
+from thalweg_memory.search.word_rows import BLOCK_BITS, WordRows
 
 KEY = ThreadKey("bench", "t")
 NEWEST = 40

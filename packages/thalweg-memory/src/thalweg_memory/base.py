@@ -1,14 +1,40 @@
-"""The interface of a store of memories. Callers use `thalweg_memory.handle.Memory` on top of it."""
+"""The interface of a store of memories, its clock and ids.
 
-from collections.abc import Sequence
+Callers use `thalweg_memory.handle.Memory` on top of it.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol, Self
 
-from thalweg_memory.facts.changes import Change
 from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
-from thalweg_memory.facts.shown import ShownFacts
-from thalweg_memory.facts.values import Fact, FactId, Mode, Profile, Scope, Statement, Status
+from thalweg_memory.facts.values import (
+    Change,
+    Fact,
+    FactId,
+    Mode,
+    Profile,
+    Scope,
+    ShownFacts,
+    Statement,
+    Status,
+)
+
+Clock = Callable[[], str]
+"""Returns the time: aware UTC in ISO 8601, to the second."""
+
+
+def utc_now() -> str:
+    """Return the current time in memory's format."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def new_fact_id() -> FactId:
+    """Make an id for a fact."""
+    return FactId(f"fact-{uuid.uuid4().hex[:12]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import MemoryStore, Operation
-from thalweg_memory.clock import Clock
-from thalweg_memory.facts.changes import Change
-from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
+from thalweg_memory.base import Clock, MemoryStore, Operation
+from thalweg_memory.facts.values import Change, Fact, FactId, Profile, Scope
 
 RACES = 100
 """Maximum retries of a decision. Each follows another writer's commit."""

@@ -22,11 +22,9 @@ from threading import local
 from thalweg.database.base import encode
 from thalweg.database.private_files import FILE_MODE, make_private_folder, open_private
 from thalweg.errors import DocumentError, StorageError
-from thalweg_memory.base import MemoryStore, Operation
-from thalweg_memory.clock import new_fact_id, utc_now
+from thalweg_memory.base import MemoryStore, Operation, new_fact_id, utc_now
 from thalweg_memory.deciding import Decider, MemorySnapshot
 from thalweg_memory.facts.by_hand import plan_clear
-from thalweg_memory.facts.changes import Change
 from thalweg_memory.facts.document import (
     Document,
     Marks,
@@ -35,7 +33,7 @@ from thalweg_memory.facts.document import (
     read_document,
     without,
 )
-from thalweg_memory.facts.values import Scope
+from thalweg_memory.facts.values import Change, Scope
 from thalweg_memory.verbatim import FactTexts
 
 _log = logging.getLogger("thalweg.memory")

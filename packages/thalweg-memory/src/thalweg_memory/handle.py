@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
-from thalweg_memory.async_methods import awaited
-from thalweg_memory.base import Operation, Receipt, Selection
-from thalweg_memory.clock import new_fact_id
+from thalweg_memory.base import Operation, Receipt, Selection, new_fact_id
 from thalweg_memory.deciding import Decider
 from thalweg_memory.facts.by_hand import (
     plan_clear,
@@ -16,7 +14,6 @@ from thalweg_memory.facts.by_hand import (
     plan_review,
     stated_fact,
 )
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.document import plan_document, read_document
 from thalweg_memory.facts.gates.judging import first_day, judge_statement, last_day
 from thalweg_memory.facts.learning.lesson import folded
@@ -24,16 +21,21 @@ from thalweg_memory.facts.merging.comparing import has_same_wording
 from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.values import (
     Category,
+    Change,
     Fact,
     FactId,
+    Hide,
     Mode,
     ProfileSection,
+    PutFact,
+    RemoveFact,
     SectionName,
     Statement,
     Trust,
+    WriteSection,
 )
 from thalweg_memory.opening import documents_of
-from thalweg_memory.readable import ReadableMemory
+from thalweg_memory.readable import ReadableMemory, awaited
 from thalweg_memory.store.candidates import plan_room, similar_facts
 
 MOST_HIDDEN = 1_000

@@ -9,7 +9,7 @@ from thalweg.errors import ConfigError
 from thalweg_memory.base import MemoryStore
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.search.embedding_function import Embed
+from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import TableMemory
 

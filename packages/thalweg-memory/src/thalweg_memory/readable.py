@@ -1,21 +1,39 @@
 """The reading half of `Memory`: recall, facts, profile and history of one scope."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg_memory.async_methods import awaited
-from thalweg_memory.base import MemoryStore, Operation
-from thalweg_memory.clock import Clock, utc_now
+from thalweg_memory.base import Clock, MemoryStore, Operation, utc_now
 from thalweg_memory.facts.by_hand import find
 from thalweg_memory.facts.days import local
 from thalweg_memory.facts.document import Shape, export
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.shown import ShownFacts
-from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Status
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, ShownFacts, Status
 from thalweg_memory.opening import attach_document
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
+
+_S = TypeVar("_S")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def awaited(
+    method: Callable[Concatenate[_S, _P], _R],
+) -> Callable[Concatenate[_S, _P], Coroutine[Any, Any, _R]]:
+    """Make a method to be awaited of one that blocks: it works in a thread."""
+
+    @wraps(method)
+    async def twin(self: _S, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await asyncio.to_thread(method, self, *args, **kwargs)
+
+    twin.__name__ = twin.__qualname__ = f"a{method.__name__.removesuffix('_')}"
+    twin.__doc__ = f"See `{method.__name__}`."
+    return twin
 
 
 class ReadableMemory:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.facts.learning.eviction import value
-from thalweg_memory.facts.merging.freshness import current, holds
+from thalweg_memory.facts.days import current, holds
+from thalweg_memory.facts.learning.lesson import value
 from thalweg_memory.facts.recall.found import RecallItem, without
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled, pack
 from thalweg_memory.facts.recall.question import RecallQuery, ask, ask_further

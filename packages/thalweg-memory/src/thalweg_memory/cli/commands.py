@@ -15,7 +15,7 @@ from thalweg.cli.printing import print_json, print_lines
 from thalweg.cli.shared_options import Yes, bounded, command_group, respond, wants_json
 from thalweg.cli.values import one_of
 from thalweg.errors import ConfigError
-from thalweg_memory.base import Operation
+from thalweg_memory.base import Operation, new_fact_id, utc_now
 from thalweg_memory.cli.opening import open_store, opened
 from thalweg_memory.cli.options import (
     AsOf,
@@ -46,12 +46,10 @@ from thalweg_memory.cli.text import (
     render_recalled,
     render_receipt,
 )
-from thalweg_memory.clock import new_fact_id, utc_now
 from thalweg_memory.deciding import MemorySnapshot
 from thalweg_memory.facts.by_hand import plan_clear, plan_delete
-from thalweg_memory.facts.changes import Change, RemoveFact
 from thalweg_memory.facts.document import Shape, plan_document, read_document
-from thalweg_memory.facts.values import Category, Fact, Mode, Scope, Status
+from thalweg_memory.facts.values import Category, Change, Fact, Mode, RemoveFact, Scope, Status
 from thalweg_memory.handle import Memory
 
 memory = command_group(

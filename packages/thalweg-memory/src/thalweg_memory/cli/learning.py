@@ -13,8 +13,7 @@ from thalweg.engine.extras import missing_extra
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
-from thalweg_memory.base import MemoryStore
-from thalweg_memory.clock import utc_now
+from thalweg_memory.base import MemoryStore, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.jobs.events import JobReport, event_of, sentence
 from thalweg_memory.jobs.learner import Learner

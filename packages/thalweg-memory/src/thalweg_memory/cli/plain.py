@@ -5,10 +5,17 @@ from dataclasses import asdict, fields
 from typing import Any, assert_never
 
 from thalweg_memory.base import Operation
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled
 from thalweg_memory.facts.recall.ranking import RecallFeatures
-from thalweg_memory.facts.values import Fact, Profile
+from thalweg_memory.facts.values import (
+    Change,
+    Fact,
+    Hide,
+    Profile,
+    PutFact,
+    RemoveFact,
+    WriteSection,
+)
 
 
 def plain_fact(fact: Fact) -> dict[str, Any]:

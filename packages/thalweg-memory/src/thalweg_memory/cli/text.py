@@ -12,10 +12,19 @@ from typing import assert_never
 from thalweg.cli.printing import count, one_line
 from thalweg.engine.transcript import printable
 from thalweg_memory.base import Operation, Receipt
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled
 from thalweg_memory.facts.recall.ranking import RecallFeatures
-from thalweg_memory.facts.values import Fact, Profile, SectionName, Statement
+from thalweg_memory.facts.values import (
+    Change,
+    Fact,
+    Hide,
+    Profile,
+    PutFact,
+    RemoveFact,
+    SectionName,
+    Statement,
+    WriteSection,
+)
 
 WIDTH = 80
 QUOTED_CHARS = 400

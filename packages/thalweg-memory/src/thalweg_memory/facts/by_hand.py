@@ -5,12 +5,23 @@ from dataclasses import replace
 from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.gates.judging import Verdict
 from thalweg_memory.facts.learning.lesson import fact_of, folded
 from thalweg_memory.facts.merging.comparing import sharing_most
 from thalweg_memory.facts.merging.planning import plan_merge
-from thalweg_memory.facts.values import Category, Fact, FactId, Profile, ProfileSection, Trust
+from thalweg_memory.facts.values import (
+    Category,
+    Change,
+    Fact,
+    FactId,
+    Hide,
+    Profile,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    Trust,
+    WriteSection,
+)
 
 
 def stated_fact(verdict: Verdict, id_: FactId, *, now: str, by: str) -> Fact:

@@ -19,18 +19,21 @@ from typing import Any, Literal, get_args
 
 from thalweg.errors import DocumentError
 from thalweg_memory.facts.by_hand import reworded
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.values import (
     HISTORY,
     NO_FACT,
     USER_CONTEXT,
     Category,
+    Change,
     Fact,
     FactId,
     Profile,
     ProfileSection,
+    PutFact,
+    RemoveFact,
     SectionName,
     Trust,
+    WriteSection,
 )
 
 Shape = Literal["seeds", "deerflow"]

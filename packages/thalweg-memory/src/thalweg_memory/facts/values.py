@@ -1,8 +1,11 @@
-"""The frozen values of memory: scopes, turns, facts with their evidence, the profile.
+"""The frozen values of memory: scopes, turns, proposals, facts with their evidence, the profile.
+
+Every change of them is a value, too: it replaces a whole fact or section, or removes it.
 
 Times are aware UTC in ISO 8601 (`2026-03-01T10:00:00Z`), or empty if unknown.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, NewType
@@ -195,3 +198,134 @@ class Profile:
     def text(self, name: SectionName) -> str:
         """Return one section; empty if there is none."""
         return next((section.text for section in self.sections if section.name == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class PutFact:
+    """Add a fact, or put it in the place of the one with its id (merged, edited, superseded)."""
+
+    fact: Fact
+    why: str
+
+    @property
+    def id(self) -> FactId:
+        """The fact's id."""
+        return self.fact.id
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFact:
+    """Remove a fact from the memory. The log of operations has its row until `forget`."""
+
+    id: FactId
+    why: str
+    asked_in: str = ""
+    """Id of the message (`Statement.uid`) that asked for it: it is hidden with the fact's turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSection:
+    """Write a section of the profile; one without a text is taken out."""
+
+    section: ProfileSection
+    why: str
+
+    @property
+    def name(self) -> SectionName:
+        """The section's name."""
+        return self.section.name
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """Take turns out of recall and learning. Undoing the commit shows them again.
+
+    A commit of a person's that drops or rewords a fact hides the turns it was learned from by
+    itself. A plan holds this change to hide every turn of the scope, or those with some ids; a
+    learner's, to hide what was stated with too little confidence for a fact.
+    """
+
+    why: str
+    turns: int = 0
+    """Turns that were hidden (or shown again, where `is_shown`); set by the store."""
+    is_shown: bool = False
+    """Whether the turns are recalled again: an undo of a `Hide`."""
+    uids: tuple[str, ...] = ()
+    """Ids of the turns (`Statement.uid`); without any, every turn. Not in the log."""
+
+
+Change = PutFact | RemoveFact | WriteSection | Hide
+
+
+def facts_of(changes: Iterable[Change]) -> set[FactId]:
+    """Return the ids of the facts that changes put or remove."""
+    return {change.id for change in changes if isinstance(change, PutFact | RemoveFact)}
+
+
+Relation = Literal["new", "same", "update", "remove"]
+"""`remove`: the user asked to remove the existing fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A fact as it was proposed."""
+
+    content: str
+    category: Category
+    confidence: float
+    uid: str
+    """The turn it was learned from, see `Statement.uid`."""
+    quote: str
+    """Its evidence, word for word from that turn."""
+    subject: str = ""
+    attribute: str = ""
+    value: str = ""
+    language: str = ""
+    valid_from: str = ""
+    """ISO date since when it is valid, if that was stated: `2026-03-02`, `2026-03`, `2026`."""
+    valid_to: str = ""
+    """The same until when it holds, that day included."""
+    is_temporary: bool = False
+    """Whether it holds for a time, after which what held before holds again."""
+    importance: Importance = 2
+    relation: Relation = "new"
+    """Its relation to `of`, according to the learner."""
+    of: FactId = NO_FACT
+    """The fact that it repeats, or updates."""
+
+
+Fate = Literal["told", "told before", "no room", "said already"]
+"""The result for a recalled item.
+
+`told`: it is before the message. `told before`: it is before an earlier one. `no room`: it was
+recalled, and does not fit. `said already`: another recalled item states the same.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledPart:
+    """One thing that was recalled, and what became of it: a fact, a turn, or a section."""
+
+    fate: Fate
+    fact: FactId = NO_FACT
+    uid: str = ""
+    """Of the message, if it is a turn."""
+    section: str = ""
+    """Of the profile."""
+    score: float = 0.0
+    """Its relevance to the question; 0 for a section."""
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFacts:
+    """The items recalled for one message of the user."""
+
+    uid: str
+    """Of the message."""
+    at: str
+    """When."""
+    tokens: int
+    """Of the text before the message; 0 if nothing new was shown."""
+    weighed: tuple[RecalledPart, ...]
+    """The best first."""

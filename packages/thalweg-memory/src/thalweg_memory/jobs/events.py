@@ -11,8 +11,14 @@ from typing import Any
 
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.tracing import trace
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.values import section_path
+from thalweg_memory.facts.values import (
+    Change,
+    Hide,
+    PutFact,
+    RemoveFact,
+    WriteSection,
+    section_path,
+)
 
 EVENT = "thalweg.memory"
 """Type of the events, and name of those in a trace."""

@@ -12,18 +12,18 @@ from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg_memory.base import Job, Learned, MemoryStore
-from thalweg_memory.clock import Clock, new_fact_id, utc_now
-from thalweg_memory.facts.changes import Change, Hide, facts_of
+from thalweg_memory.base import Clock, Job, Learned, MemoryStore, new_fact_id, utc_now
 from thalweg_memory.facts.days import local
-from thalweg_memory.facts.learning.eviction import value
 from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
 from thalweg_memory.facts.learning.learner_prompt import (
     KNOWN_FACTS,
     LearnerRequest,
+    Portion,
     ask_for_facts,
     ask_for_profile,
     ask_for_verdicts,
+    next_portion,
+    smaller,
 )
 from thalweg_memory.facts.learning.lesson import (
     SECTION_CHARS,
@@ -42,14 +42,13 @@ from thalweg_memory.facts.learning.lesson import (
     plan_profile,
     removals,
     unsure_turns,
+    value,
     verdicts_of,
     verified,
 )
-from thalweg_memory.facts.learning.portions import Portion, next_portion, smaller
 from thalweg_memory.facts.merging.planning import Verdicts
-from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Statement
+from thalweg_memory.facts.values import Change, Fact, FactId, Hide, Proposal, Statement, facts_of
 from thalweg_memory.jobs.events import (
     LEARNER_PREFIX,
     MOST_RACES,

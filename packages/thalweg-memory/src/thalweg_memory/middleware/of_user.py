@@ -35,13 +35,10 @@ from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.tracing import trace
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg_memory.base import MemoryStore
-from thalweg_memory.clock import utc_now
+from thalweg_memory.base import MemoryStore, utc_now
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.shown import RecalledPart, ShownFacts
-from thalweg_memory.facts.values import FactId
-from thalweg_memory.jobs.background import background
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
+from thalweg_memory.jobs.worker import Worker, background
 from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
 from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
 from thalweg_memory.middleware.recall import RecallRenderer

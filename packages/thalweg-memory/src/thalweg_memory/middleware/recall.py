@@ -12,25 +12,27 @@ from threading import Lock
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.base import MemoryStore, Operation
-from thalweg_memory.clock import utc_now
-from thalweg_memory.facts.changes import PutFact, WriteSection
+from thalweg_memory.base import MemoryStore, Operation, utc_now
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.recall.rendering import closing, opening, profile_lines, render_tail
 from thalweg_memory.facts.recall.seeds import MOST, render_system
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.shown import Fate, RecalledPart, ShownFacts
 from thalweg_memory.facts.values import (
     HISTORY,
     NO_FACT,
     USER_CONTEXT,
     Fact,
     FactId,
+    Fate,
     Profile,
     ProfileSection,
+    PutFact,
+    RecalledPart,
     Scope,
     SectionName,
+    ShownFacts,
+    WriteSection,
 )
 from thalweg_memory.handle import Memory
 from thalweg_memory.middleware.binding import BoundMemory

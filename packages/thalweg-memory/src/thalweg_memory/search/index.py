@@ -17,15 +17,17 @@ from itertools import islice
 
 from thalweg.database.base import Rows
 from thalweg_memory.facts.recall.found import WordOccurrences
-from thalweg_memory.search.postings import BLOCK_BITS, Posting, offsets_of
 from thalweg_memory.search.vectors import Vectors
 from thalweg_memory.search.word_rows import (
+    BLOCK_BITS,
     LENGTHS,
     RECENT,
     TOTALS,
     VECTORS,
+    Posting,
     WordRow,
     WordRows,
+    offsets_of,
     read_times,
     write_times,
 )

@@ -7,12 +7,10 @@ import math
 from collections.abc import Sequence
 
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.facts.changes import Change, PutFact
-from thalweg_memory.facts.learning.eviction import plan_eviction
-from thalweg_memory.facts.learning.lesson import after
+from thalweg_memory.facts.learning.lesson import after, plan_eviction
 from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
+from thalweg_memory.facts.values import Change, Fact, FactId, Profile, PutFact, Scope
 
 SPARE = 100
 """One fact in so many is dropped beyond those that must be: facts are read whole less often."""

@@ -6,14 +6,18 @@ from dataclasses import replace
 from thalweg.database.base import decode, encode
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg_memory.base import Learned, Operation
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection, facts_of
 from thalweg_memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
+    Change,
     Fact,
     FactId,
     ProfileSection,
+    PutFact,
+    RemoveFact,
     SectionName,
+    WriteSection,
+    facts_of,
 )
 from thalweg_memory.forgetting import hiding
 from thalweg_memory.store.records import (

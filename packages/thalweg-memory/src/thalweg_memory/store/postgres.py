@@ -16,7 +16,7 @@ import psycopg
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
-from thalweg_memory.search.embedding_function import Embed
+from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import TableMemory
 

@@ -11,16 +11,21 @@ from typing import Literal
 
 from thalweg.database.base import decode, encode
 from thalweg.engine.words import find_tokens
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.shown import RecalledPart, ShownFacts
 from thalweg_memory.facts.values import (
+    Change,
     Evidence,
     Fact,
     FactId,
+    Hide,
     ProfileSection,
+    PutFact,
+    RecalledPart,
+    RemoveFact,
     SectionName,
+    ShownFacts,
     Statement,
     Trust,
+    WriteSection,
 )
 
 

@@ -28,8 +28,8 @@ from thalweg_memory.facts.values import (
     SectionName,
     Status,
 )
-from thalweg_memory.search.embedding_function import Embedding
 from thalweg_memory.search.index import Index, IndexEntry
+from thalweg_memory.search.vectors import Embedding
 from thalweg_memory.store.records import (
     Digests,
     Kind,

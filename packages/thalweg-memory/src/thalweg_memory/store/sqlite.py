@@ -16,7 +16,7 @@ from thalweg.database.base import Rows
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import MemoryStoreError
-from thalweg_memory.search.embedding_function import Embed
+from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.queue import DUE_JOB
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import TableMemory

@@ -13,29 +13,31 @@ from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg_memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
 from thalweg_memory.document_files import DocumentFiles
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact
 from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
-from thalweg_memory.facts.shown import ShownFacts
 from thalweg_memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
+    Change,
     Fact,
     FactId,
+    Hide,
     Mode,
     Profile,
+    PutFact,
+    RemoveFact,
     Scope,
+    ShownFacts,
     Statement,
     Status,
 )
 from thalweg_memory.forgetting import execution
-from thalweg_memory.search import reading as recall
-from thalweg_memory.search.embedding_function import Embed, Embedding
 from thalweg_memory.search.index import MOST_WORDS
-from thalweg_memory.search.reindexing import reindex
+from thalweg_memory.search.vectors import Embed, Embedding
 from thalweg_memory.store import commits, queue
 from thalweg_memory.store.commits import read_operations
 from thalweg_memory.store.records import Kind, read_fact
 from thalweg_memory.store.scoped import (
+    FORMAT,
     MemoryRows,
     ScopeRow,
     ScopeTransaction,
@@ -44,10 +46,21 @@ from thalweg_memory.store.scoped import (
     find_thread,
     get_or_create_scope,
     get_or_create_thread,
+    save_scope,
     save_thread,
     scopes_of_owner,
 )
-from thalweg_memory.store.turns import capture_turns, keep_shown, list_shown, read_turns, turn_texts
+from thalweg_memory.store.turns import (
+    all_turns,
+    capture_turns,
+    index_turns,
+    keep_shown,
+    list_shown,
+    read_turns,
+    turn_texts,
+)
+from thalweg_memory.store.turns import items as read_items
+from thalweg_memory.store.turns import newest as newest_items
 from thalweg_memory.verbatim import FactTexts
 
 if TYPE_CHECKING:
@@ -334,7 +347,7 @@ class TableMemory(ABC):
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
         """See `MemoryStore.items`."""
         with self._read(scope) as scoped:
-            return recall.items(scoped, numbers)
+            return read_items(scoped, numbers)
 
     def neighbours(
         self, scope: Scope, numbers: Sequence[int], reach: int = 2
@@ -346,7 +359,7 @@ class TableMemory(ABC):
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
         """See `MemoryStore.newest`."""
         with self._read(scope) as scoped:
-            return recall.newest(scoped, thread, limit)
+            return newest_items(scoped, thread, limit)
 
     def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:
         """See `MemoryStore.keep_shown`."""
@@ -450,3 +463,19 @@ class TableMemory(ABC):
         """See `MemoryStore.next_due`."""
         with self._database.reading(None) as db:
             return queue.next_due(db)
+
+
+def reindex(scoped: ScopeTransaction) -> None:
+    """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
+    if scoped.row.format >= FORMAT:
+        return
+    scoped.index.clear()
+    index_turns(scoped, all_turns(scoped))
+    for kept in scoped.all_kept().values():
+        item = scoped.listed(replace(kept, item=0), kept.fact)
+        scoped.db.run(
+            "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
+            (item, scoped.id, kept.number),
+        )
+    scoped.row.format = FORMAT
+    save_scope(scoped.db, scoped.row)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from thalweg.errors import StaleWriteError
 from thalweg_memory.base import MemoryStore
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Scope
+from thalweg_memory.facts.values import Change, Fact, FactId, PutFact, RemoveFact, Scope
 from thalweg_memory.opening import attach_document, open_memory
 
 ME = Scope("local")

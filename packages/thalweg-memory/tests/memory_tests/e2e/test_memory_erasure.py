@@ -15,15 +15,18 @@ import pytest
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
 from thalweg_memory.base import Selection
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.values import (
+    Change,
     Evidence,
     Fact,
     FactId,
     ProfileSection,
+    PutFact,
+    RemoveFact,
     Scope,
     Statement,
     Trust,
+    WriteSection,
 )
 from thalweg_memory.store.sqlite import SqliteMemory
 
@@ -218,7 +221,7 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from thalweg_memory.facts.changes import PutFact
+from thalweg_memory.facts.values import PutFact
 from thalweg_memory.facts.values import Fact, FactId, Scope
 from thalweg_memory.base import Selection
 from thalweg_memory.store.sqlite import SqliteMemory

@@ -10,8 +10,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.shown import RecalledPart
-from thalweg_memory.facts.values import ProfileSection, Statement, Trust
+from thalweg_memory.facts.values import ProfileSection, RecalledPart, Statement, Trust
 
 SAID = (
     "I rowed on the Elbe with Ben last Sunday.",

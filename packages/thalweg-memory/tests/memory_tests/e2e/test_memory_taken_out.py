@@ -19,8 +19,8 @@ from langchain_core.runnables import RunnableConfig
 
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
-from thalweg_memory.facts.changes import Hide, PutFact
 from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Hide, PutFact
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.jobs.worker import Worker

@@ -12,15 +12,16 @@ from core_tests.postgres import Server
 from memory_tests.e2e.test_memory_erasure import left, windows
 from thalweg.errors import ConfigError, MemoryStoreError, StorageError
 from thalweg_memory.base import Selection
-from thalweg_memory.facts.changes import PutFact, WriteSection
 from thalweg_memory.facts.values import (
     Evidence,
     Fact,
     FactId,
     ProfileSection,
+    PutFact,
     Scope,
     Statement,
     Trust,
+    WriteSection,
 )
 from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, PostgresMemory
 from thalweg_memory.store.scoped import SCOPED

@@ -25,9 +25,17 @@ from thalweg.errors import StorageError
 from thalweg.testing import Script, ScriptedModel
 from thalweg_memory import Memory, MemoryStore
 from thalweg_memory.base import Selection
-from thalweg_memory.facts.changes import PutFact
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Mode, Scope, Statement, Trust
-from thalweg_memory.jobs.background import background
+from thalweg_memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    Mode,
+    PutFact,
+    Scope,
+    Statement,
+    Trust,
+)
+from thalweg_memory.jobs.worker import background
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_memory.recalling import MESSAGE_TOKENS
 

@@ -19,9 +19,18 @@ from thalweg.database import postgres
 from thalweg.database.migrations import rights
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError
-from thalweg_memory.facts.changes import Change, PutFact, WriteSection
 from thalweg_memory.facts.recall.found import index_words
-from thalweg_memory.facts.values import Evidence, Fact, FactId, ProfileSection, Scope, Trust
+from thalweg_memory.facts.values import (
+    Change,
+    Evidence,
+    Fact,
+    FactId,
+    ProfileSection,
+    PutFact,
+    Scope,
+    Trust,
+    WriteSection,
+)
 from thalweg_memory.facts.values import Statement as Said
 from thalweg_memory.store.postgres import PostgresMemory
 

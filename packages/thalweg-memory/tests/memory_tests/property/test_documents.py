@@ -9,9 +9,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.document import Document, export, plan_document, read_document
-from thalweg_memory.facts.values import HISTORY, USER_CONTEXT, Fact, FactId, Profile, ProfileSection
+from thalweg_memory.facts.values import (
+    HISTORY,
+    USER_CONTEXT,
+    Change,
+    Fact,
+    FactId,
+    Profile,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    WriteSection,
+)
 
 NOW = "2026-03-01T10:00:00Z"
 

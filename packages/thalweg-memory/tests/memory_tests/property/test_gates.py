@@ -4,11 +4,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.gates.form import own_words, shown, visible, without_markers
 from thalweg_memory.facts.gates.judging import find_quote, judge, judge_statement
-from thalweg_memory.facts.gates.letters import visible
-from thalweg_memory.facts.gates.own_words import own_words, shown, without_markers
-from thalweg_memory.facts.proposals import Proposal
-from thalweg_memory.facts.values import Statement, Trust
+from thalweg_memory.facts.values import Proposal, Statement, Trust
 
 PIECES = (
     *("I like tea", "My boss said: ", "I live in Porto. ", "summarize this", "says ", "this "),

@@ -10,26 +10,28 @@ from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg_memory.base import MemoryStore, Selection
-from thalweg_memory.facts.changes import PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.learning.eviction import plan_eviction
 from thalweg_memory.facts.learning.extraction import Paragraph
 from thalweg_memory.facts.learning.lesson import (
     Lesson,
     after,
     candidates,
+    plan_eviction,
     plan_learning,
     plan_profile,
 )
-from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Fact,
     FactId,
     Profile,
     ProfileSection,
+    Proposal,
+    PutFact,
+    RemoveFact,
     Scope,
     Statement,
     Trust,
+    WriteSection,
 )
 from thalweg_memory.opening import open_memory
 

@@ -18,8 +18,7 @@ from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
 from thalweg_memory.search.index import Index, IndexEntry, weights
-from thalweg_memory.search.postings import BLOCK
-from thalweg_memory.search.word_rows import LENGTHS, TOTALS
+from thalweg_memory.search.word_rows import BLOCK, LENGTHS, TOTALS
 from thalweg_memory.store.postgres import PostgresMemory
 
 SECRET = b"fixed"

@@ -14,8 +14,15 @@ from core_tests.postgres import fresh_database
 from memory_tests.contract.suites.memory import NOW, at, everything, fact, found, said, superseding
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg_memory.base import Learned, MemoryStore, Selection
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.values import FactId, ProfileSection, Scope
+from thalweg_memory.facts.values import (
+    Change,
+    FactId,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    Scope,
+    WriteSection,
+)
 from thalweg_memory.opening import open_memory
 from thalweg_memory.store.scoped import SCOPED
 from thalweg_memory.store.sqlite import SqliteMemory

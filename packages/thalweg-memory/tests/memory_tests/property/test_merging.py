@@ -6,11 +6,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.changes import Change, PutFact
+from thalweg_memory.facts.days import current
 from thalweg_memory.facts.merging.comparing import Verdict, may_supersede
-from thalweg_memory.facts.merging.freshness import current
 from thalweg_memory.facts.merging.planning import plan_merge
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Trust
+from thalweg_memory.facts.values import Change, Evidence, Fact, FactId, PutFact, Trust
 
 CITIES = ("Berlin", "Munich", "Oslo", "Rome")
 SAYINGS = (

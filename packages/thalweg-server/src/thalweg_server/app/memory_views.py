@@ -5,10 +5,9 @@ from collections import Counter
 from dataclasses import asdict, fields
 
 from thalweg_memory import Operation, Recalled, Receipt
-from thalweg_memory.facts.changes import Change, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.recall.packing import PackedItem
 from thalweg_memory.facts.recall.ranking import RecallFeatures
-from thalweg_memory.facts.values import Fact
+from thalweg_memory.facts.values import Change, Fact, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_server.api.memory import Commit, FactView, Forgotten, Found, Recall
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from thalweg.engine.entries import Message
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.own_words import own_words, without_markers
+from thalweg_memory.facts.gates.form import own_words, without_markers
 from thalweg_memory.facts.settings import WEB_TOOLS
 from thalweg_memory.facts.values import Statement, Trust
 

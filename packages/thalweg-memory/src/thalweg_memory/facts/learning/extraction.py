@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from thalweg_memory.facts.learning.portions import Portion
+from thalweg_memory.facts.learning.learner_prompt import Portion
 from thalweg_memory.facts.merging.comparing import Verdict
-from thalweg_memory.facts.proposals import Proposal, Relation
 from thalweg_memory.facts.values import (
     NO_FACT,
     Category,
     FactId,
     Importance,
+    Proposal,
+    Relation,
     SectionName,
     Statement,
 )

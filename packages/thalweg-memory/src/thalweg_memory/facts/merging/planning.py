@@ -7,7 +7,6 @@ refuses a verdict both facts are kept and linked.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg_memory.facts.changes import Change, PutFact
 from thalweg_memory.facts.merging.comparing import (
     Verdict,
     are_of_two_subjects,
@@ -15,7 +14,7 @@ from thalweg_memory.facts.merging.comparing import (
     may_merge,
     may_supersede,
 )
-from thalweg_memory.facts.values import NO_FACT, Fact, FactId, Trust
+from thalweg_memory.facts.values import NO_FACT, Change, Fact, FactId, PutFact, Trust
 
 Verdicts = Mapping[FactId, Mapping[FactId, Verdict]]
 """For each new fact, a model's verdicts on its relation to existing ones."""

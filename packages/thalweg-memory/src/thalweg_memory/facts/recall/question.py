@@ -5,9 +5,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from thalweg.engine.data_files import read_table
 from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
-from thalweg_memory.facts.patterns import read_patterns
 from thalweg_memory.facts.recall.found import index_words
+
+
+def read_patterns(package: str, name: str) -> dict[str, str]:
+    """Read regular expressions by name; in a table, a long one has several lines.
+
+    Args:
+        package: The package that holds the table: `__package__` of the caller.
+        name: Of the table, without its ending.
+    """
+    table = read_table(package, f"{name}.toml")
+    return {key: text.replace("\n", "") for key, text in table.items()}
+
 
 MAX_CHARS = 4_000
 """So much of a text is read: half of it from the beginning, half from the end."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from thalweg_memory.facts.days import day_in_words, local
-from thalweg_memory.facts.gates.letters import visible
+from thalweg_memory.facts.gates.form import visible
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.values import Fact, FactId, Profile, SectionName, Statement
 from thalweg_memory.prompts import prompt

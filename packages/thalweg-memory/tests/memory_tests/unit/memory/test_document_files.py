@@ -22,17 +22,20 @@ from thalweg.errors import (
 from thalweg_memory import Memory
 from thalweg_memory.base import MemoryStore, Operation, Selection
 from thalweg_memory.document_files import DocumentFiles
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.document import export
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
+    Change,
     Evidence,
     Fact,
     FactId,
     ProfileSection,
+    PutFact,
+    RemoveFact,
     Scope,
     Statement,
     Trust,
+    WriteSection,
 )
 from thalweg_memory.opening import attach_document, documents_of, open_memory
 

@@ -7,9 +7,8 @@ import pytest
 
 from memory_tests.e2e.test_user_memory import ADA, AT, fact, known, learn
 from thalweg_memory import Memory, MemoryStore
-from thalweg_memory.facts.changes import RemoveFact, WriteSection
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, ProfileSection
+from thalweg_memory.facts.values import Fact, FactId, ProfileSection, RemoveFact, WriteSection
 from thalweg_memory.middleware.recall import MemoryRenderer
 from thalweg_memory.middleware.shown import IN_PROMPT, ShownMemory
 

@@ -24,15 +24,16 @@ from memory_tests.contract.suites.memory.values import (
 )
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
 from thalweg_memory.base import Learned, MemoryStore, Operation
-from thalweg_memory.facts.changes import RemoveFact, WriteSection
 from thalweg_memory.facts.values import (
     Evidence,
     Fact,
     FactId,
     Profile,
     ProfileSection,
+    RemoveFact,
     Status,
     Trust,
+    WriteSection,
 )
 
 

@@ -26,8 +26,16 @@ from memory_tests.contract.suites.memory.values import (
 )
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg_memory.base import MemoryStore, Selection
-from thalweg_memory.facts.changes import PutFact, RemoveFact, WriteSection
-from thalweg_memory.facts.values import Evidence, FactId, Profile, ProfileSection, Trust
+from thalweg_memory.facts.values import (
+    Evidence,
+    FactId,
+    Profile,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    Trust,
+    WriteSection,
+)
 
 
 class ForgetContract:

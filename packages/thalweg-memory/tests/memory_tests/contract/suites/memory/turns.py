@@ -23,8 +23,7 @@ from memory_tests.contract.suites.memory.values import (
 )
 from thalweg_memory.base import LearningSchedule, MemoryStore
 from thalweg_memory.facts.recall.found import index_words
-from thalweg_memory.facts.shown import RecalledPart, ShownFacts
-from thalweg_memory.facts.values import FactId, Profile
+from thalweg_memory.facts.values import FactId, Profile, RecalledPart, ShownFacts
 
 
 class TurnsContract:

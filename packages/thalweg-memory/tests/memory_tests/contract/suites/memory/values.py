@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from thalweg_memory.base import Job, Learned, MemoryStore, Operation, Selection
-from thalweg_memory.facts.changes import Change, PutFact, WriteSection
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import (
+    Change,
     Evidence,
     Fact,
     FactId,
     ProfileSection,
+    PutFact,
     Scope,
     Statement,
     Trust,
+    WriteSection,
 )
 
 Reopen = Callable[[], MemoryStore]

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 
 from thalweg_memory.facts.gates.judging import judge
 from thalweg_memory.facts.learning.extraction import Item, proposals_of
-from thalweg_memory.facts.learning.learner_prompt import ask_for_facts, ask_for_profile, shortened
-from thalweg_memory.facts.learning.portions import Portion
+from thalweg_memory.facts.learning.learner_prompt import (
+    Portion,
+    ask_for_facts,
+    ask_for_profile,
+    shortened,
+)
 from thalweg_memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust
 
 EXAMPLES = json.loads(

@@ -3,9 +3,19 @@
 import json
 from dataclasses import replace
 
-from thalweg_memory.facts.changes import Change, PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.document import export, plan_document, read_document
-from thalweg_memory.facts.values import Evidence, Fact, FactId, Profile, ProfileSection, Trust
+from thalweg_memory.facts.values import (
+    Change,
+    Evidence,
+    Fact,
+    FactId,
+    Profile,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    Trust,
+    WriteSection,
+)
 
 NOW = "2026-03-01T10:00:00Z"
 TEA = Fact(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.learning.eviction import HALF_LIFE_DAYS, certainty, plan_eviction, value
+from thalweg_memory.facts.learning.lesson import HALF_LIFE_DAYS, certainty, plan_eviction, value
 from thalweg_memory.facts.values import Category, Evidence, Fact, FactId, Status, Trust
 
 NOW = "2026-06-01T00:00:00Z"

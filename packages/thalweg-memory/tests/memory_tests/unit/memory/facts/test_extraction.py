@@ -17,7 +17,7 @@ from thalweg_memory.facts.learning.extraction import (
     proposals_of,
     read_answer,
 )
-from thalweg_memory.facts.learning.portions import Portion
+from thalweg_memory.facts.learning.learner_prompt import Portion
 from thalweg_memory.facts.values import FactId, Statement, Trust
 
 FACT = {

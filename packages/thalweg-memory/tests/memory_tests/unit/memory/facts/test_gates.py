@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from thalweg_memory.facts.gates.form import shown
 from thalweg_memory.facts.gates.judging import Verdict, judge, judge_statement
-from thalweg_memory.facts.gates.own_words import shown
-from thalweg_memory.facts.proposals import Proposal
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Statement, Trust
+from thalweg_memory.facts.values import Proposal, Statement, Trust
 
 AT = "2025-06-12T09:30:00Z"  # a Thursday
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg_memory.facts.gates.letters import disguised, folded, hiding, visible
+from thalweg_memory.facts.gates.form import disguised, folded, hiding, visible
 
 
 @pytest.mark.parametrize(

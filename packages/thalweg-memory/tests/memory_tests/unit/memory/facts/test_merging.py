@@ -7,11 +7,12 @@ from types import MappingProxyType
 import pytest
 
 from thalweg_memory.facts.by_hand import plan_remember
-from thalweg_memory.facts.changes import Change, PutFact
+from thalweg_memory.facts.days import current, holds
 from thalweg_memory.facts.learning.extraction import Pair, Source
 from thalweg_memory.facts.learning.learner_prompt import (
     PLANTED,
     LearnerRequest,
+    Portion,
     VerdictRequest,
     ask_for_verdicts,
 )
@@ -22,11 +23,9 @@ from thalweg_memory.facts.learning.lesson import (
     verdicts_of,
     verified,
 )
-from thalweg_memory.facts.learning.portions import Portion
 from thalweg_memory.facts.merging.comparing import Verdict, may_merge, may_supersede
-from thalweg_memory.facts.merging.freshness import current, holds
 from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
-from thalweg_memory.facts.values import NO_FACT, Evidence, Fact, FactId, Trust
+from thalweg_memory.facts.values import NO_FACT, Change, Evidence, Fact, FactId, PutFact, Trust
 
 
 def fact(

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg_memory.facts.changes import RemoveFact
 from thalweg_memory.facts.learning.lesson import plan_learning, removals
-from thalweg_memory.facts.proposals import Proposal
-from thalweg_memory.facts.values import Fact, FactId, Statement, Trust
+from thalweg_memory.facts.values import Fact, FactId, Proposal, RemoveFact, Statement, Trust
 
 AT = "2026-05-02T10:00:00Z"
 TEA = Fact(FactId("tea"), "User drinks green tea", "preference", 0.9, AT, "t", value="green tea")

@@ -12,9 +12,18 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg_memory.base import Job, MemoryStore, Selection
-from thalweg_memory.facts.changes import PutFact, RemoveFact, WriteSection
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Mode, ProfileSection, Scope, Trust
+from thalweg_memory.facts.values import (
+    Fact,
+    FactId,
+    Mode,
+    ProfileSection,
+    PutFact,
+    RemoveFact,
+    Scope,
+    Trust,
+    WriteSection,
+)
 from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.events import JobReport, event_of, sentence
 from thalweg_memory.jobs.learner import Learner

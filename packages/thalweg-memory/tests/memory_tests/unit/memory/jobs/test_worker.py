@@ -11,12 +11,10 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.errors import StorageError
 from thalweg.testing import ScriptedModel
-from thalweg_memory.base import Job, MemoryStore
-from thalweg_memory.clock import utc_now
+from thalweg_memory.base import Job, MemoryStore, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.jobs.background import background
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.worker import Worker, background
 from thalweg_memory.opening import open_memory
 
 FOREVER_S = 60
