@@ -260,9 +260,11 @@ def write(names: Sequence[str], folder: str | None) -> None:
 
 
 def remember(names: Sequence[str], most: int, folder: str | None) -> None:
-    """Time `Memory.remember` with more and more facts stored; nothing is evicted."""
-    print("| database | stored | remember p50 | p95 | its server |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    """Time `Memory.remember` and recall with more and more facts stored; nothing is evicted."""
+    print("| database | stored | remember p50 | p95 | its server | recall p50 | p95 |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    chat = Chat(3)
+    questions = [chat.question(turn) for turn in chat.turns(20)]
     sizes = [size for size in REMEMBERED if size <= most]
     made = facts(max(sizes) + WRITTEN * len(sizes))
     for name in names:
@@ -277,8 +279,11 @@ def remember(names: Sequence[str], most: int, folder: str | None) -> None:
                 before = place.server_ms()
                 middle, high = measured(memory.remember, texts)
                 server = (place.server_ms() - before) / WRITTEN
+                warm(memory.recall, questions[:3])
+                found = measured(memory.recall, questions)
                 print(
-                    f"| {name} | {size:,} | {middle:.1f} ms | {high:.1f} ms | {server:.1f} ms |",
+                    f"| {name} | {size:,} | {middle:.1f} ms | {high:.1f} ms | {server:.1f} ms"
+                    f" | {found[0]:.1f} ms | {found[1]:.1f} ms |",
                     flush=True,
                 )
 
