@@ -20,6 +20,7 @@ from thalweg.engine import compaction as policies
 from thalweg.engine.compaction.thresholds import Threshold, ThresholdUnit, is_pair
 from thalweg.engine.media.table import limits_for
 from thalweg.engine.pricing.overrides import Pricing
+from thalweg.engine.pricing.summary_account import SUMMARY_SHARE
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, TRIGGER_AMOUNTS, Amounts, Budget, Cost
@@ -146,6 +147,10 @@ class ContextPolicy(SettingsSection):
     trim_tokens_to_summarize: PositiveInt | None = None
     """Most tokens of messages in one summary request; by default as many as the model accepts.
     Requests have more if a summary would need over 16 of them."""
+    summary_share: Annotated[float, Field(gt=0)] | None = None
+    """Share that narrative summaries may have of what a thread has cost and its compactions have
+    saved, at the prices in use. By default 0.25, and any cost with a `trigger`. An unusable answer
+    makes the next request wait for a later compaction in any case."""
     summary_prompt: str | None = None
     """Instructions for the model that summarizes; replaces the built-in ones."""
     window: PositiveInt | None = None
@@ -246,6 +251,12 @@ class ContextPolicy(SettingsSection):
     def writes_in_background(self) -> bool:
         """Whether no turn waits for a narrative summary."""
         return self.trigger is None if self.background is None else self.background
+
+    @property
+    def allowed_share(self) -> float | None:
+        """The share that narrative summaries may have; `None` for any cost."""
+        has_default = self.summary_share is None and self.weighs_prices
+        return SUMMARY_SHARE if has_default else self.summary_share
 
     @property
     def has_tools(self) -> bool:

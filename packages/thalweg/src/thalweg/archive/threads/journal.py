@@ -20,6 +20,7 @@ from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import AdditionSize
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
+from thalweg.engine.pricing.summary_account import NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import (
     edit_to_plain,
@@ -104,6 +105,8 @@ class TurnRecord:
     edits: tuple[Edit, ...] = ()
     spent: Usage | None = None
     """Usage of other models in this turn: by the summaries of a compaction."""
+    account: SummaryAccount = NO_COSTS
+    """Costs of the branch so far, by which summaries are allowed."""
     note: str = ""
     """Further information: why a summary was refused, a person's comment."""
     repairs: tuple[Repair, ...] = ()
@@ -144,7 +147,7 @@ def page_to_json(page: TurnRecord) -> str:
     plain: dict[str, Any] = {
         name: value
         for name in TurnRecord.__dataclass_fields__
-        if (value := getattr(page, name)) not in (None, 0, "", (), {}, (0, 0))
+        if (value := getattr(page, name)) not in (None, 0, "", (), {}, (0, 0), NO_COSTS)
     }
     plain["turn"] = plain.pop("calls", 0)  # its name in older versions
     if page.turns is not None:
@@ -163,6 +166,8 @@ def page_to_json(page: TurnRecord) -> str:
         plain["answered"] = asdict(page.answered)
     if page.spent is not None:
         plain["spent"] = asdict(page.spent)
+    if "account" in plain:
+        plain["account"] = asdict(page.account)
     return json.dumps(plain, separators=(",", ":"))
 
 
@@ -195,6 +200,8 @@ def _record_from_plain(plain: dict[str, Any]) -> TurnRecord:
         plain["answered"] = GivenAnswer(**plain["answered"])
     if "spent" in plain:
         plain["spent"] = from_fields(Usage, plain["spent"])
+    if "account" in plain:
+        plain["account"] = from_fields(SummaryAccount, plain["account"])
     return from_fields(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 

@@ -68,6 +68,8 @@ class TurnReport:
     """The triggers of the policy that the request had reached."""
     faults: tuple[SummaryDefect, ...] = ()
     """The defects of the summaries."""
+    allowed: float = math.inf
+    """Cost that the summaries of the thread may have so far."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -242,6 +244,12 @@ def event_of(report: TurnReport) -> dict[str, Any]:
         "predicted_gain": round(forecast.gain, 1),
         "predicted_calls": forecast.calls,
         "spent": asdict(page.spent) if page.spent else None,
+        "summaries": {
+            "cost": round(page.account.spent, 1),
+            "allowed": None if math.isinf(report.allowed) else round(report.allowed, 1),
+            "unusable": page.account.failures,
+            "waits": page.account.waits,
+        },
         "note": note(report),
     }
 

@@ -37,6 +37,11 @@ class PendingSummaries:
     _job: SummaryJob | None = None
     """The summary to be started once the turn is entered."""
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether a summary is requested in this turn."""
+        return self._job is not None
+
     def plan_early(self) -> list[Fold]:
         """Plan to show the pending summary in the current structured summary, if it is written.
 
@@ -85,6 +90,9 @@ class PendingSummaries:
         fold = replace(fold, pending=None)
         summarizer.spent += stored.spent
         summarizer.faults += stored.faults
+        summarizer.account = summarizer.account.with_answer(
+            summarizer.units(stored.spent), is_usable=stored.summary is not None
+        )
         first, last = pending.first, pending.last
         is_same = source_digest(self.folded(first, last)) == pending.source
         if stored.summary is None or not is_same:

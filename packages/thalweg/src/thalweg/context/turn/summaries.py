@@ -17,7 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.spending import answer_usage
 from thalweg.archive.threads.summaries import source_digest
-from thalweg.context.request.model_limits import limits_for, model_name
+from thalweg.context.request.model_limits import limits_for, model_name, provider_of
 from thalweg.context.request.overflow import overflow_of
 from thalweg.context.turn.effects import UNSEEN_TAGS, Flow, Send, SyncOrAsync
 from thalweg.engine import summaries
@@ -32,6 +32,8 @@ from thalweg.engine.compaction.model_summary import (
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
+from thalweg.engine.pricing.cost import units_of
+from thalweg.engine.pricing.summary_account import ANSWER_TOKENS, NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
@@ -108,6 +110,10 @@ class Summarizer:
     """Errors, and omitted content."""
     failures: int = 0
     """Errors in a row."""
+    account: SummaryAccount = NO_COSTS
+    """Of the thread: whether a summary is requested depends on it."""
+    share: float | None = None
+    """The share of its costs that summaries may have; `None` for any cost."""
 
     def summarize(self, engine: Engine, fold: Fold, live: Sequence[AnyMessage]) -> Flow[Fold]:
         """Return a compaction with a summary of the messages that it removes, from the originals.
@@ -121,8 +127,12 @@ class Summarizer:
             The same compaction if no model wrote a valid summary.
         """
         before, task = self.spent, self.plan(engine, fold, live)
-        summary = None if task is None else (yield from self.write(task))
-        if task is None or summary is None:
+        if task is None:
+            return fold
+        summary = yield from self.write(task)
+        units = self.units(self.spent) - self.units(before)
+        self.account = self.account.with_answer(units, is_usable=summary is not None)
+        if summary is None:
             return fold
         cost = self.spent.input - before.input, self.spent.output - before.output
         return engine.joined(fold, summary, cost, first=task.first)
@@ -133,7 +143,8 @@ class Summarizer:
         Messages of folds that were too small for a summary, or whose summary failed, are included.
 
         Returns:
-            `None` if all of it together is too small for one.
+            `None` if all of it together is too small for one, or if the account of the thread does
+            not permit it.
         """
         window, record = engine.window, engine.window.record
         if fold.summary is not None:  # of earlier folds
@@ -146,8 +157,22 @@ class Summarizer:
         ]
         tokens = sum(entry.tokens for entry in folded)
         older = self._older(record, tokens)
+        older_tokens = self._tokens(older)
         min_tokens = min_summary_tokens(is_cold=self.is_cold and self.named is None)
-        if tokens + self._tokens(older) < min_tokens:
+        if tokens + older_tokens < min_tokens:
+            return None
+        # After an unusable answer the other way is tried.
+        is_in_place = self.account.failures % 2 == 0 and self._pays_in_place(engine, tokens)
+        expected = Usage(input=older_tokens + tokens, output=ANSWER_TOKENS)
+        if is_in_place:
+            live_tokens = engine.window.tokens
+            expected = Usage(
+                input=older_tokens + live_tokens,
+                cached=0 if self.is_cold else live_tokens,
+                written=live_tokens if self.is_cold else 0,
+                output=ANSWER_TOKENS,
+            )
+        if not self.account.permits(self.units(expected), self.share):
             return None
         quoted = [Message("user", (Text(quote.text),)) for quote in record.requests]
         live_messages = (entry.message for entry in window.entries.values())
@@ -157,13 +182,14 @@ class Summarizer:
             older=tuple(older),
             newer=tuple((entry.position, entry.message) for entry in folded),
             source=(*quoted, *(message for _, message in older), *live_messages),
-            live=tuple(live) if self._pays_in_place(engine, tokens) else (),
+            live=tuple(live) if is_in_place else (),
         )
 
     def write(self, task: SummaryTask) -> Flow[Summary | None]:
         """Request a summary.
 
-        If the configured model fails, the agent's own is used.
+        If the configured model fails, the agent's own is used. An unusable answer after the live
+        request is not requested again from the originals, at their full price.
 
         Returns:
             The summary; `None` if no model wrote a valid one.
@@ -176,17 +202,29 @@ class Summarizer:
             in_place_summaries = self._read_summaries(
                 (yield from self._ask_in_place(task.live, task.last)), source
             )
-            if in_place_summaries:
-                older_answers = (
-                    (yield from self._ask_separately(model, task.older)) if task.older else []
-                )
-                return summaries.merged(
-                    [*self._read_summaries(older_answers, source), *in_place_summaries]
-                )
+            if not in_place_summaries:
+                return None
+            older_answers = (
+                (yield from self._ask_separately(model, task.older)) if task.older else []
+            )
+            return summaries.merged(
+                [*self._read_summaries(older_answers, source), *in_place_summaries]
+            )
         if not answers:
             answers = yield from self._ask_separately(model, shown)
         in_place_summaries = self._read_summaries(answers, source)
         return summaries.merged(in_place_summaries) if in_place_summaries else None
+
+    def units(self, usage: Usage) -> float:
+        """Return the cost of usage of the summarizer, in units of the model in use."""
+        if self.named is None:
+            return units_of(usage, self.tariff)
+        model, pricing = self.named, self.policy.pricing
+        tariff = pricing.of(provider_of(model), model_name(model)).tariff
+        ratio = 1.0
+        if tariff.base and self.tariff.base and tariff.unit == self.tariff.unit:
+            ratio = tariff.base / self.tariff.base
+        return units_of(usage, tariff) * ratio
 
     def _older(self, record: Record, tokens: int) -> list[tuple[int, Message]]:
         first_position = first_unsummarized(record)

@@ -42,6 +42,7 @@ from thalweg.engine.compaction.provider_edits import COMPACTED_BY_PROVIDER
 from thalweg.engine.edits import Edit, Fold, Repair
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import Priced
+from thalweg.engine.pricing.summary_account import SummaryAccount
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.tokens import Calibration, Counter, exact_counter
@@ -228,6 +229,7 @@ class _Turn:
             window=self.limits.window,
             thresholds=getattr(engine.policy, "reached", ()),
             faults=tuple(summarizer.faults),
+            allowed=self.open.session.page.account.allowed(summarizer.share),
         )
         emit_turn(report, self.request.runtime)
 
@@ -290,6 +292,8 @@ class _Turn:
             count=self.sessions.count,
             unread=self._read_folded,
             cacheable=partial(self._cacheable, is_continued=False),
+            account=self.open.session.page.account,
+            share=self.sessions.policy.allowed_share,
         )
 
     def _read_folded(self, first: int, last: int) -> list[tuple[int, Message]]:
@@ -355,8 +359,29 @@ class _Turn:
             repairs=self._repairs(),
             additions=tuple(with_instructions(listed, self.overhead.system_tokens)),
         )
+        page = replace(page, account=self._account(page, edits, summarizer))
         session.enter(page, edits)
         emit_repairs(self.key, session.page, self.request.runtime)
+
+    def _account(
+        self, page: TurnRecord, edits: Sequence[Edit], summarizer: Summarizer
+    ) -> SummaryAccount:
+        """Return the account of summaries after a turn."""
+        session, account = self.open.session, summarizer.account
+        if any(isinstance(edit, Fold) for edit in edits) and not self.pending.is_planned:
+            account = account.with_pass()
+        entries = session.engine.window.entries
+        last = next((e for e in reversed(entries.values()) if e.message.role == "assistant"), None)
+        is_new = last is not None and last.position >= session.page.length
+        tokens = sum(page.tokens.values())
+        return account.with_request(
+            self.tariff,
+            tokens,
+            cached=0 if page.is_cold else min(page.same, tokens),
+            freed=sum(edit.freed for edit in edits),
+            limit=page.limit,
+            answered=last.tokens if last is not None and is_new else 0,
+        )
 
     def _repairs(self) -> tuple[Repair, ...]:
         session, check = self.open.session, self.open.last_check
