@@ -21,10 +21,10 @@ class Amounts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    return_share: float = Field(default=0.4, gt=0, le=1)
+    return_share: float = Field(default=0.5, gt=0, le=1)
     """Share of the price of bringing removed content back that has to be paid in rent before it is
     removed, and in repeated reads before it is brought back."""
-    tail_tokens: PositiveInt = 4_000
+    tail_tokens: PositiveInt = 2_000
     """Tokens of newest messages kept verbatim after a compaction, if the window permits."""
     record_tokens: PositiveInt = 4_000
     """Most tokens of a structured summary, unless the user's requests need more."""
@@ -45,8 +45,8 @@ AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
         "careful": Amounts(return_share=1.0, tail_tokens=8_000, record_tokens=8_000),
     }
 )
-"""The presets. Measured on recorded sessions, see docs/arena.md: of the cost of `careful`,
-`balanced` has about two thirds."""
+"""The presets. Measured on recorded sessions, see docs/harm.md: of the cost of `careful`, `balanced`
+has about seven tenths."""
 TRIGGER_AMOUNTS: Mapping[str, int] = MappingProxyType({"result_tokens": 20_000})
 """Amounts of every preset with a trigger."""
 
@@ -57,7 +57,7 @@ class Budget(Amounts):
     Example:
         >>> budget = Budget(window=200_000)
         >>> budget.limit, budget.tail(fixed=5_000)
-        (191808, 4000)
+        (191808, 2000)
     """
 
     window: PositiveInt
