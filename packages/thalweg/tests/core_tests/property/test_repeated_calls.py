@@ -137,6 +137,6 @@ def test_what_is_gathered_and_then_used_comes_back_after_a_few_reads(cost: Cost)
     assert agent.run(most_calls=400)
     history = agent.drive.engine.history
     returns = [edit for edit in history if edit.reason == RETURNED]
-    assert agent.reads <= 60 + 12
+    assert agent.reads <= 60 + 15
     assert 1 <= len({edit.turn for edit in returns}) <= 3
     assert all(edit.freed < 0 for edit in returns)

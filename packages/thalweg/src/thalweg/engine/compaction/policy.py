@@ -122,7 +122,7 @@ class RentOrBuy:
 
     RESULTS = 1 / 2
     """Share of a compaction's tokens from which old results are cleared in its place."""
-    FIRST_RETURN = 1 / 16
+    FIRST_RETURN = 1 / 8
     """Share of the price at which content is brought back, in that of a removal: the first repeated
     reads show that more follow."""
     MOST_RETURN = 2.0

@@ -45,8 +45,8 @@ AMOUNTS: Mapping[Cost, Amounts] = MappingProxyType(
         "careful": Amounts(return_share=1.0, tail_tokens=8_000, record_tokens=8_000),
     }
 )
-"""The presets. Measured on recorded sessions, see docs/harm.md: of the cost of `careful`, `balanced`
-has about seven tenths."""
+"""The presets. Measured on recorded sessions, see docs/harm.md: `balanced` has about seven tenths
+of the cost of `careful`."""
 TRIGGER_AMOUNTS: Mapping[str, int] = MappingProxyType({"result_tokens": 20_000})
 """Amounts of every preset with a trigger."""
 
