@@ -130,6 +130,21 @@ class Notice(Shape):
     detail: dict[str, Any] = Field(default_factory=dict)
 
 
+class GraphStreamed(Shape):
+    """A part of the graph's own stream, in the runs of LangGraph's API that ask for it."""
+
+    type: Literal["graph"] = "graph"
+    mode: str
+    """The stream mode of LangGraph."""
+    namespace: tuple[str, ...] = ()
+    """The subgraph; empty for the graph itself."""
+    text: str = ""
+    """In mode `messages`: the text of a piece that has nothing else."""
+    data: Any = None
+    """The part. `values` holds what differs from the part before; `message_changes` of
+    `thalweg_server.app.performing.graph_parts` describes it."""
+
+
 class UsageReported(Shape):
     """Usage of the run so far, and tokens of the window in use."""
 
@@ -182,6 +197,7 @@ Event = Annotated[
     | SubagentEvent
     | ContextChanged
     | Notice
+    | GraphStreamed
     | UsageReported
     | RunInterrupted
     | RunCompleted

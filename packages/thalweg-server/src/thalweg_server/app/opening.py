@@ -17,10 +17,15 @@ from thalweg_memory import Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.opening import attach_document
 from thalweg_server.api.catalogue import Check, Health
+from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.agents.models import TenantModels
 from thalweg_server.app.agents.skills import TenantSkills
+from thalweg_server.app.assistants import TenantAssistants
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.files.sandboxes import check_sandbox
+from thalweg_server.app.graph_runs import TenantGraphRuns
+from thalweg_server.app.graph_threads import TenantGraphThreads
+from thalweg_server.app.graph_views import run_view, snapshot_view
 from thalweg_server.app.memory import TenantMemory
 from thalweg_server.app.parts import AppParts
 from thalweg_server.app.performing.watching import Happened, Publish
@@ -30,9 +35,10 @@ from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.tenant import Tenant
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.app.usage import TenantUsage
+from thalweg_server.app.webhooks import send_webhook
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.liveness.opening import presence_at
-from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
 from thalweg_server.settings.fields import is_owner
@@ -133,6 +139,10 @@ class App:
             models=TenantModels(parts.settings),
             skills=TenantSkills(parts.settings),
             files=files,
+            assistants=TenantAssistants(owner, parts),
+            graph_threads=TenantGraphThreads(owner, parts),
+            graph_runs=TenantGraphRuns(owner, parts),
+            documents=parts.registry.documents,
         )
 
     async def health(self) -> Health:
@@ -206,7 +216,7 @@ class App:
         hidden = (home,) if files == "database" else (home, Path(files))
         agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
         stack.push_async_callback(agents.close)
-        runs = ProcessRuns(journal, presence_at(runs_at), self._perform)
+        runs = ProcessRuns(journal, presence_at(runs_at), self._perform, on_end=self._send_webhook)
         self._parts = AppParts(
             settings=self._current,
             archive=archive,
@@ -241,6 +251,18 @@ class App:
         )
 
         return await Performer(self.parts, agents, self._publish)(run, emit)
+
+    async def _send_webhook(self, key: RunKey) -> None:
+        """Send an ended run to the webhook of its request, if it names one."""
+        run = await self.parts.journal.get(key)
+        if run is None or '"webhook":"' not in run.request:
+            return
+        request = read_request(run.request)
+        if isinstance(request, GraphRun) and request.webhook is not None:
+            snapshot = await self.tenant(key.owner).graph_threads.snapshot(key.thread)
+            body = {**run_view(run), "values": snapshot_view(snapshot)["values"]}
+            hosts = self.settings.gateway.webhook_hosts
+            await send_webhook(request.webhook, body, hosts)
 
 
 class _LazyAgents:

@@ -12,6 +12,7 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.engine.extras import needs_extra
 from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import StorageError, ThreadExistsError
+from thalweg_server.app.documents import Documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Registry:
 
     def __init__(self, database: Database[Rows]) -> None:
         self._database = database
+        self.documents = Documents(database)
+        """Documents of owners, in the same database."""
 
     def create(self, owner: str, thread: str, title: str, now: int) -> ThreadRow:
         """Note a new thread.
@@ -113,6 +116,7 @@ class Registry:
         with self._database.writing(owner) as rows:
             rows.run(f"DELETE FROM app_thread WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
+            rows.run(_DELETE_METADATA, key)
 
     def spend(self, owner: str, thread: str, spent: Usage) -> None:
         """Add what learning from a thread cost."""
@@ -142,6 +146,11 @@ class Registry:
 
 _COLUMNS = "thread, title, created, updated"
 _ONE = "owner = ? AND thread = ?"
+THREAD_METADATA = "thread"
+"""The kind of the documents that hold metadata of threads, by the id of the thread."""
+_DELETE_METADATA = (
+    f"DELETE FROM app_document WHERE kind = '{THREAD_METADATA}' AND owner = ? AND name = ?"  # noqa: S608
+)
 _INSERT = "INSERT INTO app_thread (owner, thread, title, created, updated) VALUES (?, ?, ?, ?, ?)"
 _USED = """ON CONFLICT (owner, thread) DO UPDATE SET
     title = CASE WHEN length(app_thread.title) = 0 THEN excluded.title ELSE app_thread.title END,

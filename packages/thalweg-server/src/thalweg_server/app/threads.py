@@ -60,7 +60,6 @@ from thalweg_server.app.views import (
     todos_view,
     turn_view,
 )
-from thalweg_server.runs.base import ENDED
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -206,7 +205,7 @@ class TenantThreads:
         listed = await asyncio.to_thread(files.files, MOST_FILES)
         if snapshot is None:
             return State(thread=shown, files=paths(listed))
-        from thalweg_server.app.performing.performing import (  # noqa: PLC0415 (LangChain: seconds)
+        from thalweg_server.app.performing.steps import (  # noqa: PLC0415 (LangChain: seconds)
             questions_of,
         )
 
@@ -393,8 +392,8 @@ class TenantThreads:
         return key
 
     async def _under_way(self, thread: str) -> str | None:
-        newest = await self._parts.journal.list(self._owner, thread, limit=1)
-        return newest[0].key.run if newest and newest[0].status not in ENDED else None
+        unended = await self._parts.journal.unended(self._owner, thread)
+        return unended[0].key.run if unended else None
 
     async def _shown(self, row: ThreadRow) -> Thread:
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive

@@ -68,6 +68,7 @@ Name = Annotated[
 ]
 """A name or an id in a path that is not the gateway's own; of printable characters."""
 Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
+Flag = Annotated[bool, Query()]
 Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
 
 

@@ -121,6 +121,10 @@ USUAL = JsonBounds(bytes=MIB, nodes=5_000)
 
 LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
     (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=10_000)),
+    (
+        re.compile(r"/threads(/[^/]+/(runs(/stream|/wait)?|state))?|/runs(/.*)?|/v1/.*"),
+        JsonBounds(bytes=48 * MIB, nodes=100_000),
+    ),
     (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
 )
 """Of requests that carry messages, of ten million characters for example, or a whole memory."""

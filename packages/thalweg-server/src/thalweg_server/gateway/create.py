@@ -22,8 +22,13 @@ from thalweg_server.gateway.authentication import OWNER
 from thalweg_server.gateway.bodies import bounded_body
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.document import documents_itself
+from thalweg_server.gateway.langgraph_api.assistants import assistants
+from thalweg_server.gateway.langgraph_api.runs import runs as graph_runs
+from thalweg_server.gateway.langgraph_api.store import store
+from thalweg_server.gateway.langgraph_api.threads import threads as graph_threads
 from thalweg_server.gateway.local_token import LocalToken
 from thalweg_server.gateway.metrics import Metrics
+from thalweg_server.gateway.openai_api import openai
 from thalweg_server.gateway.problems import GatewayRefusal, answers_problems, refuse
 from thalweg_server.gateway.routes.catalogue import catalogue
 from thalweg_server.gateway.routes.facts import facts
@@ -40,6 +45,8 @@ from thalweg_server.settings import Settings
 ACCESS = logging.getLogger("thalweg.server.gateway.access")
 _QUIET = frozenset({"/healthz", "/metrics"})
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_PRIVATE = ("/api/", "/assistants", "/threads", "/runs", "/store", "/v1/")
+"""Begin the paths whose answers belong to an owner."""
 _NEVER_KEPT = (b"cache-control", b"no-store")
 
 
@@ -66,7 +73,7 @@ class RequestObserver:
                 names = {name for name, _ in headers}
                 is_stream = (b"content-type", b"text/event-stream; charset=utf-8") in headers
                 headers += [header for header in _HEADERS if header[0] not in names]
-                if b"cache-control" not in names and scope["path"].startswith("/api/"):
+                if b"cache-control" not in names and scope["path"].startswith(_PRIVATE):
                     headers.append(_NEVER_KEPT)
             await send(message)
 
@@ -167,7 +174,8 @@ def create_app(
     )
     application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
-    for router in (runs, threads, files, memory, facts, catalogue, health):
+    own = (runs, threads, files, memory, facts, catalogue, health)
+    for router in (*own, assistants, graph_threads, graph_runs, store, openai):
         application.include_router(router)
     documents_itself(application, lambda: rules().is_locked)
     shows_its_page(application)

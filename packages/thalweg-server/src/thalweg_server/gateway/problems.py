@@ -42,6 +42,7 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
     errors.ThreadExistsError: 409,
     errors.ThreadIdError: 422,
     errors.NoSuchModelError: 404,
+    errors.NoSuchAssistantError: 404,
     errors.NoSuchSkillError: 404,
     errors.FileError: 422,
     errors.NoSuchFileError: 404,

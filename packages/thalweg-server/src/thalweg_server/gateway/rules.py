@@ -13,7 +13,7 @@ from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg_server.settings import GatewaySettings
 from thalweg_server.settings.sections import OwnerLimits
 
-_OPEN = frozenset({"/", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
+_OPEN = frozenset({"/", "/ok", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
 """Paths that reveal no owner's data."""
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
@@ -109,9 +109,12 @@ class CorsByRules(CORSMiddleware):
         super().__init__(
             application,
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+            allow_private_network=True,  # a page on https whose origin is listed
             allow_headers=(
                 "Authorization",
                 "X-API-Key",
+                "X-Auth-Scheme",
+                "X-Thread-Id",
                 "Content-Type",
                 "Last-Event-ID",
                 "Range",
@@ -121,6 +124,7 @@ class CorsByRules(CORSMiddleware):
             expose_headers=(
                 "Location",
                 "Content-Location",
+                "X-Pagination-Next",
                 "Content-Range",
                 "Content-Disposition",
                 "ETag",

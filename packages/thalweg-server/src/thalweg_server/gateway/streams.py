@@ -10,8 +10,9 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
+from typing import NamedTuple
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -80,6 +81,22 @@ class Streams:
                 del self._open[owner]
 
 
+class Frame(NamedTuple):
+    """One server-sent event."""
+
+    id: str
+    type: str
+    data: str
+    """JSON, on one line."""
+
+
+async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[Frame]:
+    """Yield the lines of a journal unchanged."""
+    async with aclosing(events):  # type: ignore[type-var]  # a generator
+        async for event in events:
+            yield Frame(str(event.seq), event.type, event.data)
+
+
 class EventStream(Response):
     """The answer that sends a run's events as they come."""
 
@@ -87,28 +104,31 @@ class EventStream(Response):
 
     def __init__(
         self,
-        events: AsyncIterator[Event],
+        frames: AsyncIterator[Frame],
         streams: Streams,
         owner: str,
         *,
         headers: Mapping[str, str] | None = None,
         sent: Callable[[str], None] = lambda _: None,
+        on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Create a stream.
 
         Args:
-            events: Lines of a journal, sent unchanged; closed when the client disconnects.
+            frames: Closed when the client disconnects.
             streams: The gateway's streams.
             owner: The owner of the stream.
             headers: More headers.
             sent: Called with the type of each event that was sent.
+            on_disconnect: Called if the client disconnects before the end.
         """
         super().__init__(headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
-        self._events = events
+        self._frames = frames
         self._streams = streams
         self._owner = owner
         self._sent = sent
+        self._on_disconnect = on_disconnect
         self._at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,15 +150,17 @@ class EventStream(Response):
                 for task in (pump, *others):
                     task.cancel()
                 await asyncio.wait([pump, *others])
+            if self._on_disconnect is not None and pump.cancelled() and not others[0].cancelled():
+                await self._on_disconnect()
             if not pump.cancelled() and (error := pump.exception()) is not None:
                 raise error  # the connection breaks off, and the client asks again
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pump(self, send: Send) -> None:
-        async with aclosing(self._events) as events:  # type: ignore[type-var]  # a generator
-            async for event in events:
-                await self._send(send, frame(event))
-                self._sent(event.type)
+        async with aclosing(self._frames) as frames:  # type: ignore[type-var]  # a generator
+            async for one in frames:
+                await self._send(send, frame(one))
+                self._sent(one.type)
 
     async def _keep_alive(self, send: Send) -> None:
         while True:
@@ -153,14 +175,68 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-def frame(event: Event) -> bytes:
+def frame(one: Frame) -> bytes:
     r"""Return one event in its wire format.
 
     Example:
-        >>> frame(Event(7, "run.cancelled", '{"type":"run.cancelled"}'))
+        >>> frame(Frame("7", "run.cancelled", '{"type":"run.cancelled"}'))
         b'id: 7\nevent: run.cancelled\ndata: {"type":"run.cancelled"}\n\n'
     """
-    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.data}\n\n".encode()
+    name = f"event: {one.type}\n" if one.type else ""
+    id_ = f"id: {one.id}\n" if one.id else ""
+    return f"{id_}{name}data: {one.data}\n\n".encode()
+
+
+class Waiting(Response):
+    """The answer of a result that takes long: blanks keep the connection open until it is there.
+
+    The status is sent first, so the result itself has to name a failure.
+    """
+
+    media_type = "application/json"
+
+    def __init__(
+        self,
+        result: Callable[[], Awaitable[bytes]],
+        streams: Streams,
+        *,
+        headers: Mapping[str, str],
+        on_disconnect: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        super().__init__(headers={"Cache-Control": "no-store", **headers})
+        del self.headers["content-length"]
+        self._result = result
+        self._streams = streams
+        self._on_disconnect = on_disconnect
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the result once it is there; break off if the gateway shuts down."""
+        del scope
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        result = asyncio.ensure_future(self._result())
+        gone = asyncio.create_task(_gone(receive))
+        closing = asyncio.create_task(self._streams.closing.wait())
+        others = [gone, closing]
+        try:
+            while not (result.done() or gone.done() or closing.done()):
+                await asyncio.wait(
+                    [result, *others],
+                    timeout=self._streams.keep_alive_s,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not result.done() and not gone.done():
+                    await send({"type": "http.response.body", "body": b"\n", "more_body": True})
+            if result.done():
+                await send({"type": "http.response.body", "body": result.result()})
+            elif gone.done() and self._on_disconnect is not None:
+                await self._on_disconnect()
+            elif closing.done():
+                problem = "the gateway shuts down; the client asks another one"
+                raise ConnectionResetError(problem)
+        finally:
+            for task in (result, *others):
+                task.cancel()
+            await asyncio.wait([result, *others])
 
 
 async def _gone(receive: Receive) -> None:

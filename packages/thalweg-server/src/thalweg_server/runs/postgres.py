@@ -47,6 +47,8 @@ class PostgresJournal(Journal):
         SELECT * FROM run_take_over(ARRAY(SELECT json_array_elements_text(CAST(? AS json))), ?, ?)
     """
 
+    promote_statement = "SELECT * FROM run_promote(?, ?)"
+
     def __init__(self, url: str) -> None:
         super().__init__()
         self._connections = RunConnections(url, MOST)
@@ -108,15 +110,16 @@ class PostgresJournal(Journal):
             found.setdefault(RunKey(*row[:3]), []).append(Event(*row[3:]))
         return found
 
-    async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all."""
+    async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
+        """Delete the runs of a thread, or one of them, events and all."""
         lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
         async with self._connections.transaction([owner]) as connection:
-            runs = await _rows(connection, lock, (owner, thread))
-            for run, status in runs:
+            found = await _rows(connection, lock, (owner, thread))
+            runs = [row for row in found if run in {None, row[0]}]
+            for id_, status in runs:
                 if status in {"queued", "running"}:
-                    raise BusyError(thread, run)
-            ids = (owner, thread, [run for run, _ in runs])
+                    raise BusyError(thread, id_)
+            ids = (owner, thread, [id_ for id_, _ in runs])
             where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
             for table in ("run_events", "runs"):
                 await connection.execute(driver_statement(f"DELETE FROM {table} {where}"), ids)  # noqa: S608

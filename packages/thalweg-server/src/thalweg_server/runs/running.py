@@ -92,11 +92,13 @@ class ProcessRuns:
         perform: Perform,
         *,
         most_attempts: int = MOST_ATTEMPTS,
+        on_end: Callable[[RunKey], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         self._journal = journal
         self._presence = presence
         self._perform = perform
         self._most_attempts = most_attempts
+        self._on_end = on_end
         self.name = ""
         """The name of this process among those that live."""
         self._starting: set[asyncio.Task[RunRecord]] = set()
@@ -136,6 +138,7 @@ class ProcessRuns:
         Raises:
             StorageError: A database failed.
         """
+        await self.promote()
         others = {*await self._journal.workers()} - {self.name}
         dead = await self._presence.dead(others) if others else ()
         if not dead:
@@ -172,6 +175,29 @@ class ProcessRuns:
             await self.cancel(other)
             await self.join(other)
         return await self._start(key, request)
+
+    async def enqueue(self, key: RunKey, request: str, *, due_ms: int = 0) -> RunRecord:
+        """Store a run that starts when it is due and those before it in its thread have ended.
+
+        Any process performs it: the first that finds it ready.
+
+        Args:
+            key: Its id is chosen by the caller.
+            request: The request, a JSON object.
+            due_ms: The earliest start in milliseconds since 1970.
+
+        Raises:
+            RunExistsError: The owner has a run with that id.
+            StorageError: A database failed.
+        """
+        run = await self._journal.create(key, request, due_ms=due_ms)
+        await self.promote()
+        return run
+
+    async def promote(self) -> None:
+        """Begin runs that waited, if their time has come."""
+        for key in await self._journal.promote(self.name, MOST_TAKEN):
+            self._begin(key)
 
     async def cancel(self, key: RunKey) -> bool:
         """Request the end of a run, in any process that performs it; False if it has ended."""
@@ -265,6 +291,12 @@ class ProcessRuns:
         claim = await self._journal.claim(key)
         if claim is None:
             return
+        await self._perform_claim(claim)
+        with suppress(StorageError):  # the next sweep finds it
+            await self.promote()
+
+    async def _perform_claim(self, claim: Claim) -> None:
+        key = claim.key
         try:
             attempts = claim.attempt - claim.run.releases
             if attempts > self._most_attempts:
@@ -314,6 +346,10 @@ class ProcessRuns:
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
         await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
+        if self._on_end is not None:
+            task = asyncio.create_task(self._on_end(claim.key), name=f"ended-{claim.key.run}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _leave(self, claim: Claim, emit: Emit) -> None:
         """Release a run for other processes to resume."""

@@ -17,7 +17,7 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.journal import Journal
-from thalweg_server.runs.tables import ACTIVE, READ, RunState, RunWrite
+from thalweg_server.runs.tables import READ, RunState, RunWrite
 
 GOOD = """
     SELECT json_group_array(given.key) FROM json_each(?) AS given CROSS JOIN runs
@@ -71,6 +71,23 @@ TAKE_OVER = """
     ) RETURNING owner, thread, run
 """
 """Assigns runs of some processes to another one."""
+_NOW_MS = "(julianday('now') - 2440587.5) * 86400000"
+"""Milliseconds since 1970."""
+IS_DUE = f"SELECT 1 FROM runs WHERE status = 'waiting' AND due <= {_NOW_MS} LIMIT 1"  # noqa: S608
+"""Whether a run waits that may start now, if its thread is free."""
+PROMOTE = f"""
+    WITH given (process, most) AS (VALUES (?, ?))
+    UPDATE runs SET status = 'queued', work = (SELECT process FROM given) WHERE number IN (
+        SELECT min(number) FROM runs AS waiting
+        WHERE status = 'waiting' AND due <= {_NOW_MS} AND NOT EXISTS (
+            SELECT 1 FROM runs AS other
+            WHERE other.owner = waiting.owner AND other.thread = waiting.thread
+                AND other.status IN ('queued', 'running')
+        )
+        GROUP BY owner, thread ORDER BY min(number) LIMIT (SELECT most FROM given)
+    ) RETURNING owner, thread, run
+"""  # noqa: S608 (constants)
+"""Queues the first waiting run of each thread in which none is under way."""
 R = TypeVar("R")
 T = TypeVar("T")
 POLL_S = 0.1
@@ -94,6 +111,7 @@ class SqliteJournal(Journal):
     now = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
     workers_statement = WORKERS
     take_over_statement = TAKE_OVER
+    promote_statement = PROMOTE
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -166,9 +184,13 @@ class SqliteJournal(Journal):
             lambda database: {key: _events(database, key, seq, limit) for key, seq in after.items()}
         )
 
-    async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all."""
-        return await self._writer.change(lambda rows: _delete(rows, owner, thread))
+    async def promote(self, worker: str, limit: int) -> Sequence[RunKey]:
+        """Queue waiting runs; see `Tables.promote`. Nothing is written if none is due."""
+        return await super().promote(worker, limit) if await self._reader.read(IS_DUE) else ()
+
+    async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
+        """Delete the runs of a thread, or one of them, events and all."""
+        return await self._writer.change(lambda rows: _delete(rows, owner, thread, run))
 
     async def _poll(self) -> None:
         """Look at a number that changes when another connection than the writer's commits."""
@@ -290,9 +312,12 @@ def _events(database: sqlite3.Connection, key: RunKey, after: int, limit: int) -
     return [Event(*row) for row in database.execute(READ, (*key, after, limit))]
 
 
-def _delete(rows: SqliteRows, owner: str, thread: str) -> int:
-    if (row := rows.row(ACTIVE, (owner, thread))) is not None:
+def _delete(rows: SqliteRows, owner: str, thread: str, run: str | None) -> int:
+    where, ids = "owner = ? AND thread = ?", [owner, thread]
+    if run is not None:
+        where, ids = f"{where} AND run = ?", [*ids, run]
+    active = f"SELECT run FROM runs WHERE {where} AND status IN ('queued', 'running')"  # noqa: S608
+    if (row := rows.row(active, ids)) is not None:
         raise BusyError(thread, row[0])
-    rows.run("DELETE FROM run_events WHERE owner = ? AND thread = ?", (owner, thread))
-    gone = "DELETE FROM runs WHERE owner = ? AND thread = ? RETURNING 1"
-    return len([*rows.rows(gone, (owner, thread))])
+    rows.run(f"DELETE FROM run_events WHERE {where}", ids)  # noqa: S608
+    return len([*rows.rows(f"DELETE FROM runs WHERE {where} RETURNING 1", ids)])  # noqa: S608

@@ -72,6 +72,8 @@ class Tables(ABC):
     """Selects the processes with runs that have not ended, of all owners."""
     take_over_statement: ClassVar[str]
     """Assigns runs of all owners: processes as a JSON list, the new process, how many."""
+    promote_statement: ClassVar[str]
+    """Queues waiting runs of all owners for a process: the process, how many."""
 
     @abstractmethod
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -97,19 +99,24 @@ class Tables(ABC):
             claimed: A run: waits until no claim of it is held any more.
         """
 
-    async def create(self, key: RunKey, request: str, *, worker: str = "") -> RunRecord:
+    async def create(
+        self, key: RunKey, request: str, *, worker: str = "", due_ms: int | None = None
+    ) -> RunRecord:
         """Store a new run.
 
         Args:
             key: Its id is chosen by the caller.
             request: The request, a JSON object.
             worker: See `RunRecord.worker`.
+            due_ms: The run waits until `promote` queues it, not before this time in milliseconds
+                since 1970; by default it is queued at once.
 
         Raises:
-            BusyError: Another run of the thread has not ended.
+            BusyError: Another run of the thread has not ended, and the run may not wait.
             RunExistsError: The owner has a run with that id.
         """
-        values = (*key, sound(request), worker)
+        status, work = ("queued", worker) if due_ms is None else ("waiting", "")
+        values = (*key, sound(request), work, status, due_ms or 0)
         while True:
             if rows := await self._change(key.owner, _CREATE.format(now=self.now), values):
                 return _run(rows[0])
@@ -146,6 +153,16 @@ class Tables(ABC):
         statement += " ORDER BY number DESC LIMIT ?"
         return [_run(row) for row in await self._read(owner, statement, [*values, limit])]
 
+    async def newest(self, owner: str) -> Mapping[str, RunRecord]:
+        """Return the newest run of each thread of an owner, by thread."""
+        rows = await self._read(owner, _NEWEST, (owner, owner))
+        return {run.key.thread: run for run in map(_run, rows)}
+
+    async def unended(self, owner: str, thread: str) -> Sequence[RunRecord]:
+        """Return the runs of a thread that have not ended, those that wait too, oldest first."""
+        rows = await self._read(owner, _UNENDED, (owner, thread))
+        return [_run(row) for row in rows]
+
     async def count_active(self, owner: str) -> int:
         """Return how many runs of an owner have not ended."""
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
@@ -164,7 +181,10 @@ class Tables(ABC):
         return bool(await self._change(key.owner, _RELEASE, (*key, claim.attempt), notified=key))
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """Request cancellation of a run; return False if it has ended."""
+        """Request cancellation of a run; return False if it has ended. One that waits ends."""
+        ended = _CANCEL_WAITING.format(now=self.now)
+        if await self._change(key.owner, ended, key, notified=key):
+            return True
         return bool(await self._change(key.owner, _CANCEL, key, notified=key))
 
     async def workers(self) -> Collection[str]:
@@ -186,6 +206,19 @@ class Tables(ABC):
         """
         values = (json.dumps(list(workers)), worker, limit)
         return [RunKey(*row) for row in await self._change("", self.take_over_statement, values)]
+
+    async def promote(self, worker: str, limit: int) -> Sequence[RunKey]:
+        """Queue waiting runs that are due and first in their threads, of all owners.
+
+        Args:
+            worker: The process that performs them.
+            limit: How many at most.
+
+        Returns:
+            The runs; each to one caller alone.
+        """
+        rows = await self._change("", self.promote_statement, (worker, limit))
+        return [RunKey(*row) for row in rows]
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
         """Return events after a number, oldest first."""
@@ -222,8 +255,8 @@ class Tables(ABC):
         """Return the events of many runs, after a number each; at most `limit` of each."""
 
     @abstractmethod
-    async def delete(self, owner: str, thread: str) -> int:
-        """Delete the runs of a thread, events and all.
+    async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
+        """Delete the runs of a thread, or one of them, events and all.
 
         Raises:
             BusyError: One of them has not ended.
@@ -237,10 +270,11 @@ _COLUMNS = (
 """Columns from which a run is read, in the order of the fields of `RunRecord`."""
 _KEY = "owner = ? AND thread = ? AND run = ?"
 _IS_ACTIVE = "status IN ('queued', 'running')"
+_IS_UNENDED = "status IN ('queued', 'running', 'waiting')"
 _EXISTS = "SELECT 1 FROM runs WHERE owner = ? AND run = ?"
 _CREATE = (
-    "INSERT INTO runs (owner, thread, run, request, work, created)"  # noqa: S608 (constants)
-    f" VALUES (?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING RETURNING {_COLUMNS}"
+    "INSERT INTO runs (owner, thread, run, request, work, status, due, created)"  # noqa: S608 (constants)
+    f" VALUES (?, ?, ?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING RETURNING {_COLUMNS}"
 )
 _CLAIM = f"""
     UPDATE runs SET status = 'running', attempt = attempt + 1,
@@ -250,7 +284,19 @@ _CLAIM = f"""
 ACTIVE = f"SELECT run FROM runs WHERE owner = ? AND thread = ? AND {_IS_ACTIVE}"  # noqa: S608
 """The run of a thread that has not ended."""
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
-_COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_ACTIVE}"  # noqa: S608
+_COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
+_NEWEST = (
+    f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND number IN"  # noqa: S608
+    " (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)"
+)
+_UNENDED = (
+    f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED}"  # noqa: S608
+    " ORDER BY number"
+)
+_CANCEL_WAITING = f"""
+    UPDATE runs SET status = 'cancelled', ended = {{now}}
+    WHERE {_KEY} AND status = 'waiting' RETURNING 1
+"""  # noqa: S608
 _LIST = f"SELECT {_COLUMNS} FROM runs WHERE owner = ?"  # noqa: S608
 _RELEASE = f"""
     UPDATE runs SET status = 'queued', handed = handed + 1
@@ -263,7 +309,8 @@ READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER B
 
 def _run(row: Sequence[Any]) -> RunRecord:
     times = map(_time, row[5:8])
-    fields: list[Any] = [*row[3:5], *times, *row[8:12], bool(row[12]), row[13]]
+    status = "queued" if row[3] == "waiting" else row[3]  # the difference is the tables' own
+    fields: list[Any] = [status, row[4], *times, *row[8:12], bool(row[12]), row[13]]
     return RunRecord(RunKey(*row[:3]), *fields)
 
 

@@ -307,6 +307,18 @@ class ToolSettings(Open):
         return {name: thawed(value) for name, value in self.options.items()}
 
 
+class GraphSettings(SettingsSection):
+    """A graph of your own, served as an assistant of LangGraph's API."""
+
+    name: Name
+    """Its id, such as `researcher`; `agent` replaces the gateway's own agent there."""
+    graph: Name
+    """Its location: `module:attribute` or `./file.py:attribute`, a compiled graph or a function
+    that returns one. The function may take the run's config."""
+    description: str = ""
+    """Its purpose, for people."""
+
+
 class McpServer(Deferred):
     """A server of the Model Context Protocol: a command that is started, or an address."""
 
@@ -449,6 +461,8 @@ class GatewaySettings(SettingsSection):
     """An OpenID provider whose tokens are accepted: `issuer`, `audience`."""
     cors_origins: tuple[Name, ...] = ()
     """Origins of web pages that may call it from a browser."""
+    webhook_hosts: tuple[Name, ...] = ()
+    """Hosts on private networks that webhooks of runs may be sent to; public ones always may."""
     max_upload_bytes: PositiveInt = 50 * MIB
     """Most bytes of one uploaded file."""
     allowed_uploads: tuple[Suffix, ...] = tuple(DOCUMENTS.split())
@@ -538,6 +552,10 @@ class Settings(SettingsSection):
         default=FrozenMapping[McpServer]()
     )
     """Servers of the Model Context Protocol, by name."""
+    agents: Distinct[GraphSettings] = ()
+    """Graphs of your own, each an assistant of LangGraph's API."""
+    langgraph: Name | None = None
+    """A `langgraph.json` whose `graphs` are served as well; its `env` is not read."""
     storage: StorageSettings = Field(default_factory=StorageSettings)
     """Where everything is kept."""
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)

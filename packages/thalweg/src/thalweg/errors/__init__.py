@@ -31,6 +31,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   ├── RecordedThreadError     a thread is a session of another agent: to be read only
 │   └── ClaimLostError          another process performs the run now
 ├── NoSuchThreadError           no thread of this owner has that id
+├── NoSuchAssistantError        no graph and no assistant of this owner has that id
 ├── ThreadIdError               a text cannot be the id of a thread; also a ValueError
 ├── FileError                   a file of a thread cannot be had or taken
 │   ├── NoSuchFileError         there is none
@@ -91,6 +92,7 @@ from thalweg.errors.runs import (
     BusyError,
     ClaimLostError,
     ClientError,
+    NoSuchAssistantError,
     NoSuchModelError,
     NoSuchRunError,
     NoSuchSkillError,
@@ -122,6 +124,7 @@ __all__ = [
     "MemoryOffError",
     "MemoryStoreError",
     "MissingExtraError",
+    "NoSuchAssistantError",
     "NoSuchFactError",
     "NoSuchFileError",
     "NoSuchModelError",

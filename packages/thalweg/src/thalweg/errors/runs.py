@@ -80,6 +80,16 @@ class NoSuchThreadError(ThalwegError):
     """The id that was asked for."""
 
 
+class NoSuchAssistantError(ThalwegError):
+    """No graph and no assistant of this owner has that id."""
+
+    code = "assistant.not_found"
+    sentence = "there is no assistant and no graph {assistant!r}"
+
+    assistant: str
+    """The id that was asked for."""
+
+
 class ThreadIdError(ThalwegError, ValueError):
     """A text cannot be the id of a thread."""
 

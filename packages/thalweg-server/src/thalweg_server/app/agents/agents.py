@@ -10,11 +10,13 @@ from weakref import WeakValueDictionary
 from langchain.agents.middleware.types import AgentMiddleware, ToolCallRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from thalweg.archive import Archive
+from thalweg.context.arguments import KeptState
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.context.request.model_limits import limits_for
 from thalweg.engine.settings import ContextPolicy
@@ -38,6 +40,8 @@ from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import FilesystemPermission, rights
 from thalweg_memory import MemoryStore
 from thalweg_memory.middleware.middleware import MemoryMiddleware
+from thalweg_server.app.agents.graph_definitions import BUILT_IN
+from thalweg_server.app.agents.graphs import OwnGraphs
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.agents.skills import skills_below
 from thalweg_server.app.agents.tools import McpTools, imported
@@ -56,6 +60,9 @@ from thalweg_server.settings.fields import thawed
 from thalweg_server.settings.sections import Settings, SubagentSettings
 from thalweg_server.uploads.base import Places
 
+STATE_MESSAGES = 400
+"""Messages that the state keeps in runs of LangGraph's API, whose clients read them there. Other
+runs keep the newest run alone: the gateway reads a thread's history from the archive."""
 SKILLS = "/skills"
 """Path of the folders of skills, as an agent sees it."""
 Agent = CompiledStateGraph[Any, Any, Any, Any]
@@ -93,15 +100,19 @@ class Agents:
         self._places = places
         self._mcp = McpTools()
         self._settings: Settings | None = None
-        self._made: dict[str, BuiltAgent] = {}
+        self._made: dict[tuple[str, KeptState], BuiltAgent] = {}
+        self._graphs = OwnGraphs()
         self._lock = asyncio.Lock()
 
-    async def of(self, settings: Settings, model: str | None = None) -> BuiltAgent:
+    async def of(
+        self, settings: Settings, model: str | None = None, *, state: KeptState = "run"
+    ) -> BuiltAgent:
         """Return the agent for settings.
 
         Args:
             settings: The current settings.
             model: The name of a model that the run may use; the settings' default if `None`.
+            state: Messages that the state keeps; see `ContextMiddleware`.
 
         Raises:
             ConfigError: It cannot be built from these settings.
@@ -110,21 +121,54 @@ class Agents:
         async with self._lock:
             if self._settings is not settings or self._mcp.is_due(settings.mcp_servers):
                 self._settings, self._made = settings, {}
-            if name not in self._made:
+            if (name, state) not in self._made:
                 tools = await self._mcp.of(settings.mcp_servers)
-                made = await asyncio.to_thread(self._make, settings, name, tools)
-                self._made[name] = BuiltAgent(made, name)
-            return self._made[name]
+                made = await asyncio.to_thread(self._make, settings, name, tools, state)
+                self._made[name, state] = BuiltAgent(made, name)
+            return self._made[name, state]
+
+    def is_own(self, settings: Settings, graph: str) -> bool:
+        """Return whether a graph is one of the settings, and not the gateway's agent."""
+        return graph in self._graphs.definitions(settings)
+
+    async def graph(
+        self,
+        settings: Settings,
+        graph: str,
+        config: RunnableConfig,
+        *,
+        model: str | None = None,
+    ) -> Agent:
+        """Return a graph by its id.
+
+        Args:
+            settings: The current settings.
+            graph: The id: `agent` is the gateway's own unless the settings define it.
+            config: The config of the run, for graphs that are made for each.
+            model: As for `of`.
+
+        Raises:
+            ConfigError: There is none, or it cannot be built.
+        """
+        if self.is_own(settings, graph):
+            return await self._graphs.of(settings, graph, config)
+        if graph != BUILT_IN:
+            known = (*self._graphs.definitions(settings), BUILT_IN)
+            problem = f"there is no graph {graph!r}"
+            raise ConfigError("agents", problem, f"there are: {', '.join(dict.fromkeys(known))}")
+        return (await self.of(settings, model, state=STATE_MESSAGES)).graph
 
     async def close(self) -> None:
         """End connections to servers of tools."""
         await self._mcp.close()
 
-    def _make(self, settings: Settings, name: str, offered: Sequence[BaseTool]) -> Agent:
+    def _make(
+        self, settings: Settings, name: str, offered: Sequence[BaseTool], state: KeptState
+    ) -> Agent:
         model = model_by_name(name, settings)
         tools = [*map(imported, settings.tools), *offered]
         if is_small(settings, model):
-            return self._small(settings, model, tools)
+            return self._small(settings, model, tools, state)
         mounts = _Mounts(settings)
         subagents = _subagents(settings, tools, mounts)
         backend = mounts.over(self._files(settings))
@@ -141,7 +185,7 @@ class Agents:
                 backend=backend,
                 interrupt_on=_approvals(settings),
                 state_schema=None,
-                context=self._context(settings),
+                context=self._context(settings, state),
                 owner=owner_of_run,
                 max_delegations=settings.subagents.max_total_per_run,
                 subagent_retention=Retention(
@@ -159,7 +203,13 @@ class Agents:
         root = "" if sandbox.use == "host" else WORKSPACE
         return RunShell(self._places, shell_over(sandbox, self._hidden), root)
 
-    def _small(self, settings: Settings, model: BaseChatModel, tools: Sequence[BaseTool]) -> Agent:
+    def _small(
+        self,
+        settings: Settings,
+        model: BaseChatModel,
+        tools: Sequence[BaseTool],
+        state: KeptState,
+    ) -> Agent:
         policy, summarizer = _summarization(settings)
         return create_small_agent(
             model,
@@ -173,17 +223,17 @@ class Agents:
             summarizer=summarizer,
             archive=self._archive,
             owner=owner_of_run,
-            state="run",
+            state=state,
         )
 
-    def _context(self, settings: Settings) -> ContextMiddleware:
+    def _context(self, settings: Settings, state: KeptState) -> ContextMiddleware:
         policy, summarizer = _summarization(settings)
         return ContextMiddleware(
             policy,
             archive=self._archive,
             owner=owner_of_run,
             summarizer=summarizer,
-            state="run",  # the gateway reads a thread's history from the archive
+            state=state,
         )
 
     def _middleware(

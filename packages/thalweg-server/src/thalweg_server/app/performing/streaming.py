@@ -134,10 +134,14 @@ class Translator:
     Args:
         price: Returns the cost of a call's usage.
         emitted: Events already emitted, if another process began the run.
+        any_node: Whether every node of the graph may answer, not only one named `model`.
     """
 
-    def __init__(self, price: Price, emitted: EmittedEvents | None = None) -> None:
+    def __init__(
+        self, price: Price, emitted: EmittedEvents | None = None, *, any_node: bool = False
+    ) -> None:
         self._price = price
+        self._any_node = any_node
         self._emitted = emitted or EmittedEvents()
         self._open: dict[Namespace, _Open] = {}
         self._doubted: set[str] = set()
@@ -181,7 +185,9 @@ class Translator:
     def _piece(
         self, namespace: Namespace, message: BaseMessage, about: Mapping[str, Any]
     ) -> Iterator[Event]:
-        if not isinstance(message, AIMessageChunk) or about.get("langgraph_node") != _MODEL:
+        if not isinstance(message, AIMessageChunk):
+            return
+        if not self._any_node and about.get("langgraph_node") != _MODEL:
             return
         text, thinking, id_ = str(message.text), thinking_of(message), message.id or ""
         writing = self._open.get(namespace)
@@ -207,7 +213,7 @@ class Translator:
             for message in _messages_in(update):
                 if isinstance(message, ToolMessage):
                     yield from self._answered(message, self._caller(namespace))
-                elif isinstance(message, AIMessage) and node == _MODEL:
+                elif isinstance(message, AIMessage) and (self._any_node or node == _MODEL):
                     yield from self._completed(namespace, message, _model_in(update))
 
     def _completed(self, namespace: Namespace, message: AIMessage, model: str) -> Iterator[Event]:

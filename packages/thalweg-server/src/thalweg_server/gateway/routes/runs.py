@@ -18,7 +18,7 @@ from thalweg_server.gateway.access import (
     problems,
 )
 from thalweg_server.gateway.bodies import GatewayRoute
-from thalweg_server.gateway.streams import EventStream
+from thalweg_server.gateway.streams import EventStream, event_frames
 
 runs = APIRouter(prefix="/api/threads/{thread}/runs", tags=["runs"], route_class=GatewayRoute)
 NewRunBody = Annotated[
@@ -139,7 +139,11 @@ def _stream(
 ) -> EventStream:
     events = tenant.runs.lines(run.thread, run.id, after)
     return EventStream(
-        events, shared.streams, tenant.owner, headers=headers, sent=shared.metrics.sent
+        event_frames(events),
+        shared.streams,
+        tenant.owner,
+        headers=headers,
+        sent=shared.metrics.sent,
     )
 
 

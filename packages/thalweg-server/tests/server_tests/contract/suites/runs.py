@@ -372,3 +372,62 @@ class JournalContract:
                 claim = await begun(journal, key)
                 await journal.finish(claim, status, [])
                 assert await read_all(journal, key) == []
+
+    async def test_a_run_waits_behind_those_of_its_thread(self, journals: Journals) -> None:
+        """In the order of their creation; any process begins it, one alone, when it is due."""
+        second, third, later = (RunKey("ada", "t1", f"r{n}") for n in (2, 3, 4))
+        far = 2**52
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            for key, due_ms in ((second, 0), (third, 0), (later, far)):
+                assert (await journal.create(key, "{}", due_ms=due_ms)).status == "queued"
+            assert [run.key for run in await other.unended("ada", "t1")] == [
+                KEY,
+                second,
+                third,
+                later,
+            ]
+            assert not await other.promote("w", 9)
+            assert await journal.claim(second) is None
+            await journal.finish(claim, "completed", [END])
+            both = await asyncio.gather(journal.promote("v", 9), other.promote("w", 9))
+
+            assert sorted(map(list, both)) == [[], [second]]
+            next_claim = await journal.claim(second)
+            assert next_claim is not None
+            assert next_claim.run.worker == ("v" if both[0] else "w")
+            await journal.finish(next_claim, "failed", [END])
+            assert await other.promote("w", 9) == [third]
+            assert (await other.newest("ada"))["t1"].key == later
+
+    async def test_a_run_that_waits_can_be_cancelled(self, journals: Journals) -> None:
+        """It ends at once, without an event, and those behind it move up."""
+        second, third = RunKey("ada", "t1", "r2"), RunKey("bob", "t1", "r1")
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            await journal.create(second, "{}", due_ms=0)
+            await journal.create(third, "{}", due_ms=0)
+            following = asyncio.create_task(read_all(other, second))
+            assert await other.promote("w", 9) == [third]
+            assert await other.ask_cancel(second)
+            assert await following == []
+            found = await journal.get(second)
+            assert found is not None
+            assert (found.status, found.ended is not None) == ("cancelled", True)
+            await journal.finish(claim, "completed", [END])
+            assert not await journal.promote("w", 9)
+
+    async def test_one_run_of_a_thread_is_deleted(self, journals: Journals) -> None:
+        """With its events; one that has not ended is not, and the others remain."""
+        second = RunKey("ada", "t1", "r2")
+        async with journals() as journal:
+            claim = await begun(journal)
+            with pytest.raises(BusyError):
+                await journal.delete("ada", "t1", "r1")
+            await journal.finish(claim, "completed", [END])
+            claim = await begun(journal, second)
+            await journal.finish(claim, "completed", [END])
+            assert await journal.delete("ada", "t1", "r1") == 1
+            assert await journal.get(KEY) is None
+            assert await journal.read(KEY) == []
+            assert [event.type for event in await journal.read(second)] == ["run.completed"]

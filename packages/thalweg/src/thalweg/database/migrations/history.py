@@ -11,6 +11,7 @@ from thalweg.database.migrations.versions import (
     v0005_summaries,
     v0006_takeover,
     v0007_deletions,
+    v0008_waiting_runs,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -21,6 +22,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0005_summaries,
     v0006_takeover,
     v0007_deletions,
+    v0008_waiting_runs,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

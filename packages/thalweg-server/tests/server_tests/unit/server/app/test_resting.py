@@ -7,7 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateSnapshot
 
-from thalweg_server.app.performing.performing import _rests
+from thalweg_server.app.performing.steps import rests
 
 
 class Steps(TypedDict):
@@ -37,5 +37,5 @@ def test_a_step_that_was_done_and_not_checkpointed_is_still_to_be_taken_in() -> 
     """Its process died between the step's writes and the checkpoint: the run continues."""
     whole, torn = states(InMemorySaver())
 
-    assert _rests(whole)
-    assert not _rests(torn)
+    assert rests(whole)
+    assert not rests(torn)

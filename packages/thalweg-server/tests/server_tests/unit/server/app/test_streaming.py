@@ -26,7 +26,7 @@ from thalweg_server.api.events import (
     ToolStarted,
 )
 from thalweg_server.api.usage import Usage
-from thalweg_server.app.performing.performing import draft
+from thalweg_server.app.performing.steps import draft
 from thalweg_server.app.performing.streaming import EmittedEvents, Translator
 from thalweg_server.runs.base import Event as Line
 

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from server_tests.serving import Served, served
 from thalweg_server.api.events import EVENT, MessageDelta, RunCancelled
 from thalweg_server.gateway.problems import answers_problems
-from thalweg_server.gateway.streams import EventStream, Streams
+from thalweg_server.gateway.streams import EventStream, Streams, event_frames
 from thalweg_server.runs.base import Event
 
 FLOOD = 4_000
@@ -56,7 +56,7 @@ def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
     @made.get("/{name}")
     async def follow(name: str, after: int = 0) -> EventStream:
         streams.check("ada")
-        return EventStream(sources[name].events(after), streams, "ada")
+        return EventStream(event_frames(sources[name].events(after)), streams, "ada")
 
     return made
 

@@ -1,0 +1,60 @@
+"""Runs of any graph: input, config and stream modes as LangGraph has them."""
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from thalweg_server.api.runs import NewRun
+from thalweg_server.api.shape import Shape
+
+Mode = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
+"""What a graph streams; `events` are those of LangChain's `astream_events`, version 2."""
+
+
+class GraphRun(Shape):
+    """The request of a run of a graph, as its row stores it."""
+
+    graph: str
+    """The id of the graph."""
+    assistant: str = ""
+    """The id of the assistant, a graph with a config."""
+    input: JsonValue = None
+    """The input of the graph."""
+    command: dict[str, JsonValue] | None = None
+    """Instead of an input: `resume`, `update` and `goto` of LangGraph's `Command`."""
+    config: dict[str, JsonValue] = Field(default_factory=dict)
+    """`configurable`, `tags`, `metadata` and `recursion_limit` of a `RunnableConfig`."""
+    context: JsonValue = None
+    """The static context of the graph's runtime."""
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    checkpoint: str | None = None
+    """The checkpoint that the run begins at; the thread's newest by default."""
+    modes: tuple[Mode, ...] = ("values",)
+    """What the journal keeps of the graph's stream."""
+    subgraphs: bool = False
+    """Whether it keeps that of subgraphs, too."""
+    interrupt_before: Literal["*"] | tuple[str, ...] = ()
+    interrupt_after: Literal["*"] | tuple[str, ...] = ()
+    webhook: str | None = None
+    """Address that receives the run when it has ended."""
+    client: dict[str, JsonValue] = Field(default_factory=dict)
+    """Fields that a client reads again: its stream modes, its strategy for a busy thread."""
+
+    @property
+    def model_name(self) -> str | None:
+        """The name of the model in `configurable.model`; `None` if it names none."""
+        configurable = self.config.get("configurable")
+        model = configurable.get("model") if isinstance(configurable, dict) else None
+        return model if isinstance(model, str) and model else None
+
+
+def read_request(request: str) -> NewRun | GraphRun:
+    """Parse the stored request of a run.
+
+    Raises:
+        ValidationError: It is neither.
+    """
+    given: dict[str, Any] = json.loads(request)
+    kind = GraphRun if "graph" in given else NewRun
+    return kind.model_validate(given)

@@ -1,0 +1,210 @@
+"""Runs of graphs of one owner: started behind others of their thread, or instead of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+from thalweg.archive import ThreadKey, parse_thread_id
+from thalweg.archive.threads.finding import title_of
+from thalweg.errors import BusyError, NoSuchRunError
+from thalweg_server.api.graph_runs import GraphRun
+from thalweg_server.app.agents.models import named_model
+from thalweg_server.app.finding import check_writable
+from thalweg_server.app.graph_threads import TenantGraphThreads
+from thalweg_server.app.runs import now_ms
+from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from thalweg_server.app.parts import AppParts
+
+Strategy = Literal["enqueue", "reject", "interrupt", "rollback"]
+TEMPORARY = "temporary"
+"""The kind of the documents that name threads to delete once their runs have ended."""
+_READ_MS = 60_000
+"""Milliseconds after its end in which the stream of a run on such a thread may be read."""
+
+
+class TenantGraphRuns:
+    """The runs of graphs of one owner.
+
+    Raises (all that name a run):
+        NoSuchRunError: There is none.
+    """
+
+    def __init__(self, owner: str, parts: "AppParts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._threads = TenantGraphThreads(owner, parts)
+
+    async def start(
+        self,
+        thread: str | None,
+        new: GraphRun,
+        *,
+        strategy: Strategy = "enqueue",
+        creates: bool = True,
+        after_s: float = 0,
+        is_temporary: bool = False,
+    ) -> RunRecord:
+        """Start a run.
+
+        Args:
+            thread: The thread; a new one by default.
+            new: The request.
+            strategy: What happens to runs of the thread that have not ended: the new one waits,
+                it is refused, they are cancelled, or they are deleted with what they did.
+            creates: Whether a missing thread is created.
+            after_s: Seconds until the run starts.
+            is_temporary: Whether the thread is deleted after the run.
+
+        Raises:
+            BusyError: A run of the thread has not ended, and the strategy is `reject`.
+            NoSuchThreadError: The thread is missing, and not to be created.
+            NoSuchModelError: The config names a model that there is not.
+            RecordedThreadError: The thread is an imported session.
+        """
+        parts, id_ = self._parts, thread or str(uuid4())
+        parse_thread_id(id_)
+        await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, id_))
+        if new.model_name is not None:
+            named_model(parts.settings(), new.model_name, any_model=parts.any_model)
+        if thread is not None and not creates:
+            await self._threads.get(thread)
+        if is_temporary:
+            documents, now = parts.registry.documents, now_ms()
+            await asyncio.to_thread(documents.put, self._owner, TEMPORARY, id_, {}, now)
+        touch, title = parts.registry.touch, _title(new)
+        await asyncio.to_thread(lambda: touch(self._owner, id_, now_ms(), title=title))
+        known = {"graph_id": new.graph, "assistant_id": new.assistant}
+        await self._threads.merge(id_, known)
+        unended = await parts.journal.unended(self._owner, id_)
+        if unended and strategy == "reject":
+            raise BusyError(id_, unended[-1].key.run)
+        if unended and strategy in {"interrupt", "rollback"}:
+            await self.end_all(id_)
+            if strategy == "rollback":
+                await self.roll_back(id_, {run.key.run for run in unended})
+        key = RunKey(self._owner, id_, str(uuid4()))
+        due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
+        return await parts.runs.enqueue(key, new.model_dump_json(), due_ms=due_ms)
+
+    async def get(self, thread: str, run: str) -> RunRecord:
+        """Return one run."""
+        found = await self._parts.journal.get(RunKey(self._owner, thread, run))
+        if found is None:
+            raise NoSuchRunError(run)
+        return found
+
+    async def list(self, thread: str) -> Sequence[RunRecord]:
+        """Return the runs of a thread, the newest first."""
+        await self._threads.get(thread)
+        return await self._parts.journal.list(self._owner, thread, limit=1_000)
+
+    def follow(self, run: RunRecord) -> AsyncIterator[Event]:
+        """Yield the rows of a run as they are written, up to its end."""
+        return self._parts.journal.follow(run.key)
+
+    async def rows(self, run: RunRecord) -> Sequence[Event]:
+        """Return the rows of a run."""
+        rows: list[Event] = []
+        while page := await self._parts.journal.read(run.key, len(rows)):
+            rows += page
+        return rows
+
+    async def follow_thread(
+        self, thread: str, pause_s: float = 0.25
+    ) -> AsyncIterator[tuple[RunRecord, Event]]:
+        """Yield the rows of the runs of a thread that have not ended, and of each later one."""
+        seen: set[str] = set()
+        known = await self._parts.journal.list(self._owner, thread, limit=1_000)
+        seen |= {run.key.run for run in known if run.status in ENDED}
+        while True:
+            runs = await self._parts.journal.list(self._owner, thread, limit=50)
+            new = [run for run in reversed(runs) if run.key.run not in seen]
+            for run in new:
+                seen.add(run.key.run)
+                async for event in self.follow(run):
+                    yield run, event
+            if not new:
+                await asyncio.sleep(pause_s)
+
+    async def wait(self, run: RunRecord) -> RunRecord:
+        """Wait for a run to end."""
+        if run.status in ENDED:
+            return run
+        return await self._parts.runs.join(run.key)
+
+    async def cancel(self, thread: str, run: str) -> None:
+        """Request the end of a run; no effect on one that has ended."""
+        await self.get(thread, run)
+        await self._parts.runs.cancel(RunKey(self._owner, thread, run))
+
+    async def end_all(self, thread: str) -> None:
+        """Cancel the runs of a thread that have not ended, and wait for their end."""
+        for run in await self._parts.journal.unended(self._owner, thread):
+            await self._end(run.key)
+
+    async def delete(self, thread: str, run: str) -> None:
+        """Delete a run and its events; the state of its thread remains.
+
+        Raises:
+            BusyError: It has not ended.
+        """
+        await self.get(thread, run)
+        await self._parts.journal.delete(self._owner, thread, run)
+
+    async def roll_back(self, thread: str, runs: Collection[str]) -> None:
+        """End runs of a thread, and delete them and what they did to its state."""
+        from thalweg_server.app.performing.steps import RUN  # noqa: PLC0415 (LangChain: seconds)
+
+        for run in runs:
+            await self._end(RunKey(self._owner, thread, run))
+            await self._parts.journal.delete(self._owner, thread, run)
+        saver = self._parts.checkpoints.of(self._owner)
+        place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+        is_newest = True
+        async for found in saver.alist(place):
+            if found.metadata.get(RUN) not in runs:
+                if not is_newest:
+                    await self._threads.restore(thread, found.checkpoint["id"])
+                return
+            is_newest = False
+        await saver.adelete_thread(thread)
+
+    async def temporary(self) -> Sequence[str]:
+        """Return the threads to delete: their runs have ended, and their streams were read."""
+        documents, journal = self._parts.registry.documents, self._parts.journal
+        found: list[str] = []
+        for one in await asyncio.to_thread(documents.list, self._owner, TEMPORARY):
+            if now_ms() - one.updated < _READ_MS or await journal.unended(self._owner, one.name):
+                continue
+            newest = await journal.list(self._owner, one.name, limit=1)
+            ended = newest[0].ended if newest else None
+            if ended is None or now_ms() - ended.timestamp() * 1000 > _READ_MS:
+                found.append(one.name)
+        return found
+
+    async def forget_temporary(self, thread: str) -> None:
+        """Note that a temporary thread was deleted."""
+        documents = self._parts.registry.documents
+        await asyncio.to_thread(documents.delete, self._owner, TEMPORARY, thread)
+
+    async def _end(self, key: RunKey) -> None:
+        with suppress(NoSuchRunError):
+            await self._parts.runs.cancel(key)
+            await self._parts.runs.join(key)
+
+
+def _title(new: GraphRun) -> str:
+    """Return the title of a thread: the text of the first message of its first run."""
+    messages = new.input.get("messages") if isinstance(new.input, dict) else None
+    first = messages[0] if isinstance(messages, list) and messages else messages
+    content = first.get("content") if isinstance(first, dict) else first
+    if isinstance(content, list):
+        texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]
+        content = " ".join(texts)
+    return title_of(content) if isinstance(content, str) else ""

@@ -1,0 +1,214 @@
+"""Execution of a run of any graph: its stream is kept in the journal as the graph emits it."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage, BaseMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, Send, StreamMode
+from pydantic import JsonValue
+
+from thalweg.errors import AnswerError
+from thalweg_server.api.events import RunCompleted, RunInterrupted
+from thalweg_server.api.graph_runs import GraphRun
+from thalweg_server.app.agents.agents import Agent
+from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
+from thalweg_server.app.performing.graph_parts import PartEncoder
+from thalweg_server.app.performing.steps import (
+    INTERRUPT,
+    KEPT,
+    RUN,
+    EventEmitter,
+    Part,
+    check_answer,
+    is_given,
+    questions_of,
+    rests,
+)
+from thalweg_server.app.performing.streaming import MODEL_NAME, MODES
+from thalweg_server.checkpoints.owners import RunSaver
+from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.running import RunOutcome
+
+MOST_STEPS = 10_000
+"""The largest `recursion_limit` of a run."""
+
+
+def graph_config(run: RunRecord, request: GraphRun, recursion_limit: int) -> RunnableConfig:
+    """Return the config of a run: the request's, with what only the gateway may set.
+
+    Args:
+        run: The run.
+        request: Its request.
+        recursion_limit: That of a run that names none.
+    """
+    given = request.config.get("configurable")
+    configurable = {
+        key: value
+        for key, value in (given.items() if isinstance(given, dict) else ())
+        if not key.startswith(("__", "checkpoint", "thread_"))
+    }
+    own = {
+        "thread_id": run.key.thread,
+        OWNER: run.key.owner,
+        AGENT: configurable.get(AGENT) or "",
+        PLACE: configurable.get(PLACE) or "",
+        "memory": configurable.get("memory") or "on",
+        "run_id": run.key.run,
+        "graph_id": request.graph,
+        "assistant_id": request.assistant,
+    }
+    limit, tags = request.config.get("recursion_limit"), request.config.get("tags")
+    metadata = request.config.get("metadata")
+    return {
+        "configurable": {**configurable, **own},
+        "metadata": {**(metadata if isinstance(metadata, dict) else {}), RUN: run.key.run},
+        "tags": [str(tag) for tag in tags] if isinstance(tags, list) else [],
+        "recursion_limit": min(limit, MOST_STEPS)
+        if isinstance(limit, int) and limit > 0
+        else recursion_limit,
+    }
+
+
+def command_of(given: Mapping[str, JsonValue]) -> Command[Any]:
+    """Return LangGraph's command for a client's."""
+    goto = given.get("goto")
+    each = goto if isinstance(goto, list) else [goto] if goto is not None else []
+    places = [
+        Send(str(one["node"]), one.get("input")) if isinstance(one, dict) else str(one)
+        for one in each
+    ]
+    update: Any = given.get("update")
+    if isinstance(update, list):  # pairs of a channel and its value
+        update = [tuple(pair) if isinstance(pair, list) else pair for pair in update]
+    return Command(resume=given.get("resume"), update=update, goto=cast("Any", places))
+
+
+def input_of(run: str, request: GraphRun) -> Any:  # noqa: ANN401 (any graph's)
+    """Return the input of a graph; its messages have ids, the same at every attempt.
+
+    Raises:
+        AnswerError: `messages` holds no messages.
+    """
+    given = request.input
+    if not isinstance(given, dict) or not given.get("messages"):
+        return given
+    messages: Any = given["messages"]
+    try:
+        parsed = convert_to_messages(messages if isinstance(messages, list) else [messages])
+    except (ValueError, NotImplementedError) as error:
+        fix = 'send {"messages": [{"role": "user", "content": "…"}]}'
+        raise AnswerError(f"input.messages: {error}"[:500], fix) from None
+    for number, message in enumerate(parsed):
+        if message.id is None:
+            message.id = f"{run}-{number}"
+    return {**given, "messages": parsed}
+
+
+async def perform_graph(
+    graph: Agent,
+    saver: RunSaver,
+    config: RunnableConfig,
+    request: GraphRun,
+    emitter: EventEmitter,
+    *,
+    is_again: bool,
+) -> RunOutcome:
+    """Perform a run of a graph to its end, or resume one of another process."""
+    translator, run = emitter.translator, emitter.run
+    encoder = PartEncoder(request.modes, subgraphs=request.subgraphs)
+    given = input_of(run.key.run, request)
+    before = await graph.aget_state(config) if is_again else None
+    if before is not None:
+        there: Sequence[BaseMessage] = _messages(before.values)
+        inputs = [str(message.id) for message in _messages(given)]
+        model = str(before.values.get(MODEL_NAME, "")) if isinstance(before.values, dict) else ""
+        await emitter.publish(*translator.take_up(there, inputs, model))
+    resume = None if request.command is None else request.command.get("resume")
+    has_input = before is not None and await is_given(graph, config, before, resume)
+    waits = before is not None and bool(before.interrupts)
+    if not (has_input and before is not None and rests(before)):
+        waits = False
+        if not has_input:
+            config = await _begins_at(graph, config, request)
+            if request.command is not None:
+                state = await graph.aget_state(config)
+                if resume is not None:
+                    check_answer(questions_of(state), resume)
+                given = command_of(request.command)
+        parts = _stream(graph, None if has_input else given, config, request)
+        async for namespace, mode, payload in parts:
+            waits |= not namespace and mode == "updates" and INTERRUPT in payload
+            events = translator.translate(namespace, mode, payload) if mode in MODES else []
+            # What was emitted and is not durable would be done again, and come out otherwise.
+            if any(isinstance(one, KEPT) for one in events):
+                await saver.flush()
+            await emitter.publish(*events)
+            if (row := encoder.encode(namespace, mode, payload)) is not None:
+                await emitter.emit(row)
+    await saver.flush()
+    await emitter.publish(*translator.end(waits=waits))
+    if waits:
+        questions = questions_of(await graph.aget_state(_head(config)))
+        return RunOutcome("interrupted", RunInterrupted(questions=questions).model_dump_json())
+    done = RunCompleted(text=translator.text, usage=translator.usage)
+    return RunOutcome("completed", done.model_dump_json())
+
+
+async def _begins_at(graph: Agent, config: RunnableConfig, request: GraphRun) -> RunnableConfig:
+    """Return the config for the checkpoint that a run begins at.
+
+    Raises:
+        AnswerError: There is no such checkpoint.
+    """
+    if request.checkpoint is None:
+        return config
+    place = {**config["configurable"], "checkpoint_id": request.checkpoint}
+    found: RunnableConfig = {**config, "configurable": place}
+    if (await graph.aget_state(found)).created_at is None:
+        problem = f"the thread has no checkpoint {request.checkpoint!r}"
+        raise AnswerError(problem, "name one of its history")
+    return found
+
+
+def _head(config: RunnableConfig) -> RunnableConfig:
+    place = {key: value for key, value in config["configurable"].items() if key != "checkpoint_id"}
+    return {**config, "configurable": place}
+
+
+async def _stream(
+    graph: Agent,
+    given: Any,  # noqa: ANN401 (any graph's)
+    config: RunnableConfig,
+    request: GraphRun,
+) -> AsyncIterator[Part]:
+    extra = [mode for mode in request.modes if mode != "events" and mode not in MODES]
+    options: dict[str, Any] = {
+        "stream_mode": cast("list[StreamMode]", [*MODES, *extra]),
+        "subgraphs": True,
+        "durability": "sync",
+        "context": request.context,
+        "interrupt_before": _nodes(request.interrupt_before),
+        "interrupt_after": _nodes(request.interrupt_after),
+    }
+    if "events" not in request.modes:
+        async for part in graph.astream(given, config, **options):
+            yield cast("Part", part)
+        return
+    root = None
+    async for event in graph.astream_events(given, config, version="v2", **options):
+        root = root or event["run_id"]
+        if event["event"] == "on_chain_stream" and event["run_id"] == root:
+            yield cast("Part", event["data"]["chunk"])
+        else:
+            yield (), "events", event
+
+
+def _nodes(given: str | tuple[str, ...]) -> Any:  # noqa: ANN401 (`*` or a list)
+    return given if isinstance(given, str) else list(given) or None
+
+
+def _messages(values: object) -> list[AnyMessage]:
+    found = values.get("messages") if isinstance(values, dict) else None
+    messages = found if isinstance(found, list) else []
+    return [message for message in messages if isinstance(message, BaseMessage)]  # type: ignore[misc]

@@ -1,0 +1,379 @@
+"""Runs of LangGraph's API: started, waited for, streamed, joined, cancelled."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import TypeAdapter
+
+from thalweg.errors import NoSuchRunError, NoSuchThreadError, ThalwegError
+from thalweg_server.api.graph_runs import GraphRun, Mode, read_request
+from thalweg_server.api.problems import Problem
+from thalweg_server.app import Tenant
+from thalweg_server.app.assistants import Assistant
+from thalweg_server.app.graph_views import View, run_view, snapshot_view
+from thalweg_server.gateway.access import CurrentTenant, Flag, RunId, Shared, ThreadId, location
+from thalweg_server.gateway.bodies import GatewayRoute
+from thalweg_server.gateway.langgraph_api.frames import (
+    START,
+    StreamView,
+    error_of,
+    frames_after,
+    position_of,
+)
+from thalweg_server.gateway.langgraph_api.shapes import CancelMany, NewGraphRun
+from thalweg_server.gateway.langgraph_api.threads import delete_thread
+from thalweg_server.gateway.streams import EventStream, Frame, Waiting
+from thalweg_server.runs.base import ENDED, RunRecord
+
+runs = APIRouter(tags=["langgraph"], route_class=GatewayRoute, include_in_schema=False)
+_R = "/threads/{thread}/runs"
+_MODES: TypeAdapter[tuple[Mode, ...]] = TypeAdapter(tuple[Mode, ...])
+StreamModes = Annotated[list[str] | None, Query(alias="stream_mode")]
+LastEventId = Annotated[str | None, Header()]
+
+
+# -- starting --------------------------------------------------------------------------------
+
+
+@runs.post(_R)
+async def langgraph_create_run(
+    tenant: CurrentTenant,
+    shared: Shared,
+    thread: ThreadId,
+    new: NewGraphRun,
+    request: Request,
+    response: Response,
+) -> View:
+    """Start a run in the background."""
+    run = await _start(tenant, shared, thread, new)
+    response.headers.update(_headers(request, run))
+    return run_view(run)
+
+
+@runs.post("/runs")
+async def langgraph_create_stateless_run(
+    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request, response: Response
+) -> View:
+    """Start a run in the background, on a thread of its own."""
+    run = await _start(tenant, shared, None, new)
+    response.headers.update(_headers(request, run))
+    return run_view(run)
+
+
+@runs.post("/runs/batch")
+async def langgraph_create_runs(
+    tenant: CurrentTenant, shared: Shared, many: list[NewGraphRun]
+) -> list[View]:
+    """Start some runs, each on a thread of its own."""
+    return [run_view(await _start(tenant, shared, None, new)) for new in many]
+
+
+@runs.post(f"{_R}/stream", response_class=EventStream)
+async def langgraph_stream_run(
+    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewGraphRun, request: Request
+) -> EventStream:
+    """Start a run and stream it."""
+    shared.streams.check(tenant.owner)
+    run = await _start(tenant, shared, thread, new)
+    return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+
+
+@runs.post("/runs/stream", response_class=EventStream)
+async def langgraph_stream_stateless_run(
+    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request
+) -> EventStream:
+    """Start a run on a thread of its own, and stream it."""
+    shared.streams.check(tenant.owner)
+    run = await _start(tenant, shared, None, new)
+    return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+
+
+@runs.post(f"{_R}/wait")
+async def langgraph_wait_run(
+    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewGraphRun, request: Request
+) -> Response:
+    """Start a run, and return its last state."""
+    run = await _start(tenant, shared, thread, new)
+    return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+
+
+@runs.post("/runs/wait")
+async def langgraph_wait_stateless_run(
+    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request
+) -> Response:
+    """Start a run on a thread of its own, and return its last state."""
+    run = await _start(tenant, shared, None, new)
+    return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+
+
+# -- those that were started -------------------------------------------------------------------
+
+
+@runs.get(_R)
+async def langgraph_list_runs(
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 10,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    status: str | None = None,
+) -> list[View]:
+    """Return runs of a thread, the newest first."""
+    found = [run_view(run) for run in await tenant.graph_runs.list(thread)]
+    found = [run for run in found if status in {None, run["status"]}]
+    return found[offset : offset + limit]
+
+
+@runs.get(f"{_R}/{{run}}")
+async def langgraph_get_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> View:
+    """Return a run."""
+    return run_view(await tenant.graph_runs.get(thread, run))
+
+
+@runs.get(f"{_R}/{{run}}/join")
+async def langgraph_join_run(
+    tenant: CurrentTenant,
+    shared: Shared,
+    thread: ThreadId,
+    run: RunId,
+    request: Request,
+    cancel_on_disconnect: Flag = False,  # noqa: FBT002 (a query)
+) -> Response:
+    """Return the last state of a run once it has ended."""
+    found = await tenant.graph_runs.get(thread, run)
+    return _wait(tenant, shared, request, found, cancels=cancel_on_disconnect)
+
+
+@runs.get(f"{_R}/{{run}}/stream", response_class=EventStream)
+async def langgraph_join_stream(
+    tenant: CurrentTenant,
+    shared: Shared,
+    thread: ThreadId,
+    run: RunId,
+    request: Request,
+    stream_mode: StreamModes = None,
+    cancel_on_disconnect: Flag = False,  # noqa: FBT002 (a query)
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Stream a run after an event, on any gateway; also one that has ended."""
+    shared.streams.check(tenant.owner)
+    found = await tenant.graph_runs.get(thread, run)
+    modes = [mode for given in stream_mode or () for mode in given.split(",") if mode]
+    return _stream(
+        tenant,
+        shared,
+        request,
+        found,
+        modes=modes,
+        last_event_id=last_event_id,
+        cancels=cancel_on_disconnect,
+    )
+
+
+@runs.post(f"{_R}/{{run}}/cancel")
+async def langgraph_cancel_run(
+    tenant: CurrentTenant,
+    shared: Shared,
+    thread: ThreadId,
+    run: RunId,
+    request: Request,
+    wait: Flag = False,  # noqa: FBT002 (a query)
+    action: str = "interrupt",
+) -> Response:
+    """Cancel a run; with `action=rollback` also delete it and what it did."""
+    found = await tenant.graph_runs.get(thread, run)
+    if action == "rollback":
+        await tenant.graph_runs.roll_back(thread, {run})
+        return Response("{}", media_type="application/json")
+    await tenant.graph_runs.cancel(thread, run)
+    if not wait:
+        return Response("{}", media_type="application/json")
+
+    async def result() -> bytes:
+        await tenant.graph_runs.wait(found)
+        return b"{}"
+
+    place = f"{location(request, f'{_R_PATH}/join', thread, run)}"
+    return Waiting(result, shared.streams, headers={"Location": place})
+
+
+@runs.post("/runs/cancel")
+async def langgraph_cancel_runs(tenant: CurrentTenant, many: CancelMany) -> Response:
+    """Cancel some runs of a thread."""
+    if many.thread_id is None:
+        raise NoSuchThreadError("")
+    for run in await tenant.graph_runs.list(many.thread_id):
+        is_named = many.run_ids is None or run.key.run in many.run_ids
+        if is_named and run.status not in ENDED:
+            await tenant.graph_runs.cancel(many.thread_id, run.key.run)
+    return Response(status_code=204)
+
+
+@runs.delete(f"{_R}/{{run}}")
+async def langgraph_delete_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Response:
+    """Delete a run and its events; what it did remains."""
+    await tenant.graph_runs.delete(thread, run)
+    return Response(status_code=204)
+
+
+@runs.get("/threads/{thread}/stream", response_class=EventStream)
+async def langgraph_join_thread(
+    tenant: CurrentTenant, shared: Shared, thread: ThreadId
+) -> EventStream:
+    """Stream the runs of a thread as they come, until the client goes away."""
+    shared.streams.check(tenant.owner)
+    await tenant.graph_threads.get(thread)
+
+    async def frames() -> AsyncIterator[Frame]:
+        views: dict[str, StreamView] = {}
+        async for run, event in tenant.graph_runs.follow_thread(thread):
+            view = views.get(run.key.run)
+            if view is None:
+                view = views[run.key.run] = StreamView(run.key.run, _client_modes(run))
+            for name, data in view.frames(event):
+                yield Frame("", name, json.dumps(data, ensure_ascii=False))
+
+    return EventStream(frames(), shared.streams, tenant.owner, sent=shared.metrics.sent)
+
+
+# -- shared by the operations above --------------------------------------------------------------
+
+_R_PATH = "/threads/{}/runs/{}"
+
+
+async def _start(tenant: Tenant, shared: Shared, thread: str | None, new: NewGraphRun) -> RunRecord:
+    """Start a run; without a thread, on a new one that is deleted after it."""
+    assistant = await tenant.assistants.get(new.assistant_id)
+    is_temporary = thread is None and new.on_completion == "delete"
+    if thread is None:
+        await delete_temporary(tenant)
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+        return await tenant.graph_runs.start(
+            thread,
+            graph_run(assistant, new),
+            strategy=new.multitask_strategy or "enqueue",
+            creates=new.if_not_exists == "create",
+            after_s=new.after_seconds or 0,
+            is_temporary=is_temporary,
+        )
+
+
+async def delete_temporary(tenant: Tenant) -> None:
+    """Delete the threads of the owner's earlier stateless runs."""
+    for thread in await tenant.graph_runs.temporary():
+        with suppress(ThalwegError):  # another request may delete it now
+            await delete_thread(tenant, thread)
+        await tenant.graph_runs.forget_temporary(thread)
+
+
+def graph_run(assistant: Assistant, new: NewGraphRun) -> GraphRun:
+    """Return the request of a run, with what its assistant sets."""
+    given, config = new.config or {}, assistant.config
+    configurable = {**_object(config.get("configurable")), **_object(given.get("configurable"))}
+    context = new.context
+    if isinstance(assistant.context, dict) and assistant.context:
+        context = {**assistant.context, **_object(new.context)}
+    place = new.checkpoint
+    recorded = [mode if mode != "messages-tuple" else "messages" for mode in new.modes]
+    return GraphRun(
+        graph=assistant.graph,
+        assistant=assistant.id,
+        input=new.input,
+        command=new.command,
+        config={**config, **given, "configurable": configurable},
+        context=context,
+        metadata={**assistant.metadata, **(new.metadata or {})},
+        checkpoint=(place.checkpoint_id if place else None) or new.checkpoint_id,
+        modes=_MODES.validate_python(tuple(dict.fromkeys(recorded))),
+        subgraphs=new.stream_subgraphs,
+        interrupt_before=new.interrupt_before or (),
+        interrupt_after=new.interrupt_after or (),
+        webhook=new.webhook,
+        client={
+            "stream_mode": list(new.modes),
+            "multitask_strategy": new.multitask_strategy or "enqueue",
+        },
+    )
+
+
+def _object(given: object) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}
+
+
+def _client_modes(run: RunRecord) -> list[str]:
+    request = read_request(run.request)
+    modes = request.client.get("stream_mode") if isinstance(request, GraphRun) else None
+    return [str(mode) for mode in modes] if isinstance(modes, list) else ["values"]
+
+
+def _headers(request: Request, run: RunRecord, last: str = "") -> dict[str, str]:
+    place = location(request, _R_PATH, run.key.thread, run.key.run)
+    headers = {"Content-Location": place}
+    return {**headers, "Location": f"{place}/{last}"} if last else headers
+
+
+def _canceller(
+    tenant: Tenant, run: RunRecord, *, cancels: bool
+) -> Callable[[], Awaitable[None]] | None:
+    if not cancels:
+        return None
+
+    async def cancel() -> None:
+        with suppress(NoSuchRunError):
+            await tenant.graph_runs.cancel(run.key.thread, run.key.run)
+
+    return cancel
+
+
+def _stream(
+    tenant: Tenant,
+    shared: Shared,
+    request: Request,
+    run: RunRecord,
+    *,
+    modes: list[str] | None = None,
+    last_event_id: str | None = None,
+    cancels: bool = False,
+) -> EventStream:
+    view = StreamView(run.key.run, modes or _client_modes(run))
+    after = position_of(last_event_id) if last_event_id else START
+    return EventStream(
+        frames_after(tenant.graph_runs.follow(run), view, after),
+        shared.streams,
+        tenant.owner,
+        headers=_headers(request, run, "stream"),
+        sent=shared.metrics.sent,
+        on_disconnect=_canceller(tenant, run, cancels=cancels),
+    )
+
+
+def _wait(
+    tenant: Tenant, shared: Shared, request: Request, run: RunRecord, *, cancels: bool
+) -> Waiting:
+    async def result() -> bytes:
+        ended = await tenant.graph_runs.wait(run)
+        return json.dumps(await _last_state(tenant, ended), ensure_ascii=False).encode()
+
+    return Waiting(
+        result,
+        shared.streams,
+        headers=_headers(request, run, "join"),
+        on_disconnect=_canceller(tenant, run, cancels=cancels),
+    )
+
+
+async def _last_state(tenant: Tenant, run: RunRecord) -> Any:  # noqa: ANN401 (any graph's)
+    """Return the last state of an ended run from its journal, else that of its thread."""
+    if run.error is not None:
+        problem = Problem.model_validate_json(run.error)
+        return {"__error__": error_of(problem.model_dump())}
+    view = StreamView(run.key.run, ())
+    for event in await tenant.graph_runs.rows(run):
+        for _ in view.frames(event):
+            pass
+    if view.values is not None:
+        return view.values
+    state = await tenant.graph_threads.snapshot(run.key.thread)
+    return snapshot_view(state)["values"]

@@ -1,0 +1,228 @@
+"""`/threads` of LangGraph's API: metadata, states, checkpoints."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from thalweg.errors import ThreadExistsError
+from thalweg_server.app import Tenant
+from thalweg_server.app.graph_threads import GraphThread
+from thalweg_server.app.graph_views import View, checkpoint_view, snapshot_view, thread_view
+from thalweg_server.gateway.access import CurrentTenant, Flag, ThreadId
+from thalweg_server.gateway.bodies import GatewayRoute
+from thalweg_server.gateway.langgraph_api.shapes import (
+    Checkpoint,
+    HistorySearch,
+    NewThread,
+    StateUpdate,
+    ThreadPatch,
+    ThreadSearch,
+)
+
+threads = APIRouter(
+    prefix="/threads", tags=["langgraph"], route_class=GatewayRoute, include_in_schema=False
+)
+
+
+@threads.post("")
+async def langgraph_create_thread(tenant: CurrentTenant, new: NewThread) -> View:
+    """Create a thread; one that exists is returned with `if_exists: do_nothing`."""
+    metadata = new.metadata or {}
+    try:
+        made = await tenant.graph_threads.create(new.thread_id, metadata)
+    except ThreadExistsError:
+        if new.if_exists == "raise" or new.thread_id is None:
+            raise
+        return thread_view(await tenant.graph_threads.get(new.thread_id))
+    for step in new.supersteps:
+        for update in step.updates:
+            node = update.get("as_node")
+            await tenant.graph_threads.update(
+                made.row.thread, update.get("values"), node=None if node is None else str(node)
+            )
+    return thread_view(made)
+
+
+@threads.post("/search")
+async def langgraph_search_threads(
+    tenant: CurrentTenant, search: ThreadSearch, response: Response
+) -> list[View]:
+    """Return threads with all of some properties."""
+    found = await _found(tenant, search)
+    end = search.offset + search.limit
+    if end < len(found):
+        response.headers["X-Pagination-Next"] = str(end)
+    page = found[search.offset : end]
+    wants_values = search.select is None or {"values", "interrupts"} & {*search.select}
+    shown = [
+        thread_view(one, await _snapshot(tenant, one) if wants_values else None) for one in page
+    ]
+    if search.select is None:
+        return shown
+    return [{key: one[key] for key in search.select if key in one} for one in shown]
+
+
+@threads.post("/count")
+async def langgraph_count_threads(tenant: CurrentTenant, search: ThreadSearch) -> int:
+    """Count threads with all of some properties."""
+    return len(await _found(tenant, search))
+
+
+@threads.get("/{thread}")
+async def langgraph_get_thread(tenant: CurrentTenant, thread: ThreadId) -> View:
+    """Return a thread with its newest values."""
+    found = await tenant.graph_threads.get(thread)
+    return thread_view(found, await _snapshot(tenant, found))
+
+
+@threads.patch("/{thread}")
+async def langgraph_patch_thread(
+    tenant: CurrentTenant, thread: ThreadId, patch: ThreadPatch
+) -> View:
+    """Add fields to the metadata of a thread."""
+    await tenant.graph_threads.get(thread)
+    await tenant.threads.check_writable(thread)
+    await tenant.graph_threads.merge(thread, patch.metadata or {})
+    return thread_view(await tenant.graph_threads.get(thread))
+
+
+@threads.delete("/{thread}")
+async def langgraph_delete_thread(tenant: CurrentTenant, thread: ThreadId) -> Response:
+    """Cancel the runs of a thread and delete it."""
+    await delete_thread(tenant, thread)
+    return Response(status_code=204)
+
+
+async def delete_thread(tenant: Tenant, thread: str) -> None:
+    """End the runs of a thread, and delete it with all that it has."""
+    await tenant.graph_threads.get(thread)
+    await tenant.graph_runs.end_all(thread)
+    await tenant.threads.delete(thread)
+
+
+@threads.post("/{thread}/copy")
+async def langgraph_copy_thread(tenant: CurrentTenant, thread: ThreadId) -> View:
+    """Create a thread with the newest state of another one."""
+    made = await tenant.graph_threads.copy(thread)
+    return thread_view(made, await _snapshot(tenant, made))
+
+
+@threads.get("/{thread}/state")
+async def langgraph_get_state(
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    subgraphs: Flag = False,  # noqa: FBT002 (a query)
+) -> View:
+    """Return the newest state of a thread."""
+    found = await tenant.graph_threads.snapshot(thread, subgraphs=subgraphs)
+    return snapshot_view(found)
+
+
+@threads.get("/{thread}/state/{checkpoint}")
+async def langgraph_get_state_at(
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    checkpoint: str,
+    subgraphs: Flag = False,  # noqa: FBT002 (a query)
+) -> View:
+    """Return the state of a thread at a checkpoint."""
+    found = await tenant.graph_threads.snapshot(thread, checkpoint, subgraphs=subgraphs)
+    return snapshot_view(found)
+
+
+class _At(HistorySearch):
+    subgraphs: bool = False
+
+
+@threads.post("/{thread}/state/checkpoint")
+async def langgraph_get_state_of(tenant: CurrentTenant, thread: ThreadId, at: _At) -> View:
+    """Return the state of a thread, or of one of its subgraphs, at a checkpoint."""
+    place = at.checkpoint or Checkpoint()
+    found = await tenant.graph_threads.snapshot(
+        thread, place.checkpoint_id, place.checkpoint_ns, subgraphs=at.subgraphs
+    )
+    return snapshot_view(found)
+
+
+@threads.post("/{thread}/state")
+async def langgraph_update_state(
+    tenant: CurrentTenant, thread: ThreadId, update: StateUpdate
+) -> View:
+    """Change the state of a thread."""
+    await tenant.threads.check_writable(thread)
+    place = update.checkpoint or Checkpoint()
+    config = await tenant.graph_threads.update(
+        thread,
+        update.values,
+        node=update.as_node,
+        checkpoint=place.checkpoint_id or update.checkpoint_id,
+        namespace=place.checkpoint_ns,
+    )
+    return {"checkpoint": checkpoint_view(config), **checkpoint_view(config)}
+
+
+@threads.get("/{thread}/history")
+async def langgraph_list_history(
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 10,
+    before: str | None = None,
+) -> list[View]:
+    """Return the states of a thread, the newest first."""
+    return await langgraph_history(tenant, thread, HistorySearch(limit=limit, before=before))
+
+
+@threads.post("/{thread}/history")
+async def langgraph_history(
+    tenant: CurrentTenant, thread: ThreadId, search: HistorySearch
+) -> list[View]:
+    """Return the states of a thread, the newest first."""
+    place = search.checkpoint or Checkpoint()
+    found = await tenant.graph_threads.history(
+        thread,
+        limit=search.limit,
+        before=_checkpoint_in(search.before),
+        metadata=search.metadata,
+        namespace=place.checkpoint_ns,
+    )
+    return [snapshot_view(one) for one in found]
+
+
+def _checkpoint_in(given: Any) -> str | None:  # noqa: ANN401 (an id, a checkpoint, or a config)
+    if isinstance(given, dict):
+        place = given.get("configurable")
+        given = (place if isinstance(place, dict) else given).get("checkpoint_id")
+    return str(given) if given else None
+
+
+async def _snapshot(tenant: Tenant, thread: GraphThread) -> Any:  # noqa: ANN401 (LangGraph's)
+    return await tenant.graph_threads.snapshot(thread.row.thread)
+
+
+async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
+    """Return the threads that a search names, in its order."""
+    wanted = search.metadata or {}
+    found = [
+        one
+        for one in await tenant.graph_threads.list()
+        if (search.ids is None or one.row.thread in search.ids)
+        and search.status in {None, one.status}
+        and all(one.metadata.get(key) == value for key, value in wanted.items())
+    ]
+    if search.values:
+        states = await asyncio.gather(*(_snapshot(tenant, one) for one in found))
+        found = [
+            one
+            for one, state in zip(found, states, strict=True)
+            if all(state.values.get(key) == value for key, value in search.values.items())
+        ]
+    if search.sort_by is not None:
+        keys: dict[str, Any] = {
+            "thread_id": lambda one: one.row.thread,
+            "status": lambda one: one.status,
+            "created_at": lambda one: one.row.created,
+        }
+        key = keys.get(search.sort_by, lambda one: one.row.updated)
+        found.sort(key=key, reverse=search.sort_order == "desc")
+    return found

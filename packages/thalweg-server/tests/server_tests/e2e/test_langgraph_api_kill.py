@@ -1,0 +1,133 @@
+"""LangGraph's client while gateways are killed: streams continue at another one."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from langgraph_sdk import get_client
+
+from memory_tests.e2e.gateways_models import asking
+from server_tests.e2e.gateways_world import Gateway, World, roles, world
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(400)]
+KEY = "key-of-owner-0"
+MODES: Any = ["values", "messages-tuple", "updates"]
+Part = tuple[str | None, str, Any]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio."""
+    return "asyncio"
+
+
+def client(gateway: Gateway) -> Any:  # noqa: ANN401 (its overloads tell apart what is one call here)
+    """Return a client of one gateway."""
+    return get_client(url=gateway.url, api_key=KEY, timeout=60)
+
+
+def say(text: str) -> dict[str, Any]:
+    """Return an input of a chat."""
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+async def read(stream: Any, most: int = 10**9) -> list[Part]:  # noqa: ANN401 (an iterator)
+    """Read frames of a stream."""
+    parts: list[Part] = []
+    async for part in stream:
+        parts.append((part.id, part.event, part.data))
+        if len(parts) == most:
+            await stream.aclose()
+            break
+    return parts
+
+
+async def follow(made: World) -> None:
+    """Kill the gateway of a run in the midst of its stream, and read on at the other one."""
+    first, second = made.gateways
+    one, other = client(first), client(second)
+    thread = (await one.threads.create(metadata={"user": "u1"}))["thread_id"]
+    await one.store.put_item(("a",), "k", {"v": 1})
+    run = await one.runs.create(
+        thread, "agent", input=say(asking("amphora", "1", "run-a")), stream_mode=MODES
+    )
+    waits = await one.runs.create(
+        thread, "agent", input=say(asking("brush", "2", "run-b")), stream_mode=MODES
+    )
+    run_id = run["run_id"]
+    begun = await read(one.runs.join_stream(thread, run_id), 12)
+    assert (begun[0][1], begun[0][2]["run_id"]) == ("metadata", run_id)
+    first.kill()
+
+    rest = await read(other.runs.join_stream(thread, run_id, last_event_id=begun[-1][0]))
+    whole = [*begun, *rest]
+    ids = [id_ for id_, _, _ in whole]
+    assert len({*ids}) == len(ids)
+    assert whole == await read(other.runs.join_stream(thread, run_id, last_event_id="-1"))
+    values = [data for _, name, data in whole if name == "values"][-1]
+    assert values["messages"][-1]["type"] == "ai"
+    assert len([one for one in values["messages"] if one["type"] == "human"]) == 1
+    assert [one["type"] for one in values["messages"]].count("tool") == 1
+    last = values["messages"][-1]
+    pieces = [data[0] for _, name, data in whole if name == "messages"]
+    text = "".join(one["content"] for one in pieces if one["id"] == last["id"])
+    assert text in {last["content"], ""}  # empty: only its state was emitted before the kill
+    assert await other.runs.join(thread, run_id) == values
+
+    later = await other.runs.join(thread, waits["run_id"])
+    assert later["messages"][: len(values["messages"])] == values["messages"]
+    assert len([one for one in later["messages"] if one["type"] == "human"]) == 2
+    statuses = {one["run_id"]: one["status"] for one in await other.runs.list(thread)}
+    assert statuses == {run_id: "success", waits["run_id"]: "success"}
+    await same(other, thread, later)
+
+    second.kill()
+    first.start()
+    await asyncio.to_thread(first.wait_ready)
+    await same(client(first), thread, later)
+    assert whole == await read(client(first).runs.join_stream(thread, run_id))
+    second.start()
+    await asyncio.to_thread(second.wait_ready)
+
+
+async def same(one: Any, thread: str, values: Any) -> None:  # noqa: ANN401 (a client, a state)
+    """Compare what a gateway answers with what the other one did."""
+    assert (await one.threads.get_state(thread))["values"]["messages"] == values["messages"]
+    assert (await one.threads.search(metadata={"user": "u1"}))[0]["thread_id"] == thread
+    assert (await one.store.get_item(("a",), "k"))["value"] == {"v": 1}
+    assert (await one.threads.get(thread))["status"] == "idle"
+
+
+async def test_a_stream_continues_at_another_gateway_after_a_kill(tmp_path: Path) -> None:
+    """SQLite: two processes of one machine."""
+    with world(tmp_path, None, owners=1, followers=0, pause_s=0.1, words=20) as made:
+        await follow(made)
+        await completion(made)
+
+
+@pytest.mark.slow
+async def test_the_same_over_a_server(postgres_url: str, tmp_path: Path) -> None:
+    """PostgreSQL, as a role that row-level security holds."""
+    with (
+        roles(postgres_url) as url,
+        world(tmp_path, url, owners=1, followers=0, pause_s=0.1, words=20) as made,
+    ):
+        await follow(made)
+
+
+async def completion(made: World) -> None:
+    """Ask both gateways for a completion of one thread; the second knows what the first was told."""
+    headers = {"Authorization": f"Bearer {KEY}", "X-Thread-Id": "of-openai"}
+    lengths = []
+    for number, gateway in enumerate(made.gateways):
+        message = {"role": "user", "content": asking("compass", "3", f"run-c{number}")}
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+            body = {"model": "noting", "messages": [message]}
+            url = f"{gateway.url}/v1/chat/completions"
+            answer = (await http.post(url, json=body, headers=headers)).raise_for_status().json()
+        assert answer["choices"][0]["message"]["content"]
+        state = await client(gateway).threads.get_state("of-openai")
+        lengths.append(len(state["values"]["messages"]))
+    assert lengths == [4, 8]

@@ -1,0 +1,413 @@
+"""LangGraph's own client against a gateway on a socket."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
+
+from server_tests.gateway.worlds import KEYS, settings
+from server_tests.serving import Served, gateway
+from thalweg_server.settings import Settings
+
+pytestmark = pytest.mark.anyio
+Client = Any
+"""LangGraph's; its overloads tell apart what is one call here."""
+GRAPHS = Path(__file__).with_name("own_graphs.py")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve the gateway's agent and graphs of the operator's own."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "langgraph.json").write_text(
+        json.dumps({"graphs": {"asking": f"{GRAPHS}:asking", "lazy": {"path": f"{GRAPHS}:lazy"}}})
+    )
+    made = settings(home, keys=KEYS, webhook_hosts=["127.0.0.1"])
+    own = [
+        {"name": "counting", "graph": "server_tests.gateway.own_graphs:counting"},
+        {"name": "broken", "graph": "server_tests.gateway.own_graphs:broken"},
+    ]
+    given = made.model_dump(mode="json") | {
+        "models": [
+            {
+                "name": "ticking",
+                "use": "core_tests.ticking:TickingModel",
+                "window": 32_000,
+                "rate": 500.0,
+                "ticks": 4,
+            },
+            {
+                "name": "slow",
+                "use": "core_tests.ticking:TickingModel",
+                "window": 32_000,
+                "rate": 20.0,
+                "ticks": 400,
+            },
+        ],
+        "gateway": {"keys": KEYS, "webhook_hosts": ["127.0.0.1"]},
+        "agents": own,
+        "langgraph": str(home / "langgraph.json"),
+    }
+    with gateway(Settings.from_mapping(given)) as found:
+        yield found
+
+
+@pytest.fixture
+def ada(served: Served) -> Client:
+    """Return a client with Ada's key."""
+    return get_client(url=served.url, api_key="ada-s-key", timeout=60)
+
+
+@pytest.fixture
+def bob(served: Served) -> Client:
+    """Return a client with Bob's key."""
+    return get_client(url=served.url, api_key="bob-s-key", timeout=60)
+
+
+def say(text: str = "hi") -> dict[str, Any]:
+    """Return an input of a chat."""
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+SLOW = {"configurable": {"model": "slow"}}
+
+
+async def test_assistants_are_the_graphs_and_what_is_stored(ada: Client) -> None:
+    """One for each graph, found by its id; a stored one has versions and is deleted."""
+    names = [one["graph_id"] for one in await ada.assistants.search(limit=10)]
+    assert names == ["agent", "counting", "broken", "asking", "lazy"]
+    by_name = await ada.assistants.get("counting")
+    assert await ada.assistants.get(by_name["assistant_id"]) == by_name
+    assert (await ada.assistants.get_graph("counting"))["nodes"]
+    schemas = await ada.assistants.get_schemas("counting")
+    assert "count" in (schemas["input_schema"] or {})["properties"]
+    made = await ada.assistants.create(graph_id="counting", config={"configurable": {"step": 5}})
+    await ada.assistants.update(made["assistant_id"], name="fives", metadata={"a": 1})
+    versions = await ada.assistants.get_versions(made["assistant_id"])
+    assert [one["version"] for one in versions] == [2, 1]
+    values = await ada.runs.wait(None, made["assistant_id"], input={"count": 1})
+    assert values["count"] == 6
+    back = await ada.assistants.set_latest(made["assistant_id"], 1)
+    assert (back["version"], back["name"]) == (1, "counting")
+    await ada.assistants.delete(made["assistant_id"])
+    with pytest.raises(NotFoundError):
+        await ada.assistants.get(made["assistant_id"])
+    with pytest.raises(NotFoundError):  # that of a graph belongs to the settings
+        await ada.assistants.delete(by_name["assistant_id"])
+
+
+async def test_a_thread_has_metadata_and_is_found_by_it(ada: Client) -> None:
+    """It is merged; a run adds its graph and assistant."""
+    made = await ada.threads.create(metadata={"user": "u7"})
+    id_ = made["thread_id"]
+    await ada.threads.update(id_, metadata={"title": "T"})
+    await ada.runs.wait(id_, "agent", input=say())
+    found = await ada.threads.search(metadata={"user": "u7"}, status="idle")
+    assert [one["thread_id"] for one in found] == [id_]
+    assert found[0]["metadata"].items() >= {"title": "T", "graph_id": "agent"}.items()
+    assert len(found[0]["values"]["messages"]) == 2
+    assert await ada.threads.count(metadata={"user": "u7"}) == 1
+    assert await ada.threads.search(metadata={"user": "u8"}) == []
+    again = await ada.threads.create(thread_id=id_, if_exists="do_nothing")
+    assert again["thread_id"] == id_
+    with pytest.raises(ConflictError):
+        await ada.threads.create(thread_id=id_)
+    await ada.threads.delete(id_)
+    with pytest.raises(NotFoundError):
+        await ada.threads.get(id_)
+
+
+@pytest.mark.parametrize(
+    ("mode", "event"),
+    [
+        ("values", "values"),
+        ("updates", "updates"),
+        ("messages", "messages/partial"),
+        ("messages-tuple", "messages"),
+        ("custom", "custom"),
+        ("tasks", "tasks"),
+        ("checkpoints", "checkpoints"),
+        ("debug", "debug"),
+        ("events", "events"),
+    ],
+)
+async def test_each_stream_mode_has_its_events(ada: Client, mode: Any, event: str) -> None:  # noqa: ANN401 (the client's literal)
+    """After one that names the run; and no other."""
+    graph = "lazy" if mode == "custom" else "agent"
+    stream = ada.runs.stream(None, graph, input=say(), stream_mode=mode)
+    seen = [part async for part in stream]
+    assert seen[0].event == "metadata"
+    assert seen[0].data["attempt"] == 1
+    assert event in {part.event for part in seen}
+    assert all(part.event.startswith(event.partition("/")[0]) for part in seen[1:])
+
+
+async def test_a_stream_has_the_whole_state_of_each_step(ada: Client) -> None:
+    """Also of the second turn, which begins with the messages of the first."""
+    id_ = (await ada.threads.create())["thread_id"]
+    await ada.runs.wait(id_, "agent", input=say("one"))
+    stream = ada.runs.stream(id_, "agent", input=say("two"), stream_mode="values")
+    values = [part.data async for part in stream if part.event == "values"]
+    assert [len(one["messages"]) for one in (values[0], values[-1])] == [3, 4]
+    state = await ada.threads.get_state(id_)
+    assert state["values"]["messages"] == values[-1]["messages"]
+
+
+async def test_a_run_continues_from_a_checkpoint_and_a_state_is_changed(
+    ada: Client,
+) -> None:
+    """As in any graph: a fork does not have the later messages."""
+    id_ = (await ada.threads.create())["thread_id"]
+    await ada.runs.wait(id_, "agent", input=say("one"))
+    fork = (await ada.threads.get_state(id_))["checkpoint"]
+    await ada.runs.wait(id_, "agent", input=say("two"))
+    history = await ada.threads.get_history(id_, limit=100)
+    assert fork["checkpoint_id"] in {one["checkpoint"]["checkpoint_id"] for one in history}
+    values = await ada.runs.wait(
+        id_, "agent", input=say("three"), checkpoint_id=fork["checkpoint_id"]
+    )
+    texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
+    assert texts == ["one", "three"]
+    await ada.threads.update_state(id_, say("by hand"))
+    copied = await ada.threads.copy(id_)
+    for thread in (id_, copied["thread_id"]):
+        state = await ada.threads.get_state(thread)
+        assert state["values"]["messages"][-1]["content"] == "by hand"
+    values = await ada.runs.wait(copied["thread_id"], "agent", input=say("four"))
+    assert len(values["messages"]) == 7
+    with pytest.raises(ConflictError):
+        await ada.threads.update_state(id_, say("x"), as_node="no such node")
+
+
+async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
+    """By their strategy, with a run under way."""
+    id_ = (await ada.threads.create())["thread_id"]
+
+    async def slow() -> str:
+        run = await ada.runs.create(id_, "agent", input=say("slow"), config=SLOW)
+        while (await ada.runs.get(id_, run["run_id"]))["status"] != "running":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        return str(run["run_id"])
+
+    first = await slow()
+    with pytest.raises(ConflictError):
+        await ada.runs.create(id_, "agent", input=say("no"), multitask_strategy="reject")
+    waits = await ada.runs.create(id_, "agent", input=say("waits"))
+    assert waits["status"] == "pending"
+    assert (await ada.threads.get(id_))["status"] == "busy"
+    await ada.runs.cancel(id_, first, wait=True)
+    await ada.runs.join(id_, waits["run_id"])
+    first = await slow()
+    new = await ada.runs.create(id_, "agent", input=say("now"), multitask_strategy="interrupt")
+    values = await ada.runs.join(id_, new["run_id"])
+    assert (await ada.runs.get(id_, first))["status"] == "interrupted"
+    texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
+    assert texts == ["slow", "waits", "slow", "now"]
+    first = await slow()
+    values = await ada.runs.wait(id_, "agent", input=say("again"), multitask_strategy="rollback")
+    texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
+    assert texts == ["slow", "waits", "slow", "now", "again"]
+    with pytest.raises(NotFoundError):
+        await ada.runs.get(id_, first)
+    await ada.runs.delete(id_, new["run_id"])
+    assert new["run_id"] not in {run["run_id"] for run in await ada.runs.list(id_)}
+
+
+async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:
+    """If it asks for it; by default the run goes on."""
+    for leave, statuses in (("cancel", {"interrupted"}), ("continue", {"running"})):
+        id_ = (await ada.threads.create())["thread_id"]
+        stream = ada.runs.stream(
+            id_,
+            "agent",
+            input=say(),
+            config=SLOW,
+            on_disconnect=leave,
+            stream_mode="messages-tuple",
+        )
+        async for part in stream:
+            if part.event == "messages":
+                break
+        await stream.aclose()
+        async with asyncio.timeout(20):
+            while (await ada.runs.list(id_))[0]["status"] not in statuses:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        await ada.threads.delete(id_)
+
+
+async def test_a_run_starts_later(ada: Client) -> None:
+    """It is pending until then."""
+    id_ = (await ada.threads.create())["thread_id"]
+    run = await ada.runs.create(id_, "counting", input={"count": 1}, after_seconds=2)
+    assert (await ada.runs.get(id_, run["run_id"]))["status"] == "pending"
+    assert (await ada.runs.join(id_, run["run_id"]))["count"] == 2
+    far = await ada.runs.create(id_, "counting", input={"count": 1}, after_seconds=3600)
+    await ada.runs.cancel(id_, far["run_id"], wait=True)
+    assert (await ada.runs.get(id_, far["run_id"]))["status"] == "interrupted"
+
+
+async def test_a_question_is_answered(ada: Client) -> None:
+    """A graph of one's own interrupts, and a command resumes it; a wrong graph fails as a run."""
+    id_ = (await ada.threads.create())["thread_id"]
+    values = await ada.runs.wait(id_, "asking", input={"count": 1})
+    assert values["__interrupt__"][0]["value"] == {"ask": 1}
+    thread = await ada.threads.get(id_)
+    assert thread["status"] == "interrupted"
+    assert [one for task in thread["interrupts"].values() for one in task]
+    values = await ada.runs.wait(id_, "asking", command={"resume": 41})
+    assert values["count"] == 42
+    assert (await ada.threads.get_state(id_))["next"] == []
+    failed = await ada.runs.wait(None, "broken", input={"count": 1}, raise_error=False)
+    assert failed["__error__"]["message"]
+    seen = [part async for part in ada.runs.stream(None, "broken", input={"count": 1})]
+    assert seen[-1].event == "error"
+
+
+async def test_a_graph_sees_the_store_of_its_owner(ada: Client, bob: Client) -> None:
+    """What a client put there; and a client finds what it put."""
+    await ada.store.put_item(("users", "u1"), "k", {"likes": "tea", "n": 3})
+    item = await ada.store.get_item(("users", "u1"), "k")
+    assert item["value"] == {"likes": "tea", "n": 3}
+    values = await ada.runs.wait(None, "counting", input={"count": 1})
+    assert values["seen"] == [{"likes": "tea", "n": 3}]
+    assert (await ada.store.get_item(("graph",), "count"))["value"] == {"count": 1}
+    found = await ada.store.search_items(("users",), filter={"n": {"$gt": 2}})
+    assert [one["key"] for one in found["items"]] == ["k"]
+    assert (await ada.store.search_items(("users",), filter={"n": 4}))["items"] == []
+    spaces = (await ada.store.list_namespaces(max_depth=1))["namespaces"]
+    assert spaces == [["graph"], ["users"]]
+    assert (await bob.store.search_items(()))["items"] == []
+    with pytest.raises(NotFoundError):
+        await bob.store.get_item(("users", "u1"), "k")
+    with pytest.raises(UnprocessableEntityError):
+        await ada.store.put_item(("a", ""), "k", {})
+    await ada.store.delete_item(("users", "u1"), "k")
+    with pytest.raises(NotFoundError):
+        await ada.store.get_item(("users", "u1"), "k")
+
+
+async def test_owners_see_nothing_of_each_other(ada: Client, bob: Client, served: Served) -> None:
+    """Another's thread, run and assistant are not there; the same id is a thread of one's own."""
+    id_ = str(uuid4())
+    await ada.threads.create(thread_id=id_, metadata={"secret": "s"})
+    run = await ada.runs.create(id_, "agent", input=say("secret"))
+    await ada.runs.join(id_, run["run_id"])
+    before = (await ada.threads.get(id_))["metadata"]
+    mine = await ada.assistants.create(graph_id="agent", name="mine")
+    paths = [
+        ("GET", f"/threads/{id_}"),
+        ("PATCH", f"/threads/{id_}"),
+        ("DELETE", f"/threads/{id_}"),
+        ("POST", f"/threads/{id_}/copy"),
+        ("GET", f"/threads/{id_}/state"),
+        ("POST", f"/threads/{id_}/state"),
+        ("POST", f"/threads/{id_}/history"),
+        ("GET", f"/threads/{id_}/history"),
+        ("GET", f"/threads/{id_}/stream"),
+        ("GET", f"/threads/{id_}/runs"),
+        ("POST", f"/threads/{id_}/runs"),
+        ("POST", f"/threads/{id_}/runs/wait"),
+        ("POST", f"/threads/{id_}/runs/stream"),
+        ("GET", f"/threads/{id_}/runs/{run['run_id']}"),
+        ("GET", f"/threads/{id_}/runs/{run['run_id']}/join"),
+        ("GET", f"/threads/{id_}/runs/{run['run_id']}/stream"),
+        ("POST", f"/threads/{id_}/runs/{run['run_id']}/cancel"),
+        ("DELETE", f"/threads/{id_}/runs/{run['run_id']}"),
+        ("GET", f"/assistants/{mine['assistant_id']}"),
+        ("PATCH", f"/assistants/{mine['assistant_id']}"),
+        ("DELETE", f"/assistants/{mine['assistant_id']}"),
+        ("GET", f"/assistants/{mine['assistant_id']}/graph"),
+    ]
+    bob_s = {"X-Api-Key": "bob-s-key"}
+    with httpx2.Client(base_url=served.url, timeout=30) as http:
+        for method, path in paths:
+            body = {"assistant_id": "agent", "values": {}} if method in {"POST", "PATCH"} else None
+            answer = http.request(method, path, json=body, headers=bob_s)
+            assert answer.status_code == 404, (method, path, answer.text)
+            assert "secret" not in answer.text
+            assert http.request(method, path, json=body).status_code == 401, path
+        assert http.get("/ok").json() == {"ok": True}
+        assert http.get("/info").status_code == 401
+    assert id_ not in {one["thread_id"] for one in await bob.threads.search(limit=100)}
+    await bob.threads.create(thread_id=id_)
+    assert (await bob.threads.get_state(id_))["values"] == {}
+    assert (await ada.threads.get(id_))["metadata"] == before
+
+
+async def test_a_config_cannot_name_another_owner(ada: Client, bob: Client) -> None:
+    """What only the gateway sets is not taken from a request."""
+    id_ = (await bob.threads.create())["thread_id"]
+    await bob.runs.wait(id_, "agent", input=say("of bob"))
+    mine = (await ada.threads.create())["thread_id"]
+    stolen = {"configurable": {"owner": "bob", "thread_id": id_, "__pregel_read": 1}}
+    values = await ada.runs.wait(mine, "agent", input=say("mine"), config=stolen)
+    assert "of bob" not in str(values)
+    assert len((await bob.threads.get_state(id_))["values"]["messages"]) == 2
+
+
+async def test_threads_of_stateless_runs_are_deleted(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the next one, once their streams had time to be read; `keep` keeps them."""
+    monkeypatch.setattr("thalweg_server.app.graph_runs._READ_MS", 0)
+    kept = await ada.runs.create(None, "counting", input={"count": 1}, on_completion="keep")
+    gone = await ada.runs.create(None, "counting", input={"count": 1})
+    for run in (kept, gone):
+        await ada.runs.join(run["thread_id"], run["run_id"])
+    await ada.runs.wait(None, "counting", input={"count": 1})
+    assert (await ada.threads.get(kept["thread_id"]))["status"] == "idle"
+    with pytest.raises(NotFoundError):
+        await ada.threads.get(gone["thread_id"])
+
+
+async def test_a_stream_of_a_thread_has_its_later_runs(ada: Client) -> None:
+    """Until the client leaves."""
+    id_ = (await ada.threads.create())["thread_id"]
+    stream = await ada.threads.join_stream(id_)
+    first = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0.3)
+    run = await ada.runs.create(id_, "agent", input=say(), stream_mode="values")
+    part = await asyncio.wait_for(first, 20)
+    assert (part.event, part.data["run_id"]) == ("metadata", run["run_id"])
+    await stream.aclose()
+
+
+async def test_a_webhook_gets_the_run(ada: Client) -> None:
+    """After its end; only at hosts that the settings name, or that are public."""
+    got: list[dict[str, Any]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        for host in ("localhost", "127.0.0.1"):  # the first one is not in the settings
+            url = f"http://{host}:{port}/done"
+            await ada.runs.wait(None, "counting", input={"count": 1}, webhook=url)
+        async with asyncio.timeout(20):
+            while not got:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        server.shutdown()
+    assert [(one["status"], one["values"]["count"]) for one in got] == [("success", 2)]
