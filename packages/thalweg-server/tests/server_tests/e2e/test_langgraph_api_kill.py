@@ -1,6 +1,8 @@
 """LangGraph's client while gateways are killed: streams continue at another one."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from server_tests.e2e.gateways_world import Gateway, World, roles, world
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(400)]
 KEY = "key-of-owner-0"
 MODES: Any = ["values", "messages-tuple", "updates"]
+Connect = Callable[[Gateway], Awaitable[Any]]
+"""Makes LangGraph's client; its overloads tell apart what is one call here."""
 Part = tuple[str | None, str, Any]
 
 
@@ -23,9 +27,19 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def client(gateway: Gateway) -> Any:  # noqa: ANN401 (its overloads tell apart what is one call here)
-    """Return a client of one gateway."""
-    return get_client(url=gateway.url, api_key=KEY, timeout=60)
+@pytest.fixture
+async def client() -> AsyncIterator[Connect]:
+    """Return a function that makes a client of a gateway; all are closed at the end."""
+    async with AsyncExitStack() as stack:
+        made: dict[str, Any] = {}
+
+        async def connect(gateway: Gateway) -> Any:  # noqa: ANN401 (see `Connect`)
+            if gateway.url not in made:
+                one = get_client(url=gateway.url, api_key=KEY, timeout=60)
+                made[gateway.url] = await stack.enter_async_context(one)
+            return made[gateway.url]
+
+        yield connect
 
 
 def say(text: str) -> dict[str, Any]:
@@ -44,10 +58,10 @@ async def read(stream: Any, most: int = 10**9) -> list[Part]:  # noqa: ANN401 (a
     return parts
 
 
-async def follow(made: World) -> None:
+async def follow(made: World, client: Connect) -> None:
     """Kill the gateway of a run in the midst of its stream, and read on at the other one."""
     first, second = made.gateways
-    one, other = client(first), client(second)
+    one, other = await client(first), await client(second)
     thread = (await one.threads.create(metadata={"user": "u1"}))["thread_id"]
     await one.store.put_item(("a",), "k", {"v": 1})
     run = await one.runs.create(
@@ -86,8 +100,8 @@ async def follow(made: World) -> None:
     second.kill()
     first.start()
     await asyncio.to_thread(first.wait_ready)
-    await same(client(first), thread, later)
-    assert whole == await read(client(first).runs.join_stream(thread, run_id))
+    await same(await client(first), thread, later)
+    assert whole == await read((await client(first)).runs.join_stream(thread, run_id))
     second.start()
     await asyncio.to_thread(second.wait_ready)
 
@@ -100,25 +114,27 @@ async def same(one: Any, thread: str, values: Any) -> None:  # noqa: ANN401 (a c
     assert (await one.threads.get(thread))["status"] == "idle"
 
 
-async def test_a_stream_continues_at_another_gateway_after_a_kill(tmp_path: Path) -> None:
+async def test_a_stream_continues_at_another_gateway_after_a_kill(
+    tmp_path: Path, client: Connect
+) -> None:
     """SQLite: two processes of one machine."""
     with world(tmp_path, None, owners=1, followers=0, pause_s=0.1, words=20) as made:
-        await follow(made)
-        await completion(made)
+        await follow(made, client)
+        await completion(made, client)
 
 
 @pytest.mark.slow
-async def test_the_same_over_a_server(postgres_url: str, tmp_path: Path) -> None:
+async def test_the_same_over_a_server(postgres_url: str, tmp_path: Path, client: Connect) -> None:
     """PostgreSQL, as a role that row-level security holds."""
     with (
         roles(postgres_url) as url,
         world(tmp_path, url, owners=1, followers=0, pause_s=0.1, words=20) as made,
     ):
-        await follow(made)
+        await follow(made, client)
 
 
-async def completion(made: World) -> None:
-    """Ask both gateways for a completion of one thread; the second knows what the first was told."""
+async def completion(made: World, client: Connect) -> None:
+    """Ask both gateways for a completion of one thread; the second continues it."""
     headers = {"Authorization": f"Bearer {KEY}", "X-Thread-Id": "of-openai"}
     lengths = []
     for number, gateway in enumerate(made.gateways):
@@ -128,6 +144,6 @@ async def completion(made: World) -> None:
             url = f"{gateway.url}/v1/chat/completions"
             answer = (await http.post(url, json=body, headers=headers)).raise_for_status().json()
         assert answer["choices"][0]["message"]["content"]
-        state = await client(gateway).threads.get_state("of-openai")
+        state = await (await client(gateway)).threads.get_state("of-openai")
         lengths.append(len(state["values"]["messages"]))
     assert lengths == [4, 8]

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from thalweg.errors import ThreadExistsError
+from thalweg.errors import ConfigError, ThreadExistsError
 from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import GraphThread
 from thalweg_server.app.graph_views import View, checkpoint_view, snapshot_view, thread_view
@@ -197,7 +197,10 @@ def _checkpoint_in(given: Any) -> str | None:  # noqa: ANN401 (an id, a checkpoi
 
 
 async def _snapshot(tenant: Tenant, thread: GraphThread) -> Any:  # noqa: ANN401 (LangGraph's)
-    return await tenant.graph_threads.snapshot(thread.row.thread)
+    try:
+        return await tenant.graph_threads.snapshot(thread.row.thread)
+    except ConfigError:  # its graph is no longer in the settings, and the thread is still listed
+        return None
 
 
 async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
@@ -215,7 +218,8 @@ async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
         found = [
             one
             for one, state in zip(found, states, strict=True)
-            if all(state.values.get(key) == value for key, value in search.values.items())
+            if state is not None
+            and all(state.values.get(key) == value for key, value in search.values.items())
         ]
     if search.sort_by is not None:
         keys: dict[str, Any] = {
