@@ -217,7 +217,7 @@ CEILINGS = {
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (8_600, 7_500),
     "code lines of thalweg_recorder": (6_400, 4_800),
-    "code lines of thalweg_server": (13_651, 11_500),
+    "code lines of thalweg_server": (13_843, 11_500),
     "code lines in all without strict_llm": (63_300, 59_500),
     "files in all packages": (800, 750),
     "files visited by one turn": (74, 30),

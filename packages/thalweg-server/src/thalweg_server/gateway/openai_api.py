@@ -8,7 +8,7 @@ request holds the whole conversation, and its thread is deleted after the answer
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -230,7 +230,7 @@ def _graph_run(
     return GraphRun(
         graph=assistant.graph,
         assistant=assistant.id,
-        input={"messages": messages},
+        input=cast("JsonValue", {"messages": messages}),
         config=config,
         context=assistant.context or None,
         metadata={"client": "openai"},
