@@ -1,6 +1,11 @@
 """The pages for people who come from DeerFlow: what they name is there."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from tests.docs.pages import ROOT
 from tests.docs.pages import TESTS as PACKAGE_TESTS
@@ -11,7 +16,27 @@ TESTS: dict[str, str] = {}
 for folder in (ROOT / "tests", *PACKAGE_TESTS):
     for path in folder.rglob("test_*.py"):
         TESTS[path.name] = TESTS.get(path.name, "") + path.read_text(encoding="utf-8")
-ROW = re.compile(r"^\| (\d+) \| .+? \| ((?:the same|differs: ).*?) \| .+ \|$", re.MULTILINE)
+DOCUMENTS = ROOT / "examples" / "documents"
+SECTIONS = {1: 21, 22: 52, 53: 78, 79: 112, 113: 148, 149: 158}
+"""First and last row of each process that runs rows."""
+_RECORD = re.compile(r"about [\d,]+")
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run `python examples/documents` in a process; return its code and its output."""
+    ended = subprocess.run(
+        [sys.executable, DOCUMENTS, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def part(name: str) -> str:
+    """Return a part of the page that the command writes."""
+    return FEATURES.partition(f"<!-- BEGIN {name} -->\n")[2].partition(f"<!-- END {name} -->")[0]
 
 
 def test_every_test_that_is_named_exists() -> None:
@@ -23,9 +48,44 @@ def test_every_test_that_is_named_exists() -> None:
     ] == []
 
 
-def test_every_row_says_what_is_here_and_what_shows_it() -> None:
-    rows = ROW.findall(FEATURES)
-    numbers = [int(number) for number, _ in rows]
-    same = sum(here.startswith("the same") for _, here in rows)
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert f"Of {len(numbers)}, {same} are the same and {len(numbers) - same} differ" in FEATURES
+def test_the_page_lists_the_rows_that_there_are() -> None:
+    """Each has its command; a row that differs names a setting, or there is none."""
+    code, table = run("--table")
+    assert (code, table) == (0, part("rows")), "uv run python examples/documents --write"
+    rows = re.findall(
+        r"^\| (\d+) \| .+ \| `uv run python examples/documents (\d+)` \|$", table, re.MULTILINE
+    )
+    assert rows == [(str(number), str(number)) for number in range(1, 159)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "last"), SECTIONS.items())
+def test_every_row_is_so(first: int, last: int) -> None:
+    """The commands of the page; one process runs many rows."""
+    code, output = run(*map(str, range(first, last + 1)))
+    assert f"{last - first + 1} of {last - first + 1} rows are so" in output, output
+    assert code == 0
+
+
+def test_a_row_that_is_not_so_fails(tmp_path: Path) -> None:
+    """An observation that differs from what its row states ends the command with 1."""
+    for file in DOCUMENTS.glob("*.py"):
+        text = file.read_text(encoding="utf-8").replace("gateway.port, 8001", "gateway.port, 8002")
+        (tmp_path / file.name).write_text(text, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, tmp_path, "90"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert ended.returncode == 1
+    assert "0 of 1 rows are so; others: [90]" in ended.stdout
+
+
+def test_a_row_that_is_not_there_is_named() -> None:
+    assert run("159") == (2, "no row 159: rows are 1 to 158\n")
+
+
+@pytest.mark.slow
+def test_the_page_has_the_figures_of_policies() -> None:
+    """The size of a record depends on the references in it: it is not compared."""
+    code, table = run("--policies")
+    assert code == 0
+    assert _RECORD.sub("", table) == _RECORD.sub("", part("policies"))
