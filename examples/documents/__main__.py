@@ -3,8 +3,9 @@
     uv run python examples/documents               # all
     uv run python examples/documents 3 14 43       # these
     uv run python examples/documents --table       # print the table of the page
-    uv run python examples/documents --policies    # print where policies compact, and what stays
+    uv run python examples/documents --policies    # print where policies compact, and what they keep
     uv run python examples/documents --write       # write both into the page
+    uv run python examples/documents --blocks FOLDER WINDOW    # blocks of YAML in documents
 
 Models are scripts, so that no key is needed. Each row prints what was seen; one that does not show
 what it states fails, and the process exits with 1.

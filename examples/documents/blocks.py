@@ -3,7 +3,7 @@
     uv run python examples/documents --blocks ../shared/seeds 8000
 
 For each key of each block a value is changed, and what it decides is observed with the block as it
-stands and with the change, for models of one window.
+is and with the change, for models of one window.
 """
 
 import json
@@ -17,17 +17,16 @@ from typing import Any
 import yaml
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
-
 from memory import document, proposal
 from summaries import answer
-from thalweg.context.middleware import ContextMiddleware
-from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.tokens import exact_counter
-from thalweg_server.settings.loading import examine_text
 from world import LOG, Request, facts, gateway, is_learning, model, wait
 
+from thalweg import ContextMiddleware, ContextPolicy
+from thalweg.engine.tokens import exact_counter
+from thalweg_server.settings import Settings
+
 BLOCK = re.compile(r"^(?:summarization|memory|trigger|keep):[ ]*\n(?:[ ]{2,}.*\n)+", re.MULTILINE)
-Settings = dict[str, Any]
+Section = dict[str, Any]
 count = exact_counter()
 
 
@@ -43,10 +42,12 @@ def blocks(folder: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _policy(section: Settings) -> ContextPolicy:
-    text = yaml.safe_dump({"summarization": section, "models": [{"name": "gpt-4o-mini"}]})
-    report = examine_text(text.encode(), "config.yaml", {})
-    return report.unless_wrong().summarization
+def _read(sections: Section) -> Settings:
+    return Settings.from_mapping({**sections, "models": [{"name": "gpt-4o-mini"}]})
+
+
+def _policy(section: Section) -> ContextPolicy:
+    return _read({"summarization": section}).summarization
 
 
 @cache
@@ -67,7 +68,7 @@ def _chat(text: str, window: int, turn: int, most: int) -> tuple[Request, ...]:
     return tuple(LOG)
 
 
-def chat(section: Settings, window: int, turn: int = 20, most: int = 52) -> list[Request]:
+def chat(section: Section, window: int, turn: int = 20, most: int = 52) -> list[Request]:
     """Return the requests of a chat to its first compaction."""
     return list(_chat(json.dumps(section), window, turn, most))
 
@@ -76,7 +77,7 @@ def _sizes(requests: list[Request]) -> list[int]:
     return [len(r.messages) for r in requests if r.model == "agent"]
 
 
-def fires(section: Settings, window: int) -> object:
+def fires(section: Section, window: int) -> object:
     """Return the turn of the first compaction, for turns that suit each trigger."""
     section = {"keep": {"type": "messages", "value": 4}, **section}
     listed = section["trigger"]
@@ -90,8 +91,8 @@ def fires(section: Settings, window: int) -> object:
     return found
 
 
-def stays(section: Settings, window: int) -> object:
-    """Return the messages that stay at the first compaction."""
+def stays(section: Section, window: int) -> object:
+    """Count the messages that the first compaction keeps."""
     kind = section["keep"]["type"]
     section = {"trigger": {"type": "messages", "value": 40}, **section}
     turn = {"messages": 20, "tokens": 200, "fraction": window // 30}[kind]
@@ -101,7 +102,7 @@ def stays(section: Settings, window: int) -> object:
 FORCED = {"trigger": {"type": "messages", "value": 20}, "keep": {"type": "messages", "value": 4}}
 
 
-def summaries(section: Settings, window: int) -> object:
+def summaries(section: Section, window: int) -> object:
     """Return the sizes of the requests for a summary, and whether it has the section's prompt."""
     section = {**section, **FORCED}
     requests = chat(section, window, min(window // 25, 1_200))
@@ -109,7 +110,7 @@ def summaries(section: Settings, window: int) -> object:
     return len(asked), any("Name the rivers." in r.whole for r in asked)
 
 
-def compacts(section: Settings, window: int) -> object:
+def compacts(section: Section, window: int) -> object:
     """Return whether twelve turns are compacted."""
     sizes = _sizes(chat({**section, **FORCED}, window, 20, 14))
     return len(sizes) > 1 and sizes[-1] < sizes[-2]
@@ -128,8 +129,8 @@ def _named(text: str, window: int) -> object:
         return sorted({r.model for r in asked})
 
 
-def named(section: Settings, window: int) -> object:
-    """Return the models that are asked for summaries."""
+def named(section: Section, window: int) -> object:
+    """Return the models that get requests for summaries."""
     return _named(json.dumps(section), window)
 
 
@@ -148,12 +149,12 @@ def _told(text: str, window: int) -> tuple[int, str, bool]:
         return count(memory), memory, exists
 
 
-def told(section: Settings, window: int) -> object:
+def told(section: Section, window: int) -> object:
     """Return how many tokens of memory a request has."""
     return _told(json.dumps(section), window)[0]
 
 
-def kept_at(section: Settings, window: int) -> object:
+def kept_at(section: Section, window: int) -> object:
     """Return whether the document is at the path that the documents name."""
     place = section["storage_path"]
     with gateway(yaml.safe_dump({"memory": section}), window=window) as world:
@@ -164,7 +165,7 @@ def kept_at(section: Settings, window: int) -> object:
         )
 
 
-def order(section: Settings, window: int) -> object:
+def order(section: Section, window: int) -> object:
     """Return the order of facts with `retrieval: seeds`."""
     rows = json.loads(document("Likes pytest for tests", "Grows tomatoes", "Uses Docker"))
     for one, sure in zip(rows["facts"], (0.6, 0.95, 0.8), strict=True):
@@ -193,12 +194,12 @@ def _learned(text: str, window: int, seconds: float) -> tuple[list[str], list[fl
         return sorted({r.model for r in LOG if is_learning(r)}), sorted(stored)
 
 
-def learned(section: Settings, window: int) -> object:
+def learned(section: Section, window: int) -> object:
     """Return who learns, and the confidences that are stored, without a pause."""
     return _learned(json.dumps({**section, "debounce_seconds": 0}), window, 12)
 
 
-def waits(section: Settings, window: int) -> object:
+def waits(section: Section, window: int) -> object:
     """Return whether nothing is learned within eight seconds."""
     return (
         _learned(json.dumps({"debounce_seconds": section["debounce_seconds"]}), window, 8)[0] == []
@@ -213,7 +214,7 @@ def _smaller(value: Any) -> Any:
     return {**value, "value": less if value["type"] == "fraction" else int(less)}
 
 
-Observe = Callable[[Settings, int], object]
+Observe = Callable[[Section, int], object]
 KEYS: Mapping[str, tuple[Callable[[Any], Any], Observe]] = {
     "summarization.enabled": (lambda value: not value, compacts),
     "summarization.model_name": (lambda value: None if value else "gpt-4o-mini", named),
@@ -241,13 +242,8 @@ def effects(folder: Path, window: int) -> int:
     began = time.perf_counter()
     found = blocks(folder)
     for number, (name, text) in enumerate(found, start=1):
-        report = examine_text(
-            f"{text}models: [{{name: gpt-4o-mini}}]\n".encode(), f"{name}.yaml", {}
-        )
-        if report.problems:
-            print(f"{number}. {name}: NOT SO: {report.problems[0]}")
-            without += 1
         ((top, section),) = yaml.safe_load(text).items()
+        _read({top: section})  # raises for a key or a value that there is not
         for key, value in section.items():
             change, observe = KEYS[f"{top}.{key}"]
             other = change(value)

@@ -1,4 +1,4 @@
-"""Rows 87 to 90 and 100: DeerFlow's `curl` lines, with `thalweg serve` in a process of its own."""
+"""Rows 87 to 90 and 100: DeerFlow's `curl` lines, with `thalweg serve` in another process."""
 
 import json
 import re

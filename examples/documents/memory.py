@@ -13,8 +13,6 @@ from langchain_core.messages import AIMessage, BaseMessage
 from rows import row, seen
 from world import LOG, Request, calls, facts, gateway, is_learning, wait
 
-from thalweg_memory.facts.recall.seeds import similarities
-
 PLACE = "backend/.deer-flow/memory.json"
 BLOCK = """
 memory:
@@ -571,7 +569,7 @@ def pruned() -> None:
 
 @cache
 def corrected() -> tuple[list[str], str]:
-    """Correct an editor; return the facts, and what the next thread is told."""
+    """Correct an editor; return the facts, and the memory of the next thread."""
     first = proposal(
         "I use VS Code", "User uses VS Code as editor", attribute="editor", value="vs code"
     )
@@ -765,6 +763,8 @@ def ranked(question: str, yaml: str = SEEDS, *before: str, text: str = "") -> li
 
 @row(102, "0.6 × likeness + 0.4 × confidence", "as written with `memory.retrieval: seeds`")
 def formula() -> None:
+    from thalweg_memory.facts.recall.seeds import similarities
+
     rows = json.loads(document(*PYTHON))
     for one, sure in zip(rows["facts"], (0.7, 0.95, 0.8, 1.0, 0.9), strict=True):
         one["confidence"] = sure

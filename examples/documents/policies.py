@@ -1,4 +1,4 @@
-"""Where the documents' settings compact, and what stays: figures for docs/deerflow-features.md."""
+"""Where the documents' settings compact, and what is kept: figures for docs/deerflow-features.md."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 from world import LOG, model
 
-from thalweg.context.middleware import ContextMiddleware
-from thalweg.engine.settings import ContextPolicy
+from thalweg import ContextMiddleware, ContextPolicy
 from thalweg.engine.tokens import exact_counter
 
 DEERFLOW = {
@@ -53,7 +52,7 @@ def compaction(
 
 
 def policies() -> str:
-    """Return a table: for each author, window and size of turns, where it compacts and what stays."""
+    """Return a table: for each author, window and size of turns, where it compacts and what it keeps."""
     lines = [
         "| policy | of the documents | window | tokens of a turn | last request before | record | what stays |",
         "|---|---|---|---|---|---|---|",

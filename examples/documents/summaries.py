@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from rows import row, seen
 from world import LOG, Recorded, Request, gateway, logged, model, section
 
-from thalweg.context.middleware import ContextMiddleware
+from thalweg import ContextMiddleware
 from thalweg.engine.tokens import exact_counter
 from thalweg_agent.middleware import SummarizationMiddleware
 
@@ -178,7 +178,7 @@ def keep_messages() -> None:
 
 
 def left(keep: str, window: int) -> tuple[int, int]:
-    """Return the tokens that stay beside the record, and those of the record."""
+    """Return the tokens of the kept messages, and those of the record."""
     yaml = section("summarization", f"trigger: {{type: messages, value: 30}}\nkeep:\n  {keep}")
     requests = asked(talk(yaml, 16, words=300, window=window))
     request = requests[folds(requests)[0] - 1]

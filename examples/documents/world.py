@@ -119,7 +119,7 @@ def script(*answers: AIMessage | str | Answer) -> Answer:
 
 @dataclass
 class World:
-    """A gateway in this process, in a folder of its own."""
+    """A gateway in this process, in a temporary folder."""
 
     client: ThalwegClient
     folder: Path

@@ -89,3 +89,15 @@ def test_the_page_has_the_figures_of_policies() -> None:
     code, table = run("--policies")
     assert code == 0
     assert _RECORD.sub("", table) == _RECORD.sub("", part("policies"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [8_000, 32_000, 200_000])
+def test_each_key_of_the_blocks_of_the_documents_has_its_effect(window: int) -> None:
+    """Word for word, and with another value."""
+    documents = ROOT.parent / "shared" / "seeds"
+    if not documents.is_dir():
+        pytest.skip(f"{documents} is not here")
+    code, output = run("--blocks", str(documents), str(window))
+    assert f"21 blocks, 42 keys, window {window:,}: 42 have their effect" in output, output
+    assert code == 0
