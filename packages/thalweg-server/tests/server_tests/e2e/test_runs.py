@@ -240,8 +240,10 @@ class TestRuns:
         async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
             create = journal.create
 
-            async def broken(key: RunKey, request: str, *, worker: str = "") -> RunRecord:
-                await create(key, request, worker=worker)
+            async def broken(
+                key: RunKey, request: str, *, worker: str = "", due_ms: int | None = None
+            ) -> RunRecord:
+                await create(key, request, worker=worker, due_ms=due_ms)
                 error = StorageError("a server", "it broke behind the commit", "try again")
                 raise error
 
