@@ -27,7 +27,7 @@ _PART = (
 )
 _WORK = re.compile(r"Read the pages (\d+) to (\d+) of the ledger.*?ships that you .*?: ([\w, ]+)\.")
 _BERTH = re.compile(r"berth of the (\w+) is (B-\d{4})")
-_HEAD = re.compile(r"Ledger, page (\d+)\.")
+_HEAD = re.compile(r"^Ledger, page (\d+)\.", re.MULTILINE)  # not a record's line on a page
 _NOTE = re.compile(r"That was page (\d+) of the ledger")
 
 
