@@ -73,9 +73,7 @@ _ARENA: Final = Picture(
     partial(generated_tables, "arena.md"),
 )
 PICTURES: Final[Mapping[str, Picture]] = {
-    "arena-calls.png": _ARENA,
-    "arena-relative.png": _ARENA,
-    "arena-thresholds.png": _ARENA,
+    "arena-frontier.png": _ARENA,
     "decay.png": Picture(
         "uv run --group bench python -m benchmarks.summaries decay --png docs/decay.png",
         partial(tables, "summaries.md", "Twenty compactions with a summarizer that forgets"),

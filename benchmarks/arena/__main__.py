@@ -1,4 +1,4 @@
-"""Measure the arena, and write its page with tables and charts.
+"""Measure the arena, and write its page with tables and a chart.
 
 uv run --group bench --group arena python -m benchmarks.arena
 """
@@ -53,7 +53,7 @@ def _asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.arena", description=__doc__)
     add = parser.add_argument
     add("--folder", default=".arena", help="keeps what was measured; a new run goes on from there")
-    add("--out", default=str(PAGE.parent), help="where the page and its charts are written")
+    add("--out", default=str(PAGE.parent), help="where the page and its chart are written")
     add("--places", default="", help="what to replay, by commas, instead of everything")
     add("--windows", default=",".join(map(str, WINDOWS)))
     add("--policies", default=",".join(POLICIES))

@@ -24,9 +24,6 @@ def write_page(
         "deepagents": tables.beside_deepagents(totals),
         "everything": tables.beside_everything(totals),
         "fixed_part": tables.with_fixed_part(totals),
-        "trigger": tables.beside_best_trigger(totals),
-        "fixed": tables.beside_fixed(totals),
-        "regret": tables.regret(totals),
         "full": _in_full(totals),
     }
     text = PAGE.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from benchmarks.arena.policies import ORACLE
 from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, POLICIES, TARIFFS
 from benchmarks.arena.totals import CHEAP, DEAR, FORMER, Cell, Total, Totals, title
-from benchmarks.arena.verdicts import Verdict, best_fixed, best_trigger
+from benchmarks.arena.verdicts import Verdict
 
 MILLION = 1e6
 Told = Callable[[Mapping[str, Total]], str]
@@ -69,45 +69,6 @@ def with_fixed_part(totals: Totals) -> str:
         ]
         rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *told])
     return _table(("threads, window", *(f"{n:,}" for n in FIXED_PARTS)), rows)
-
-
-def beside_best_trigger(totals: Totals) -> str:
-    """Return our cost as a share of that of deepagents' best trigger at the same recall."""
-
-    def cell(policies: Mapping[str, Total]) -> str:
-        best = best_trigger(policies)
-        if not best:
-            return "none recalls as much"
-        at = best.partition("@")[2] or "default"
-        return f"{policies[OURS].beside(policies[best], DEAR):.2f} ({at})"
-
-    return _by_tariff(totals, cell)
-
-
-def beside_fixed(totals: Totals) -> str:
-    """Return our cost as a share of that of our own policy's best fixed threshold."""
-
-    def cell(policies: Mapping[str, Total]) -> str:
-        best = best_fixed(policies)
-        if not best:
-            return ""
-        at = best.partition("@")[2]
-        return f"{policies[OURS].beside(policies[best], DEAR):.2f} ({at})"
-
-    return _by_tariff(totals, cell)
-
-
-def regret(totals: Totals) -> str:
-    """Return what we pay above the best schedule of folds, and above the bound for everybody."""
-
-    def cell(policies: Mapping[str, Total]) -> str:
-        if ORACLE not in policies:
-            return ""
-        ours, best = policies[OURS], policies[ORACLE]
-        folds, sets = ours.beside(best, FORMER) - 1, ours.beside(best, FORMER, "sets") - 1
-        return f"{folds:+.0%} / {sets:+.0%}"
-
-    return _by_tariff(totals, cell)
 
 
 def in_full(totals: Totals, group: str, window: int) -> str:
