@@ -23,7 +23,7 @@ NEEDLE = "The key of the north cellar is heliotrope-4471."
 PAGE_OF_NEEDLE = 1
 ACCEPTED, MOST_REFUSED = 0.8, 2
 """Share of an accepted request to which a provider reduces its window, and refusals of that."""
-FAILING = (3,)
+FAILING = (2,)
 """Questions of the long thread during which the archive cannot be written."""
 KILLED_AT = FETCHED + 3
 """Number of the request at which a process is killed: in its second run, after two results."""
