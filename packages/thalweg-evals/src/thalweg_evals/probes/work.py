@@ -25,6 +25,7 @@ SYSTEM = (
     "You operate services with the tools you have. Each setting is one line, `name = number`, "
     "whose name is in one file only. Answer in one short sentence."
 )
+_FIGURE = re.compile(r"check (\w+), run (\d+): p95 (\d+) ms")
 _READ = re.compile(r"Please open (\S+) and tell me what (\w+) is")
 _RUN = re.compile(r"Please run the check (\w+) and tell me its p95")
 _SET = re.compile(r"Please set (\w+) to (\d+) in (\S+) with replace_in_file")
@@ -205,7 +206,8 @@ def work(case: str, dice: Random, talk: Conversation) -> World:
         tools=[open_file, replace_in_file, run_check, save_report],
         system_prompt=SYSTEM,
         act=_act,
-        gist=(rf"(?m)^.*{_ALL.pattern}.*$", _RULE.pattern),
+        # Figures are progress, which the request for a summary names: results as they were.
+        gist=(rf"(?m)^.*{_ALL.pattern}.*$", _RULE.pattern, _FIGURE.pattern),
     )
 
 
@@ -257,7 +259,7 @@ def _report(view: View, names: list[str], *, may_run: bool) -> Move:
     if view.has_called("save_report"):
         return Respond("Saved.")
     seen: dict[str, tuple[int, int]] = {}
-    for found in view.find_all(r"check (\w+), run (\d+): p95 (\d+) ms"):
+    for found in view.find_all(_FIGURE):
         seen[found[1]] = max(seen.get(found[1], (0, 0)), (int(found[2]), int(found[3])))
     run = {call.arguments.get("name") for call in view.calls if call.name == "run_check"}
     done = [k for k, name in enumerate(names) if name in seen or name in run]
