@@ -36,6 +36,7 @@ def status(call: ToolUse, result: Message) -> CallStatus:
         result: Its result, as its host wrote it.
 
     Example:
+        >>> from thalweg.engine.entries import Text
         >>> run = ToolUse("c1", "Bash", "run", "make test 2>&1 | tail -5", "", "", 0)
         >>> status(run, Message("tool", (Text("make: *** [test] Error 2"),))).state
         'failed'
