@@ -176,4 +176,7 @@ def test_requests_only_grow_between_compactions(task: Task) -> None:
     pairs = list(pairwise(task.talk.of(mender=False)))
     kept = sum(after.items[: len(before.items)] == before.items for before, after in pairs)
 
-    assert kept >= 0.7 * len(pairs), (kept, len(pairs))
+    turns = task.archive.turns(ThreadKey("local", "t"))
+    edited = sum(bool(page_from_json(text).edits) for text in turns)
+    assert len(pairs) - kept <= edited
+    assert kept >= 0.6 * len(pairs), (kept, len(pairs))

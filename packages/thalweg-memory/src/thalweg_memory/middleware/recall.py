@@ -15,7 +15,13 @@ from thalweg.engine.tokens import exact_counter
 from thalweg_memory.base import MemoryStore, Operation, utc_now
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.packing import Recalled
-from thalweg_memory.facts.recall.rendering import closing, opening, profile_lines, render_tail
+from thalweg_memory.facts.recall.rendering import (
+    closing,
+    is_quoted,
+    opening,
+    profile_lines,
+    render_tail,
+)
 from thalweg_memory.facts.recall.seeds import MOST, render_system
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
@@ -252,7 +258,8 @@ class RecallRenderer:
             shown = [self._shown(bound, IN_PROMPT, [one.key for one in items])]
             return RunMemory(shown, meter, _shown_facts(message.uid, recalled, shown, IN_PROMPT))
         here = [shown for shown in live if shown.uid != IN_PROMPT]
-        here, meter = self._in_thread(bound, message.uid, items, here, meter)
+        frame = self._frame_tokens(recalled)
+        here, meter = self._in_thread(bound, message.uid, items, here, meter, frame)
         return RunMemory(here, meter, _shown_facts(message.uid, recalled, here, message.uid))
 
     def _in_thread(
@@ -262,13 +269,12 @@ class RecallRenderer:
         items: Sequence[RecalledItem],
         here: list[ShownMemory],
         meter: MemoryRewrites,
+        frame: int,
     ) -> tuple[list[ShownMemory], MemoryRewrites]:
         """Return the items that precede messages, with the new ones before the newest message."""
         now, most = time.time(), bound.settings.max_injection_tokens
         may = meter.allows(most, now)
-        decision = choose_items(
-            items, here, most=IN_THREAD * most, frame=self._frame, may_restart=may
-        )
+        decision = choose_items(items, here, most=IN_THREAD * most, frame=frame, may_restart=may)
         if decision.restarts:
             here, meter = [], meter.rewritten(now)
         return [*here, *self._fitting(bound, uid, decision)], meter
@@ -282,9 +288,9 @@ class RecallRenderer:
         found = [one for one in recalled.placed if one.fate == "shown"]
         return [*about, *(RecalledItem(_key(one.ranked.item), one.tokens) for one in found)]
 
-    @property
-    def _frame(self) -> int:
-        return self._count(opening()) + self._count(closing()) + MESSAGE_TOKENS
+    def _frame_tokens(self, recalled: Recalled) -> int:
+        quoted = any(is_quoted(one.ranked.item) for one in recalled.placed if one.fate == "shown")
+        return self._count(opening(quoted=quoted)) + self._count(closing()) + MESSAGE_TOKENS
 
     def _fitting(self, bound: BoundMemory, uid: str, decision: Decision) -> Iterator[ShownMemory]:
         """Yield the chosen items that fit; headings may use up the space of the last ones."""
