@@ -218,7 +218,7 @@ CEILINGS = {
     "code lines of thalweg_memory": (8_600, 7_500),
     "code lines of thalweg_recorder": (6_400, 4_800),
     "code lines of thalweg_server": (13_843, 11_500),
-    "code lines in all without strict_llm": (63_610, 59_500),
+    "code lines in all without strict_llm": (63_620, 59_500),
     "files in all packages": (800, 750),
     "files visited by one turn": (74, 30),
     "changes of file in one turn": (759, 705),
