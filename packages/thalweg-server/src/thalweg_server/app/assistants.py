@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_DNS, uuid4, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from thalweg.errors import NoSuchAssistantError
 from thalweg_server.app.agents.graph_definitions import BUILT_IN, graph_definitions
@@ -132,7 +132,7 @@ def graph_assistant(graph: str) -> str:
     return str(uuid5(_NAMESPACE, graph))
 
 
-_NAMESPACE = uuid5(NAMESPACE_DNS, "thalweg")
+_NAMESPACE = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")  # LangGraph's: the id is the same there
 _FIELDS = ("id", "graph", "name", "description", "config", "context", "metadata", "version")
 
 

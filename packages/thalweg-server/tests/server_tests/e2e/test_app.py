@@ -108,7 +108,7 @@ async def test_a_run_tells_all_it_does_in_order(tmp_path: Path, model: str) -> N
     assert answer(plain) == "You said: hello. Before it: 0 requests."
     assert answer(tool) == "The tool said: HI THERE"
     callers = {event.caller for event in child if isinstance(event, MessageStarted)}
-    assert callers == {"", "t1"}
+    assert callers == {"", "t3"}  # the call of the third request
     done = child[-1]
     assert isinstance(done, RunCompleted)
     assert done.usage.calls == 3

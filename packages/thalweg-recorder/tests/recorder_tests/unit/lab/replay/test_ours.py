@@ -60,7 +60,7 @@ def test_a_summary_on_the_cached_prefix_costs_the_price_of_the_cache() -> None:
 
 def test_a_record_alone_costs_no_summary() -> None:
     """A record alone costs no summary and drops messages unread."""
-    run = replayed(thread(), "thalweg-record", WINDOW, tariff=FLAT)
+    run = replayed(thread(120), "thalweg-record", WINDOW, tariff=FLAT)
 
     assert len(folds(run)) > 1
     assert run.summaries == run.summary_input_tokens == run.summary_output_tokens == 0
@@ -69,7 +69,7 @@ def test_a_record_alone_costs_no_summary() -> None:
 
 def test_a_result_that_was_bounded_when_it_came_is_read_only_apart() -> None:
     """A summary request after the live one reads the bounded result, like every other request."""
-    large = "\n".join(f"row {n}: some owls" for n in range(2_000))
+    large = "\n".join(f"row {n}: some owls" for n in range(4_000))
     first = [asked("l", "list", path="."), answered("l", "list", large)]
     messages = [said("user", "Count."), *first, *thread()[1:]]
     cached = replayed(messages, "thalweg@0.6", WINDOW, tariff=FLAT)
