@@ -428,7 +428,11 @@ def keeps() -> None:
     seen("kept: at most 3,200, and less than a turn below", 2_500 < sum(texts[1:]) <= 3_200)
 
 
-@row(135, "`ContextOverflowError`: smaller and again")
+@row(
+    135,
+    "`ContextOverflowError`: smaller and again",
+    "as written; what is kept then follows from what fits, not from `keep`",
+)
 def overflow() -> None:
     refused: list[int] = []
 

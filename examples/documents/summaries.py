@@ -160,7 +160,11 @@ def tokens() -> None:
     seen("within one turn below 4,000", 4_000 - 600 < before <= 4_000)
 
 
-@row(8, "`type: messages`")
+@row(
+    8,
+    "`type: messages`",
+    "as written; turns of a few words wait until the record is smaller than what it replaces",
+)
 def messages() -> None:
     counted = sizes(documented())
     seen("messages of request 25, and of the next", counted[24:26], [49, 21])
@@ -347,7 +351,7 @@ class River(Recorded):
     21,
     "a model of which no window is known",
     "different: a dated table of windows, else 32,000 with a warning that names the setting; "
-    "as written with `models[].window`",
+    "as written with `models[].window`; deepagents' fallback is `window`, `trigger` and `keep`",
 )
 def unknown_window() -> None:
     LOG.clear()
