@@ -1,7 +1,9 @@
 """Worlds in which a driver reacts: they can be won with everything in sight, and lost without."""
 
 import json
+import logging
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,13 @@ from thalweg_evals.moves import Respond, Use, View
 from thalweg_evals.trace import TracedCall, TracedMessage
 
 WINDOW = 16_000
+
+
+@pytest.fixture(autouse=True)
+def logs_afterwards() -> Iterator[None]:
+    """The command logs no warning; the next test does again."""
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("name", WORLDS)
