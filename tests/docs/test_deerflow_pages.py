@@ -19,7 +19,7 @@ for folder in (ROOT / "tests", *PACKAGE_TESTS):
         TESTS[path.name] = TESTS.get(path.name, "") + path.read_text(encoding="utf-8")
 DOCUMENTS = ROOT / "examples" / "documents"
 WINDOWS = [int(each) for each in os.environ.get("THALWEG_DOCUMENT_WINDOWS", "8000").split(",")]
-"""Windows in which the blocks of YAML are observed; each takes a minute, so `.ci/nightly` has more."""
+"""Windows in which the blocks of YAML are observed, a minute each; `.ci/nightly` has more."""
 SECTIONS = {1: 21, 22: 52, 53: 78, 79: 112, 113: 148, 149: 158}
 """First and last row of each process that runs rows."""
 _RECORD = re.compile(r"about [\d,]+")
