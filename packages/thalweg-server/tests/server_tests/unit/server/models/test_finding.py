@@ -132,5 +132,6 @@ def test_the_way_to_an_answer_fits_a_screen(count: int) -> None:
     lines = said.splitlines()
 
     assert len(lines) <= 32
-    assert max(map(len, lines)) <= 80
+    # A command has the path of the environment, whatever its length.
+    assert max(len(line) for line in lines if " install " not in line) <= 80
     assert ("thalweg chat --model ollama:m0" in said) == bool(count)
