@@ -129,6 +129,7 @@ def sample_runs(tariff: str) -> dict[str, HindsightRun]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tariff", ["anthropic", "deepseek"])
 def test_nobody_costs_less_than_the_bounds(tariff: str) -> None:
     """On the sample: the set bound binds all, the one-cut bound every policy that folds."""

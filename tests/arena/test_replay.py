@@ -38,6 +38,7 @@ def test_peers_are_replayed_at_each_tariff(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_with_the_oracle_each_policy_has_a_regret(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_with_the_oracle_each_policy_has_a_regret(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_workload_has_its_questions(capsys: pytest.CaptureFixture[str]) -> None:
     (run,) = runs_of(capsys, "scripted:small", "--policy", "none", "--prices", "openai")
 

@@ -225,6 +225,7 @@ def test_workloads_stand_beside_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_workload_is_replayed_like_a_file() -> None:
     """Valid, never over the window, and nothing lost."""
     order = ReplayOrder(

@@ -301,7 +301,13 @@ LIMITS: dict[str, tuple[Provider, str, list[str], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly] if "50 MB" in name else [])
+        for name in LIMITS
+    ],
+)
 def test_a_published_limit_is_where_media_stop(name: str, addresses: ExitStack) -> None:
     """Below it the body is that of a plain agent; above it a notice replaces what is too much."""
     provider, kind, below, above = LIMITS[name]

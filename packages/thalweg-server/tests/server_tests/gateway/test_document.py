@@ -22,6 +22,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_operation_answers_as_the_document_says(served: Served, tmp_path: Path) -> None:
     """Boundary values and random requests, valid and invalid, by a client that reads the document.
 

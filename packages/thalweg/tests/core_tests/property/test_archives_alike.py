@@ -99,6 +99,7 @@ def other(postgres_url: str) -> Iterator[Archive]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(begun=st.lists(logged, min_size=3, max_size=9), taken=st.lists(steps, min_size=5))
 def test_postgresql_answers_as_sqlite_does(
