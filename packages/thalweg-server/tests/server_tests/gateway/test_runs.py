@@ -1,5 +1,6 @@
 """Runs over HTTP: started, followed, cut off, resumed and ended."""
 
+import json
 from collections.abc import Iterator
 
 import httpx2
@@ -7,6 +8,7 @@ import pytest
 
 from server_tests.gateway.worlds import events, settings
 from server_tests.serving import Served, gateway
+from thalweg_server.app.performing.cut_off import MARK
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +92,54 @@ def test_a_run_that_is_cancelled_says_so_to_all_who_follow(served: Served) -> No
         kinds = [frame.event for frame in frames]
 
     assert kinds[-1] == "run.cancelled"
+
+
+def test_what_was_streamed_before_a_cancel_is_kept_and_marked(served: Served) -> None:
+    """In the events, the history, the usage and the next request; a retry replaces it."""
+    run = start(served, "kept", message="hi", model="slow")
+    api = f"{served.url}/api/threads/kept"
+    seen = ""
+    with httpx2.stream("GET", f"{api}/runs/{run['id']}/stream", timeout=30) as response:
+        for frame in httpx2.EventSource(response):
+            data = json.loads(frame.data)
+            if frame.event == "message.delta":
+                seen += data["text"]
+                if len(seen.split()) == 3:
+                    httpx2.post(f"{api}/runs/{run['id']}/cancel")
+            if frame.event == "message.completed":
+                assert data["text"] == seen
+                assert data["usage"]["output_tokens"] > 0
+    history = httpx2.get(f"{api}/history").json()["items"]
+    usage = httpx2.get(f"{api}/usage").json()["total"]
+    again = start(served, "kept", message="and now?")
+    httpx2.get(f"{api}/runs/{again['id']}/wait?timeout=20", timeout=30)
+    sent = httpx2.get(f"{api}/context").json()["messages"]
+
+    assert frame.event == "run.cancelled"
+    assert seen.endswith(MARK)
+    assert [one["message"]["role"] for one in history] == ["user", "assistant"]
+    assert history[1]["message"]["text"] == seen
+    assert usage["calls"] == 1
+    assert usage["input_tokens"] > 1_000  # the system prompt and the tools
+    assert [one["text"] for one in sent if one["role"] != "system"][:3] == ["hi", seen, "and now?"]
+
+
+def test_a_retry_replaces_an_answer_that_was_cut_off(served: Served) -> None:
+    run = start(served, "retried", message="hi", model="slow")
+    api = f"{served.url}/api/threads/retried"
+    with httpx2.stream("GET", f"{api}/runs/{run['id']}/stream", timeout=30) as response:
+        next(one for one in httpx2.EventSource(response) if one.event == "message.delta")
+    cancel(served, "retried", run["id"])
+    again = start(served, "retried", retry=True)
+    end = httpx2.get(f"{api}/runs/{again['id']}/wait?timeout=20", timeout=30).json()
+    history = httpx2.get(f"{api}/history").json()["items"]
+    nothing = start(served, "retried", retry=True)
+    refused = httpx2.get(f"{api}/runs/{nothing['id']}/wait?timeout=20", timeout=30).json()
+
+    assert end["status"] == "completed", end
+    assert [one["message"]["role"] for one in history] == ["user", "assistant"]
+    assert MARK not in history[1]["message"]["text"]
+    assert refused["problem"]["code"] == "run.answer"
 
 
 def test_a_busy_thread_says_which_run_it_is_busy_with(served: Served) -> None:

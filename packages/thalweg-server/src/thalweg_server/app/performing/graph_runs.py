@@ -25,7 +25,7 @@ from thalweg_server.app.performing.steps import (
     questions_of,
     rests,
 )
-from thalweg_server.app.performing.streaming import MODEL_NAME, MODES
+from thalweg_server.app.performing.streaming import MODEL_NAME, MODES, WAITS
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import RunRecord
 from thalweg_server.runs.running import RunOutcome
@@ -147,10 +147,11 @@ async def perform_graph(
             if (row := encoder.encode(namespace, mode, payload)) is not None:
                 await emitter.emit(row)
     await saver.flush()
-    await emitter.publish(*translator.end(waits=waits))
     if waits:
+        await emitter.publish(*translator.end(why=WAITS))
         questions = questions_of(await graph.aget_state(_head(config)))
         return RunOutcome("interrupted", RunInterrupted(questions=questions).model_dump_json())
+    await emitter.publish(*translator.end())
     done = RunCompleted(text=translator.text, usage=translator.usage)
     return RunOutcome("completed", done.model_dump_json())
 

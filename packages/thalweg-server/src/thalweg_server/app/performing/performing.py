@@ -34,6 +34,7 @@ from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.document_store import DocumentStore
 from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
 from thalweg_server.app.parts import AppParts
+from thalweg_server.app.performing.cut_off import is_cut_off, keep_cut_off
 from thalweg_server.app.performing.graph_runs import graph_config, perform_graph
 from thalweg_server.app.performing.problems import problem_of
 from thalweg_server.app.performing.steps import (
@@ -48,8 +49,10 @@ from thalweg_server.app.performing.steps import (
     rests,
 )
 from thalweg_server.app.performing.streaming import (
+    CANCELLED,
     MODEL_NAME,
     MODES,
+    WAITS,
     EmittedEvents,
     Translator,
 )
@@ -120,16 +123,24 @@ class Performer:
             saver = self.parts.checkpoints.of_run(run.key.owner)
             is_again = bool(lines)
             try:
-                if isinstance(new, NewRun):
-                    agent = (await self.agents.of(settings, name)).graph
-                    config = config_of(run, new, settings)
-                    return await _performed(agent, saver, config, new, emitter, is_again=is_again)
-                return await self._perform_graph(new, name, saver, emitter, is_again=is_again)
+                graph, config = await self._graph(run, new, name)
+                graph = graph.copy({"checkpointer": saver, **self._store(run, new)})
+                perform: Any = _performed if isinstance(new, NewRun) else perform_graph
+                try:
+                    outcome: RunOutcome = await perform(
+                        graph, saver, config, new, emitter, is_again=is_again
+                    )
+                except asyncio.CancelledError:
+                    if await self._is_cancelled(run):
+                        await keep_cut_off(graph, config, emitter, is_agent=not own)
+                        await saver.flush()
+                    raise
+                return outcome
             finally:
                 await saver.close()
         except asyncio.CancelledError:
             if await self._is_cancelled(run):
-                await emitter.publish(*translator.end())
+                await emitter.publish(*translator.end(why=CANCELLED))
             raise
         except (ClaimLostError, StorageError):
             raise
@@ -138,21 +149,19 @@ class Performer:
             await emitter.publish(*translator.end())
             return RunOutcome.failed(problem_of(error, name or settings.default_model or ""))
 
-    async def _perform_graph(
-        self,
-        request: GraphRun,
-        model: str,
-        saver: RunSaver,
-        emitter: "EventEmitter",
-        *,
-        is_again: bool,
-    ) -> RunOutcome:
-        settings, owner = self.parts.settings(), emitter.run.key.owner
-        config = graph_config(emitter.run, request, settings.agent.recursion_limit)
-        graph = await self.agents.graph(settings, request.graph, config, model=model or None)
-        store = DocumentStore(self.parts.registry.documents, owner)
-        graph = graph.copy({"checkpointer": saver, "store": store})
-        return await perform_graph(graph, saver, config, request, emitter, is_again=is_again)
+    async def _graph(
+        self, run: RunRecord, new: NewRun | GraphRun, model: str
+    ) -> tuple[Agent, RunnableConfig]:
+        settings = self.parts.settings()
+        if isinstance(new, NewRun):
+            return (await self.agents.of(settings, model)).graph, config_of(run, new, settings)
+        config = graph_config(run, new, settings.agent.recursion_limit)
+        return await self.agents.graph(settings, new.graph, config, model=model or None), config
+
+    def _store(self, run: RunRecord, new: NewRun | GraphRun) -> dict[str, Any]:
+        if isinstance(new, NewRun):
+            return {}
+        return {"store": DocumentStore(self.parts.registry.documents, run.key.owner)}
 
     async def _lines(self, run: RunRecord) -> Sequence[Line]:
         lines: list[Line] = []
@@ -183,7 +192,7 @@ def config_of(run: RunRecord, new: NewRun, settings: Settings) -> RunnableConfig
 
 
 async def _performed(
-    agent: Agent,
+    graph: Agent,
     saver: RunSaver,
     config: RunnableConfig,
     new: NewRun,
@@ -191,7 +200,6 @@ async def _performed(
     *,
     is_again: bool,
 ) -> RunOutcome:
-    graph = agent.copy({"checkpointer": saver})
     translator, run = emitter.translator, emitter.run
     inputs = messages_of(run.key.run, new)
     before = await graph.aget_state(config) if is_again else None
@@ -208,6 +216,8 @@ async def _performed(
         waits = False
         if new.unanswered == "drop" and not has_input:
             await _drop_unanswered(graph, config, state)
+        if new.retry and not has_input and is_cut_off(state):
+            await _remove(graph, config, [_messages(state)[-1]])
         given = None if has_input or new.retry else _given(new, inputs)
         parts = graph.astream(given, config, stream_mode=MODES, subgraphs=True, durability="sync")
         async for part in parts:
@@ -219,7 +229,7 @@ async def _performed(
                 await saver.flush()
             await emitter.publish(*events)
     if waits:
-        await emitter.publish(*translator.end(waits=True))
+        await emitter.publish(*translator.end(why=WAITS))
         interrupted = RunInterrupted(questions=questions_of(await graph.aget_state(config)))
         return RunOutcome("interrupted", interrupted.model_dump_json())
     await saver.flush()
@@ -248,7 +258,7 @@ def _check_given(state: StateSnapshot, new: NewRun) -> None:
     """
     if new.resume is not None:
         check_answer(questions_of(state), new.resume)
-    elif new.retry and rests(state):
+    elif new.retry and rests(state) and not is_cut_off(state):
         problem = "a question waits" if state.interrupts else "no failed or cancelled run is left"
         raise AnswerError(problem, "answer it" if state.interrupts else "send a message")
 
@@ -263,15 +273,24 @@ async def _drop_unanswered(graph: Agent, config: RunnableConfig, state: StateSna
     An update by hand, as LangGraph has it: the context then leaves them out of the thread, too.
     The run is not named as its source: it does not have the run's own input.
     """
-    messages: Sequence[BaseMessage] = state.values.get("messages", [])
+    messages = _messages(state)
     newest = _run_of(messages[-1]) if messages else ""
     last = takewhile(
         lambda message: isinstance(message, HumanMessage) and _run_of(message) == newest,
         reversed(messages),
     )
-    if removals := [RemoveMessage(id=str(message.id)) for message in last]:
+    await _remove(graph, config, [*last])
+
+
+async def _remove(graph: Agent, config: RunnableConfig, messages: Sequence[BaseMessage]) -> None:
+    if removals := [RemoveMessage(id=str(message.id)) for message in messages]:
         place: RunnableConfig = {"configurable": config["configurable"]}
         await graph.aupdate_state(place, {"messages": removals}, as_node=START)
+
+
+def _messages(state: StateSnapshot) -> Sequence[BaseMessage]:
+    messages: Sequence[BaseMessage] = state.values.get("messages", [])
+    return messages
 
 
 def _run_of(message: BaseMessage) -> str:

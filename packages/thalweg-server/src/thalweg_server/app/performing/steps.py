@@ -105,8 +105,8 @@ class EventEmitter:
         self, emit: Emit, run: RunRecord, translator: Translator, archive: Archive
     ) -> None:
         self.emit = emit
-        self._archive = archive
-        self._key = ThreadKey(run.key.owner, run.key.thread)
+        self.archive = archive
+        self.key = ThreadKey(run.key.owner, run.key.thread)
         self.run = run
         self.translator = translator
 
@@ -119,7 +119,7 @@ class EventEmitter:
 
     async def _publish_usage(self) -> None:
         try:
-            _, page = await asyncio.to_thread(page_at, self._archive, self._key)
+            _, page = await asyncio.to_thread(page_at, self.archive, self.key)
         except ArchiveError:
             return  # nothing was sent yet
         reported = UsageReported(

@@ -47,7 +47,9 @@ _MODEL, _TOOLS = "model", "tools"
 MODEL_NAME = "thalweg_model"
 """Key of the state in which the context engine notes who answered."""
 _CUT_OFF = "The run ended before the tool answered."
-_WAITS = "It waits for a person's decision."
+CANCELLED = "The run was cancelled before the tool answered; it may still be working."
+"""Python cannot end a thread: a synchronous tool continues after its run."""
+WAITS = "It waits for a person's decision."
 
 Namespace = tuple[str, ...]
 Price = Callable[[AnswerUsage], Usage]
@@ -61,6 +63,8 @@ class _Open:
     ids: set[str]
     """Ids that its pieces came with."""
     caller: str
+    node: str
+    """The node of the graph itself that it comes from."""
     text: str = ""
 
 
@@ -158,6 +162,20 @@ class Translator:
         """The usage of the run so far."""
         return added(self._emitted.usages)
 
+    @property
+    def unfinished(self) -> tuple[str, str, str] | None:
+        """Id, text and node of the answer that the agent itself is writing; `None` without text."""
+        return next(
+            ((one.id, one.text, one.node) for one in self._open.values() if not one.caller), None
+        )
+
+    def finish(self, message: AIMessage, more: str, model: str) -> list[Event]:
+        """Complete the unfinished answer as a message, whose text ends with `more`."""
+        namespace = next(place for place, one in self._open.items() if one.id == message.id)
+        self._open[namespace].text += more
+        delta = [MessageDelta(message=self._open[namespace].id, text=more)]
+        return [*delta, *self._noted(self._completed(namespace, message, model))]
+
     # -- what a graph streams --------------------------------------------------------------
 
     def translate(self, namespace: Namespace, mode: str, payload: Any) -> list[Event]:  # noqa: ANN401 (LangGraph's)
@@ -198,7 +216,8 @@ class Translator:
             if not (text or thinking) or id_ in self._emitted.completed:
                 return
             yield from self._withdraw_doubted(self._caller(namespace))
-            writing = _Open(id_, {id_}, self._caller(namespace))
+            node = namespace[0].partition(":")[0] if namespace else about.get("langgraph_node", "")
+            writing = _Open(id_, {id_}, self._caller(namespace), node)
             self._open[namespace] = writing
             yield MessageStarted(message=id_, caller=writing.caller)
         writing.ids.add(id_)
@@ -316,18 +335,18 @@ class Translator:
         self._doubted = {id_ for id_ in newest if id_ not in kept}
         return noted
 
-    def end(self, *, waits: bool = False) -> list[Event]:
+    def end(self, *, why: str = _CUT_OFF) -> list[Event]:
         """Withdraw unfinished messages and end unanswered tools.
 
         Args:
-            waits: Whether the run waits for a person, and tools with it.
+            why: Why the tools did not answer.
         """
         noted: list[Event] = []
         for namespace in list(self._open):
             noted += self._noted(self._withdraw(namespace))
         noted += self._noted(self._withdraw_doubted(""))
         started = list(self._emitted.started.values())
-        return noted + self._noted(_unanswered(tool, waits=waits) for tool in started)
+        return noted + self._noted(_unanswered(tool, why) for tool in started)
 
     def _withdraw(self, namespace: Namespace) -> Iterator[Event]:
         writing = self._open.pop(namespace, None)
@@ -361,10 +380,10 @@ class Translator:
             yield _unanswered(tool)
 
 
-def _unanswered(tool: ToolStarted, *, waits: bool = False) -> ToolCompleted:
-    text = _WAITS if waits else _CUT_OFF
+def _unanswered(tool: ToolStarted, why: str = _CUT_OFF) -> ToolCompleted:
+    is_error = why != WAITS
     return ToolCompleted(
-        call=tool.call, name=tool.name, text=text, is_error=not waits, caller=tool.caller
+        call=tool.call, name=tool.name, text=why, is_error=is_error, caller=tool.caller
     )
 
 
