@@ -53,6 +53,7 @@ class LearningService:
         report = self._learner().learn(job, until)
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
+            self._registry.charge(job.scope.owner, report.spent)
             priced = Prices(self._settings().summarization).usage(report.spent)
             self._publish(ModelCalled(report.spent.model, priced, job.scope.owner))
         self._publish(JobEnded("failed" if report.failed else "done"))

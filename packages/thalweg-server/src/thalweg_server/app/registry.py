@@ -6,6 +6,7 @@ the cost of fact extraction is in no log. Both are small rows here, in the same 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from time import time
 
 from thalweg.database.base import POSTGRES_SCHEMES, Database, Rows, decode, encode
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
@@ -139,9 +140,34 @@ class Registry:
                 sums[name] = (*sums.get(name, ()), one)
         return sums
 
+    def charge(self, owner: str, spent: Usage) -> None:
+        """Add the usage of a call, or a correction, to what an owner spent today."""
+        counts = (spent.calls, spent.input, spent.cached, spent.written, spent.output)
+        with self._database.writing(owner) as rows:
+            rows.run(_CHARGE, (encode(owner), day_of(time()), encode(spent.model), *counts))
+
+    def charged(self, owner: str, day: int) -> Sequence[Usage]:
+        """Return what an owner spent in a day, one entry for each model."""
+        statement = (
+            "SELECT model, calls, input, cached, written, output"
+            " FROM app_charge WHERE owner = ? AND day = ?"
+        )
+        with self._database.reading(owner) as rows:
+            return [
+                Usage(read, cached, written, output, calls=calls, model=decode(bytes(model)))
+                for model, calls, read, cached, written, output in rows.rows(
+                    statement, (encode(owner), day)
+                )
+            ]
+
     def close(self) -> None:
         """Release all connections."""
         self._database.close()
+
+
+def day_of(seconds: float) -> int:
+    """Return the number of a day in UTC since 1970."""
+    return int(seconds // 86_400)
 
 
 _COLUMNS = "thread, title, created, updated"
@@ -162,6 +188,7 @@ _SPEND = """INSERT INTO app_spent
     calls = app_spent.calls + excluded.calls, input = app_spent.input + excluded.input,
     cached = app_spent.cached + excluded.cached, written = app_spent.written + excluded.written,
     output = app_spent.output + excluded.output"""
+_CHARGE = _SPEND.replace("app_spent", "app_charge").replace("thread", "day")
 
 
 def _all(rows: Rows, statement: str, values: Sequence[int | bytes]) -> list[ThreadRow]:

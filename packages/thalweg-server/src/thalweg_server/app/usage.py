@@ -1,6 +1,7 @@
 """What one owner spent, on which thread, which model and what for."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
 from thalweg_server.api.usage import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.finding import Finder
+from thalweg_server.app.registry import day_of
 from thalweg_server.app.spending import Prices, added, usage_of
 
 if TYPE_CHECKING:
@@ -54,6 +56,12 @@ class TenantUsage:
     async def owner(self) -> OwnerUsage:
         """Return the usage of all threads, each and in total, and by model."""
         return await asyncio.to_thread(self._all)
+
+    async def today(self) -> Sequence[Usage]:
+        """Return the usage of each model since midnight UTC, of runs under way, too."""
+        charged = self._parts.registry.charged
+        spent = await asyncio.to_thread(charged, self._owner, day_of(time.time()))
+        return [self._prices.usage(one) for one in spent]
 
     def _thread(self, thread: str) -> ThreadUsage:
         if self._finder.get(thread) is None:
@@ -114,9 +122,9 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
     for one in turns(archive, key):
         model = one.page.model
         tariff = tariff_of(one.page.tariff) if prices.tariff(model) else None
-        if one.usage is not None:
+        if (spent := one.usage or (one.page.usage if one.is_cut else None)) is not None:
             caller = _subagent(one) if inside else AGENT
-            yield CallCost(thread, caller, model, usage_of(one.usage, tariff))
+            yield CallCost(thread, caller, model, usage_of(spent, tariff))
         if (summed := one.page.spent) is not None:
             yield CallCost(thread, SUMMARIES, summed.model or model, usage_of(summed, tariff))
 

@@ -1,19 +1,18 @@
 """What one owner may do at most: requests, runs and tokens, so that no owner slows down others.
 
-Rates are token buckets of one gateway; runs at once are counted in the journal, over all gateways.
+Rates are token buckets of one gateway. Runs at once and what a day's calls cost are counted in the
+database, over all gateways and restarts.
 """
 
 import math
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from threading import Lock
 
-from thalweg_server.app.performing.watching import Happened, ModelCalled
+from thalweg_server.api.usage import Usage
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.settings.sections import OwnerLimits
 
@@ -86,9 +85,6 @@ class Budgets:
         self._clock = clock
         self._today = today
         self._of: Callable[[str], _Owner] = lru_cache(_MOST_OWNERS)(lambda _: _Owner())
-        self._tokens: Counter[str] = Counter()
-        self._day: date = today().date()
-        self._lock = Lock()
 
     def take_request(self, owner: str) -> None:
         """Count a request.
@@ -103,21 +99,26 @@ class Budgets:
 
     @asynccontextmanager
     async def starting(
-        self, owner: str, count: Callable[[], Awaitable[int]]
+        self,
+        owner: str,
+        count: Callable[[], Awaitable[int]],
+        spent: Callable[[], Awaitable[Sequence[Usage]]],
     ) -> AsyncIterator[None]:
         """Let a run be started inside.
 
         Args:
             owner: Whose run it is.
             count: Returns how many runs of the owner are queued or running.
+            spent: Returns the usage of the owner today, by model.
 
         Raises (when entered):
-            Refusal: The owner has started as many as it may, or used its tokens.
+            Refusal: The owner has started as many as it may, or spent its tokens or money.
         """
         limits, one = self._limits(owner), self._of(owner)
         one.starting += 1
         try:
-            self._check_tokens(owner, limits)
+            if limits.tokens_per_day is not None or limits.cost_per_day is not None:
+                self._check_spent(await spent(), limits)
             most = limits.runs_at_once
             if most is not None and await count() + one.starting > most:
                 self._check("runs_at_once", f"{most:,} runs at once", _BUSY_RETRY_S)
@@ -128,28 +129,16 @@ class Budgets:
         finally:
             one.starting -= 1
 
-    def happened(self, what: Happened) -> None:
-        """Count the tokens of a model; called in any thread, see `App.watch`."""
-        if isinstance(what, ModelCalled):
-            with self._lock:
-                self._begin_day()
-                self._tokens[what.owner] += what.usage.input_tokens + what.usage.output_tokens
-
-    def _check_tokens(self, owner: str, limits: OwnerLimits) -> None:
-        if (most := limits.tokens_per_day) is None:
-            return
-        with self._lock:
-            self._begin_day()
-            used = self._tokens[owner]
+    def _check_spent(self, spent: Sequence[Usage], limits: OwnerLimits) -> None:
+        tokens = sum(one.input_tokens + one.output_tokens for one in spent)
+        cost = sum(one.cost or 0.0 for one in spent)
         now = self._today()
         midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
-        wait_s = (midnight - now).total_seconds() if used >= most else 0.0
-        self._check("tokens", f"{most:,} tokens a day", wait_s)
-
-    def _begin_day(self) -> None:
-        if (today := self._today().date()) != self._day:
-            self._day = today
-            self._tokens.clear()
+        left_s = (midnight - now).total_seconds()
+        if limits.tokens_per_day is not None and tokens >= limits.tokens_per_day:
+            self._check("tokens", f"{limits.tokens_per_day:,} tokens a day", left_s)
+        if limits.cost_per_day is not None and cost >= limits.cost_per_day:
+            self._check("cost", f"{limits.cost_per_day:,} USD a day", left_s)
 
     def _check(self, limit: str, description: str, wait_s: float) -> None:
         if wait_s > 0:

@@ -150,7 +150,6 @@ def create_app(
     metrics = Metrics()
     budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
     inside.watch(metrics.happened)
-    inside.watch(budgets.happened)
     streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
 
     @asynccontextmanager

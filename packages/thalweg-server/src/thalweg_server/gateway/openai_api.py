@@ -85,7 +85,7 @@ async def openai_chat_completion(
     assistant, model = await _assistant(tenant, chat.model)
     await delete_temporary(tenant)
     new = _graph_run(assistant, model, chat, has_thread=thread is not None)
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         run = await tenant.graph_runs.start(
             str(thread) if thread is not None else None, new, is_temporary=thread is None
         )

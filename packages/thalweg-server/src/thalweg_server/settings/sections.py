@@ -400,8 +400,10 @@ class OwnerLimits(SettingsSection):
     runs_at_once: PositiveInt | None = 32
     """Runs that may be queued or running, on all gateways together; without end for `null`."""
     tokens_per_day: PositiveInt | None = None
-    """Tokens of models, input and output, since midnight UTC; a gateway counts those of the runs
-    that it performed since its own start."""
+    """Tokens of models, input and output, since midnight UTC, in all processes; a call counts when
+    it is sent, and is corrected by the usage that its provider reports."""
+    cost_per_day: PositiveFloat | None = None
+    """US dollars for models, in the same way; models without a known price cost nothing."""
 
 
 class GatewayKey(SettingsSection):

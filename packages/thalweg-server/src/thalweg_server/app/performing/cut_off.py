@@ -13,7 +13,6 @@ from langgraph.types import StateSnapshot
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, page_at
-from thalweg.archive.threads.spending import request_usage
 from thalweg.context.turn.checkpoint_pointer import write_pointer
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ArchiveError
@@ -84,7 +83,7 @@ def _newest_call(archive: Archive, key: ThreadKey) -> tuple[str, TurnRecord] | N
 
 def _usage(page: TurnRecord, text: str) -> UsageMetadata:
     """Return the usage of a cut-off call: the request's own count, and that of the text."""
-    request, output = request_usage(page), exact_counter()(text)
+    request, output = page.usage, exact_counter()(text)
     return UsageMetadata(
         input_tokens=request.input,
         output_tokens=output,

@@ -10,6 +10,8 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from itertools import takewhile
 from typing import Any, cast
 
@@ -18,7 +20,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import START
 from langgraph.types import Command, StateSnapshot
 
-from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.errors import AnswerError, ClaimLostError, StorageError, ThalwegError
 from thalweg_server.api.events import (
     RunCompleted,
@@ -28,7 +29,6 @@ from thalweg_server.api.events import (
 )
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.api.runs import NewRun
-from thalweg_server.api.usage import Usage
 from thalweg_server.app.agents.agents import Agent, Agents
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.document_store import DocumentStore
@@ -36,6 +36,7 @@ from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
 from thalweg_server.app.parts import AppParts
 from thalweg_server.app.performing.cut_off import is_cut_off, keep_cut_off
 from thalweg_server.app.performing.graph_runs import graph_config, perform_graph
+from thalweg_server.app.performing.model_calls import ModelCalls
 from thalweg_server.app.performing.problems import problem_of
 from thalweg_server.app.performing.steps import (
     INTERRUPT,
@@ -56,7 +57,7 @@ from thalweg_server.app.performing.streaming import (
     EmittedEvents,
     Translator,
 )
-from thalweg_server.app.performing.watching import ModelCalled, Publish, RunEnded, RunStatus
+from thalweg_server.app.performing.watching import Publish, RunBegan, RunEnded, RunStatus
 from thalweg_server.app.spending import Prices
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Event as Line
@@ -84,7 +85,9 @@ class Performer:
             ClaimLostError: Another process performs it now.
             StorageError: The medium failed; the run is retried.
         """
-        started_at = time.monotonic()
+        started_at, is_first = time.monotonic(), run.attempt == 1
+        waited = run.started - run.created if run.started and is_first else timedelta()
+        self.publish(RunBegan(waited.total_seconds(), is_takeover=not is_first))
         status: RunStatus = "left"
         try:
             outcome = await self._perform(run, emit)
@@ -102,14 +105,9 @@ class Performer:
         prices = Prices(settings.summarization)
         lines = await self._lines(run)
 
-        def priced(spent: AnswerUsage) -> Usage:
-            usage = prices.usage(spent)
-            self.publish(ModelCalled(spent.model, usage, run.key.owner))
-            return usage
-
         own = isinstance(new, GraphRun) and self.agents.is_own(settings, new.graph)
         name = ""
-        translator = Translator(priced, EmittedEvents.of(lines, prices.usage), any_node=own)
+        translator = Translator(prices.usage, EmittedEvents.of(lines, prices.usage), any_node=own)
         emitter = EventEmitter(emit, run, translator, self.parts.archive)
         try:
             model = new.model if isinstance(new, NewRun) else new.model_name
@@ -124,6 +122,9 @@ class Performer:
             is_again = bool(lines)
             try:
                 graph, config = await self._graph(run, new, name)
+                owner, charge = run.key.owner, partial(self.parts.registry.charge, run.key.owner)
+                calls = ModelCalls(owner, charge, prices, self.publish)
+                config = {**config, "callbacks": [calls]}
                 graph = graph.copy({"checkpointer": saver, **self._store(run, new)})
                 perform: Any = _performed if isinstance(new, NewRun) else perform_graph
                 try:
@@ -131,6 +132,7 @@ class Performer:
                         graph, saver, config, new, emitter, is_again=is_again
                     )
                 except asyncio.CancelledError:
+                    await calls.cut_off()
                     if await self._is_cancelled(run):
                         await keep_cut_off(graph, config, emitter, is_agent=not own)
                         await saver.flush()

@@ -249,7 +249,7 @@ async def _start(tenant: Tenant, shared: Shared, thread: str | None, new: NewGra
     is_temporary = thread is None and new.on_completion == "delete"
     if thread is None:
         await delete_temporary(tenant)
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         return await tenant.graph_runs.start(
             thread,
             graph_run(assistant, new),

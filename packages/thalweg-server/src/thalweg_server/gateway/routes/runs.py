@@ -60,7 +60,7 @@ async def start_run(
     A missing thread is created. The same id a second time starts nothing, and returns the existing
     run: a request whose response was lost can be retried.
     """
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         run = await tenant.runs.start(thread, new)
     response.headers["Location"] = _place(request, run)
     return run
@@ -75,7 +75,7 @@ async def stream(
     Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
     """
     shared.streams.check(tenant.owner)
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active):
+    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         run = await tenant.runs.start(thread, new)
     place = _place(request, run)
     return _stream(tenant, shared, run, 0, {"Location": place, "Content-Location": place})

@@ -116,6 +116,8 @@ class TurnRecord:
     """Error of the provider that refused this turn's request, and its repair.
 
     The next request omits the refused content."""
+    is_cut: bool = False
+    """Of the end of a run: whether its last call was cut off, by a cancellation or a shutdown."""
     cleared: tuple[int, int] = (0, 0)
     """Tool uses that the provider cleared from the previous request, and its count of tokens."""
     answered: GivenAnswer | None = None
@@ -124,6 +126,19 @@ class TurnRecord:
     """Parts of the request besides the thread's messages and the tools."""
     session: Mapping[str, Any] = field(default_factory=dict)
     """For an import: facts about the recorded session, as JSON values."""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of a request without an answer: our count, as its provider counts.
+
+        Example:
+            >>> TurnRecord(kind="call", at=0, length=1, tokens={"tools": 9, "user": 1}).usage.input
+            10
+        """
+        factor, _ = self.calibration.get(self.model, (1.0, 0))
+        tokens = sum(self.tokens.values())
+        cached = 0 if self.is_cold else min(self.same, tokens)
+        return Usage(round(factor * tokens), round(factor * cached), model=self.model)
 
     @property
     def released(self) -> int:

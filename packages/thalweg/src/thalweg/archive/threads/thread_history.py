@@ -118,6 +118,9 @@ class Taken:
     """Whether its request is part of the current branch; a rewind abandons turns."""
     answer: LoggedMessage | None = None
     """The message that answered it; `None` if there is none, or the record is no turn."""
+    is_cut: bool = False
+    """Whether it is a turn without an answer that its provider did not refuse: its run is under
+    way, was cancelled, or ended with its process."""
     before: int | None = None
     """Number of the turn from which it continues; `None` if it continues from none."""
 
@@ -136,6 +139,9 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
         number: LoggedMessage(position, archive.messages(key, position, position)[0])
         for number, position in _answers(pages)
     }
+    ended = {
+        page.parent for page in pages.values() if page.kind in {"call", "end"} and not page.is_cut
+    }
     return [
         Taken(
             number,
@@ -143,6 +149,7 @@ def turns(archive: Archive, key: ThreadKey) -> list[Taken]:
             answers[number].message.usage if number in answers else None,
             number in ancestors or _is_within(page.line, branch),
             answers.get(number),
+            page.kind == "call" and number not in answers and number not in ended,
             turn_before(pages, number),
         )
         for number, page in pages.items()

@@ -74,10 +74,7 @@ class RequestGuard(BaseCallbackHandler):
         if last_known is None:
             return  # a call that another middleware makes for itself
         self.behind = batch[last_known + 1 :]
-        metadata = kwargs.get("metadata") or {}
-        if metadata.get("ls_provider") and metadata.get("ls_model_name"):
-            name = str(metadata["ls_model_name"]).removeprefix("models/")
-            self.model = f"{metadata['ls_provider']}:{name}"
+        self.model = model_in(kwargs.get("metadata") or {}) or self.model
         tokens = sum(self._tokens(message) for message in batch)
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
@@ -97,6 +94,17 @@ class RequestGuard(BaseCallbackHandler):
             measure(parsed, self._cached_count, self._price_model).tokens
             for parsed in read_state([message])
         )
+
+
+def model_in(metadata: Mapping[str, Any]) -> str:
+    """Return the model of a call from its metadata, as `provider:name`; empty if it has none.
+
+    Example:
+        >>> model_in({"ls_provider": "google_genai", "ls_model_name": "models/gemini-3-pro"})
+        'google_genai:gemini-3-pro'
+    """
+    provider, name = metadata.get("ls_provider"), metadata.get("ls_model_name")
+    return f"{provider}:{str(name).removeprefix('models/')}" if provider and name else ""
 
 
 def count_tools(parameters: Mapping[str, Any], count: Counter) -> int:

@@ -8,10 +8,10 @@ everything else directly. Blocking work (archive, engine) leaves the event loop 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -48,6 +48,7 @@ class Send:
     request: ModelRequest[Any] | ToolCallRequest
     callbacks: Sequence[BaseCallbackHandler] = ()
     tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ def run(flow: Flow[Done], handler: Handler | None = None) -> Done:
         failure: BaseException | None = None
         try:
             match steps.effect:
-                case Send(request, callbacks, tags) if handler:
-                    with with_listeners(callbacks, tags):
+                case Send(request, callbacks, tags, metadata) if handler:
+                    with with_listeners(callbacks, tags, metadata):
                         result = handler(request)
                 case SyncOrAsync(blocking):
                     result = blocking()
@@ -196,8 +197,8 @@ async def _perform(steps: _Steps[Done], handler: AsyncHandler | None, resume: Re
         result, failure = None, None
         try:
             match steps.effect:
-                case Send(request, callbacks, tags) if handler:
-                    with with_listeners(callbacks, tags):
+                case Send(request, callbacks, tags, metadata) if handler:
+                    with with_listeners(callbacks, tags, metadata):
                         result = await handler(request)
                 case SyncOrAsync(awaited=awaited):
                     result = await awaited()
@@ -241,13 +242,18 @@ def blocking_effect(work: Callable[[], object]) -> SyncOrAsync:
 
 @contextmanager
 def with_listeners(
-    callbacks: Sequence[BaseCallbackHandler], tags: Sequence[str] = ()
+    callbacks: Sequence[BaseCallbackHandler],
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
 ) -> Iterator[None]:
-    """Add callbacks and tags to every model call inside."""
+    """Add callbacks, tags and metadata to every model call inside."""
     if not callbacks and not tags:
         yield
         return
-    config = _with_callbacks(merge_configs(ensure_config(), {"tags": list(tags)}), callbacks)
+    config = _with_callbacks(
+        merge_configs(ensure_config(), {"tags": list(tags), "metadata": dict(metadata or {})}),
+        callbacks,
+    )
     with child_config(config):
         yield
 

@@ -1,7 +1,7 @@
 """Sending of a request: measured at the client, then answered, or refused and changed."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,8 @@ ATTEMPTS = 6
 """Most attempts to send one request; each one is smaller."""
 ANSWER_SHARE = 0.25
 """Most of another model's window that is kept free for its answer."""
+INPUT_TOKENS, CACHED_TOKENS = "thalweg_input_tokens", "thalweg_cached_tokens"
+"""Metadata of a call for callbacks: the request's own count, and how much may be cached."""
 _SECTION_LABELS = {"added": "added by other middleware"}
 """Labels of sections of the ledger whose own names are not clear."""
 _log = logging.getLogger("thalweg.requests")
@@ -93,7 +95,7 @@ class Sending:
         guard = RequestGuard(engine.count, sent, limit, engine.model)
         self.attempts += 1
         try:
-            response: ModelResponse[Any] = yield Send(request, (guard,))
+            response: ModelResponse[Any] = yield Send(request, (guard,), metadata=_size(opened))
         except TooLarge:
             opened.learn_overhead(guard.tokens)
             if self.attempts == ATTEMPTS:
@@ -260,6 +262,11 @@ class Sending:
             model=last.model,
             message=last.message,
         )
+
+
+def _size(opened: OpenThread) -> Mapping[str, int]:
+    size = opened.session.page.usage
+    return {INPUT_TOKENS: size.input, CACHED_TOKENS: size.cached}
 
 
 def _describe(ceilings: Ceilings) -> str:

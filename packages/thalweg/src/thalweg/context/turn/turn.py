@@ -405,8 +405,8 @@ class _Turn:
                 if response is not None:
                     return response
                 yield from self._plan_again()
-        except BaseException:  # a cancelled run, too
-            self._enter_run_end()
+        except BaseException as error:  # a cancelled run, too
+            self._enter_run_end(is_cut=not isinstance(error, Exception))
             raise
 
     def _plan_again(self) -> Flow[None]:
@@ -418,11 +418,11 @@ class _Turn:
         except ConflictError:
             yield from self.prepare()
 
-    def _enter_run_end(self) -> None:
+    def _enter_run_end(self, *, is_cut: bool) -> None:
         """Write to the journal that the run has ended, so that it does not count as active."""
         page = replace(self.open.session.page, kind="end", at=time.time(), spent=None, note="")
         repairs = self.open.last_check.take(0)
-        page = replace(page, rejected=self.sending.rejected, repairs=repairs)
+        page = replace(page, rejected=self.sending.rejected, repairs=repairs, is_cut=is_cut)
         with suppress(ThalwegError):
             self.open.session.enter(page, ())
 

@@ -12,6 +12,7 @@ from thalweg.database.migrations.versions import (
     v0006_takeover,
     v0007_deletions,
     v0008_waiting_runs,
+    v0009_charges,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -23,6 +24,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0006_takeover,
     v0007_deletions,
     v0008_waiting_runs,
+    v0009_charges,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

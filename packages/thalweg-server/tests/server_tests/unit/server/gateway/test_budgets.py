@@ -1,6 +1,7 @@
 """What one owner may do at most, and that others do not notice."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from server_tests.unit.server.gateway.asking import ask, echo
 from thalweg_server.api.usage import Usage
-from thalweg_server.app.performing.watching import ModelCalled
 from thalweg_server.gateway.budgets import Budgets, Rate
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.problems import GatewayRefusal
@@ -41,12 +41,17 @@ def budgets_of(clock: Clock, met: list[str] | None = None, **limits: int) -> Bud
     return Budgets(lambda _: own, refused, clock=clock, today=clock.utc)
 
 
-def start(budgets: Budgets, owner: str = "ada", active: int = 0) -> None:
+def start(
+    budgets: Budgets, owner: str = "ada", active: int = 0, spent: Sequence[Usage] = ()
+) -> None:
     async def count() -> int:
         return active
 
+    async def today() -> Sequence[Usage]:
+        return spent
+
     async def starting() -> None:
-        async with budgets.starting(owner, count):
+        async with budgets.starting(owner, count, today):
             pass
 
     asyncio.run(starting())
@@ -95,8 +100,11 @@ def test_runs_at_once_are_those_of_the_journal_and_those_being_started() -> None
             await asyncio.sleep(0)
             return 0
 
+        async def nothing() -> Sequence[Usage]:
+            return ()
+
         async def one() -> None:
-            async with budgets.starting("ada", count):
+            async with budgets.starting("ada", count, nothing):
                 await asyncio.sleep(0.01)
 
         return list(await asyncio.gather(*(one() for _ in range(5)), return_exceptions=True))
@@ -114,16 +122,24 @@ def test_runs_have_a_rate_of_their_own() -> None:
     assert refused.value.code == "limit.runs"
 
 
-def test_tokens_of_a_day_are_given_again_at_midnight() -> None:
+@pytest.mark.parametrize(
+    ("limits", "code", "spent"),
+    [
+        ({"tokens_per_day": 100}, "limit.tokens", [Usage(input_tokens=90, output_tokens=10)]),
+        ({"cost_per_day": 2}, "limit.cost", [Usage(cost=1.5), Usage(cost=None), Usage(cost=0.5)]),
+    ],
+)
+def test_what_a_day_may_cost_is_refused_until_midnight(
+    limits: dict[str, int], code: str, spent: Sequence[Usage]
+) -> None:
     clock = Clock()
-    budgets = budgets_of(clock, tokens_per_day=100)
-    budgets.happened(ModelCalled("m", Usage(input_tokens=90, output_tokens=10), "ada"))
-    with pytest.raises(GatewayRefusal, match="100 tokens a day") as refused:
-        start(budgets)
-    assert refused.value.headers == {"Retry-After": "86400"}
-    start(budgets, owner="bob")
-    clock.s = 86_400.0
-    start(budgets)
+    clock.s = 3_600.0
+    budgets = budgets_of(clock, None, **limits)
+    with pytest.raises(GatewayRefusal, match="a day") as refused:
+        start(budgets, spent=spent)
+    assert refused.value.code == code
+    assert refused.value.headers == {"Retry-After": str(23 * 3_600)}
+    start(budgets, spent=spent[:1] if code == "limit.cost" else ())
 
 
 def test_a_key_may_have_limits_of_its_own() -> None:
