@@ -24,9 +24,9 @@ MAX_LINE_CHARS = 1_200
 """A longer line is split, at a space if there is one."""
 PASSAGE_BITS = 32
 """Bits of a passage's number in its thread: at most 2**32 passages."""
-BATCH_CHARS = 4_000_000
-"""Characters that are indexed in one transaction, so that other writers are not blocked for long.
-"""
+BATCH_CHARS = 100_000
+"""Characters that are indexed in one transaction, about a tenth of a second, so that other writers
+are not blocked for long."""
 BATCH_PASSAGES = 5_000
 """Passages that are deleted in one transaction."""
 MAX_HITS = 800

@@ -33,8 +33,11 @@ class OpenThread:
     """Tokens that other middleware added to the last measured request."""
     pending: PendingSummary | None = None
     """The last seen pending summary of its compaction."""
+    indexed: int = field(init=False)
+    """Messages of the log when it was opened or last indexed in the background."""
 
     def __post_init__(self) -> None:
+        self.indexed = self.session.length
         self.writer.requested_model = self.session.answers.model
 
     @property

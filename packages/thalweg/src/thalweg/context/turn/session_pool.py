@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from errno import EACCES
 from functools import partial
 from os import PathLike
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -52,6 +52,8 @@ from thalweg.errors import ConflictError, LostThreadError
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
+INDEX_BATCH = 64
+"""Messages that are indexed at once, in the background of runs: a search indexes fewer itself."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
     "the state of thread %r (owner %r) belongs to another thread or owner: "
@@ -339,6 +341,10 @@ class SessionPool:
                 is_last = is_anonymous(key) and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
+        if session.length // INDEX_BATCH > opened.indexed // INDEX_BATCH:
+            opened.indexed = session.length
+            arguments = session.archive, session.key
+            Thread(target=_index, args=arguments, name="thalweg-index", daemon=True).start()
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""
@@ -349,6 +355,14 @@ class SessionPool:
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():
                     archive.close()
+
+
+def _index(archive: Archive, key: ThreadKey) -> None:
+    """Index the new messages of a thread; what remains after an error, the next search indexes."""
+    try:
+        archive.update_index(key.owner, [key.thread])
+    except Exception as error:  # noqa: BLE001 (no run waits for it; the archive may be closed)
+        _log.debug("thread %r is not indexed yet: %s", key.thread, error)
 
 
 def _open_default() -> Archive:
