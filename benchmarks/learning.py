@@ -21,7 +21,6 @@ from pydantic import BaseModel, SecretStr
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.learning.capture import captured_turns
 from thalweg_memory.facts.learning.extraction import Item, Kind
 from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
@@ -32,6 +31,7 @@ from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
 from thalweg_memory.jobs.worker import Worker
 from thalweg_memory.opening import open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 CONVERSATIONS = Path(__file__).parent / "conversations.json"
 SHORT = Path(__file__).parent / "short_conversations.json"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg_memory.base import MemoryStore, Operation, Receipt, Selection
+    from thalweg_memory.base import Operation, Receipt, Selection
     from thalweg_memory.facts.recall.packing import Recalled
     from thalweg_memory.facts.settings import MemorySettings
     from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
     from thalweg_memory.handle import Memory
     from thalweg_memory.middleware.middleware import MemoryMiddleware
     from thalweg_memory.opening import open_memory
+    from thalweg_memory.store.tables import MemoryStore
 
 __all__ = [
     "Fact",
@@ -41,7 +42,7 @@ __getattr__, __dir__ = lazy_exports(
         "Memory": "thalweg_memory.handle",
         "MemoryMiddleware": "thalweg_memory.middleware.middleware",
         "MemorySettings": "thalweg_memory.facts.settings",
-        "MemoryStore": "thalweg_memory.base",
+        "MemoryStore": "thalweg_memory.store.tables",
         "Operation": "thalweg_memory.base",
         "Profile": "thalweg_memory.facts.values",
         "Recalled": "thalweg_memory.facts.recall.packing",

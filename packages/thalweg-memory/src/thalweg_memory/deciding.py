@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Clock, MemoryStore, Operation
+from thalweg_memory.base import Clock, Operation
 from thalweg_memory.facts.values import Change, Fact, FactId, Profile, Scope
+from thalweg_memory.store.tables import MemoryStore
 
 RACES = 100
 """Maximum retries of a decision. Each follows another writer's commit."""

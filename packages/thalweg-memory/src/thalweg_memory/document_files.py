@@ -22,7 +22,7 @@ from threading import local
 from thalweg.database.base import encode
 from thalweg.database.private_files import FILE_MODE, make_private_folder, open_private
 from thalweg.errors import DocumentError, StorageError
-from thalweg_memory.base import MemoryStore, Operation, new_fact_id, utc_now
+from thalweg_memory.base import Operation, new_fact_id, utc_now
 from thalweg_memory.deciding import Decider, MemorySnapshot
 from thalweg_memory.facts.by_hand import plan_clear
 from thalweg_memory.facts.document import (
@@ -34,6 +34,7 @@ from thalweg_memory.facts.document import (
     without,
 )
 from thalweg_memory.facts.values import Change, Scope
+from thalweg_memory.store.tables import MemoryStore
 from thalweg_memory.verbatim import FactTexts
 
 _log = logging.getLogger("thalweg.memory")
@@ -51,7 +52,7 @@ class DocumentFiles:
     the store begins, never inside one.
 
     Args:
-        store: The memory. It calls these methods: see `TableMemory.add_documents`.
+        store: The memory. It calls these methods: see `MemoryStore.documents`.
         path: Document of the owner's shared memory. Others are in the folder `owners` next to it.
         owner: The owner of the memory in `path`.
     """

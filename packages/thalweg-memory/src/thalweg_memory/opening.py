@@ -6,12 +6,11 @@ from pathlib import Path
 from thalweg.archive.paths import home
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.sqlite import SqliteMemory
-from thalweg_memory.store.tables import TableMemory
+from thalweg_memory.store.tables import MemoryStore
 
 
 def open_memory(
@@ -64,22 +63,12 @@ def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str 
         store: The memory.
         settings: The settings `storage` and `storage_path`.
         owner: The owner of the document; see `DocumentFiles`.
-
-    Raises:
-        ConfigError: The store has no tables of ours, and so no place for content that a document
-            lacks.
     """
-    if settings.storage == "database":
-        return
-    if not isinstance(store, TableMemory):
-        problem = f"a {type(store).__name__} cannot have a document"
-        raise ConfigError(
-            "memory.storage", problem, "write `database`, or open it by `open_memory`"
-        )
-    path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
-    store.add_documents(path, owner=owner)
+    if settings.storage == "json" and store.documents is None:
+        path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
+        store.documents = DocumentFiles(store, path, owner=owner)
 
 
 def documents_of(store: MemoryStore) -> DocumentFiles | None:
     """Return the documents of a store, if it has any."""
-    return store.documents if isinstance(store, TableMemory) else None
+    return store.documents if isinstance(store.documents, DocumentFiles) else None

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg_memory.base import Clock, MemoryStore, Operation, utc_now
+from thalweg_memory.base import Clock, Operation, utc_now
 from thalweg_memory.facts.by_hand import find
 from thalweg_memory.facts.days import local
 from thalweg_memory.facts.document import Shape, export
@@ -16,6 +16,7 @@ from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, ShownFacts, Status
 from thalweg_memory.opening import attach_document
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
+from thalweg_memory.store.tables import MemoryStore
 
 _S = TypeVar("_S")
 _P = ParamSpec("_P")

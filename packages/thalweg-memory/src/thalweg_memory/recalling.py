@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.days import current, holds
 from thalweg_memory.facts.learning.lesson import value
 from thalweg_memory.facts.recall.found import RecallItem, without
@@ -25,6 +24,7 @@ from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, Profile, Scope, Trust
 from thalweg_memory.store.candidates import standing_facts
+from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8
 """Tokens of the message around a block, at most."""

@@ -12,12 +12,12 @@ from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError, DocumentError
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.cli.options import MemoryOptions
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import Memory
 from thalweg_memory.opening import attach_document, documents_of, open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 DOCUMENT = "memory.json"
 

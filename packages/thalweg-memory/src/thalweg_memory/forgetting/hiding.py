@@ -5,16 +5,17 @@ facts hides their source turns, in the same transaction.
 """
 
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 
-from thalweg_memory.facts.recall.found import content_words, index_words
+from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.values import Fact
 from thalweg_memory.store.records import FactStep, Step, read_turn
 from thalweg_memory.store.scoped import ScopeTransaction
 
 _LEAST_WORDS = 2
 """A fact with fewer words of content states too little to be found by them."""
-_ANSWERS = 4
-"""Messages after a turn that are searched for an answer to it."""
+_ANSWERS = 16
+"""Messages of the assistant that are taken for the answer to one turn, at most."""
 _ALL = 1_000_000
 
 
@@ -32,9 +33,9 @@ def taken_out(steps: Iterable[Step]) -> list[Fact]:
 def hide_behind(
     scoped: ScopeTransaction, facts: Collection[Fact], operation: int, uids: Collection[str] = ()
 ) -> int:
-    """Hide the turns that facts were learned from, that state them, and the answers to both.
+    """Hide the turns that facts were learned from, that state them, and those with some ids.
 
-    Turns with some ids are hidden as well, with their answers.
+    The answers to them are hidden as well: what the assistant wrote up to the user's next message.
 
     A turn states a fact if it has every word of the fact's content that is neither a stop word
     nor names the user.
@@ -44,7 +45,7 @@ def hide_behind(
     """
     own = {each.uid for fact in facts for each in fact.evidence if each.uid}
     keys = _with_uids(scoped, {*own, *uids}) | _stating(scoped, facts)
-    keys |= _answers(scoped, keys, facts)
+    keys |= _answers(scoped, keys)
     return _set(scoped, keys, operation)
 
 
@@ -94,9 +95,8 @@ def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
     return scoped.index.turns(sorted(numbers))
 
 
-def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[Fact]) -> set[Key]:
-    """Find the answers to turns that repeat a word of a fact's content."""
-    known_words = {word for fact in facts for word in content_words(f"{fact.content} {fact.value}")}
+def _answers(scoped: ScopeTransaction, keys: Collection[Key]) -> set[Key]:
+    """Find the messages of the assistant that follow turns, up to the next one of another role."""
     found: set[Key] = set()
     for thread, seq in keys:
         rows = scoped.db.rows(
@@ -104,12 +104,9 @@ def _answers(scoped: ScopeTransaction, keys: Collection[Key], facts: Collection[
             " ORDER BY seq LIMIT ?",
             (scoped.id, thread, seq, _ANSWERS),
         )
-        for place, body in rows:
-            turn = read_turn("", place, body)
-            if turn.role != "assistant":
-                break
-            if not known_words.isdisjoint(index_words(turn.text)):
-                found.add((thread, place))
+        turns = (read_turn("", place, body) for place, body in rows)
+        answers = takewhile(lambda turn: turn.role == "assistant", turns)
+        found |= {(thread, turn.seq) for turn in answers}
     return found
 
 

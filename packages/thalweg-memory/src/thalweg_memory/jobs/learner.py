@@ -12,7 +12,7 @@ from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg_memory.base import Clock, Job, Learned, MemoryStore, new_fact_id, utc_now
+from thalweg_memory.base import Clock, Job, Learned, new_fact_id, utc_now
 from thalweg_memory.facts.days import local
 from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
 from thalweg_memory.facts.learning.learner_prompt import (
@@ -58,6 +58,7 @@ from thalweg_memory.jobs.events import (
 )
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.candidates import plan_room, related_facts, similar_facts, standing_facts
+from thalweg_memory.store.tables import MemoryStore
 
 FACT_TOKENS = 16
 """Tokens that the name, category and date of a fact add."""
@@ -215,7 +216,7 @@ class Learner:
             report.failed = type(error).__name__
             report.retry_s = backoff_s(job.attempt)
         report.cost = cost_of(report.spent, self.tariff)
-        report.place = str(getattr(self.store, "place", ""))
+        report.place = self.store.place
         self.store.finish(job, now=self.clock(), retry_s=report.retry_s)
         self.emit(report)
         return report

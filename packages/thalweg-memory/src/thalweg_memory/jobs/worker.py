@@ -19,12 +19,12 @@ from langchain_core.language_models import BaseChatModel
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ThalwegError
-from thalweg_memory.base import Job, MemoryStore, utc_now
+from thalweg_memory.base import Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.jobs.events import ReportHandler, emit
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.jobs.structured import Respondent
-from thalweg_memory.store.tables import TableMemory
+from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")
 LEASE_S = 900.0
@@ -268,8 +268,7 @@ def background(
             )
             worker = Worker(store, learner.learn, rests=True)
             _WORKERS[id(store)] = worker
-            if isinstance(store, TableMemory):
-                store.before_close(partial(_end, ref(worker)))
+            store.before_close(partial(_end, ref(worker)))
         return worker
 
 

@@ -9,12 +9,11 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.context.turn.thread_names import is_subagent, thread_name
 from thalweg.errors import ConfigError
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings, checked_zone
 from thalweg_memory.facts.values import Mode, Scope
 from thalweg_memory.handle import Memory
 from thalweg_memory.opening import attach_document, open_memory
-from thalweg_memory.store.tables import TableMemory
+from thalweg_memory.store.tables import MemoryStore
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 """The later, the less is done."""
@@ -77,7 +76,7 @@ class MemoryBinding:
             return
         self.settings = settings or MemorySettings()
         self.store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
-        if self.owns_store and isinstance(self.store, TableMemory):
+        if self.owns_store:
             self.store.close_when_collected()
         attach_document(self.store, self.settings)
 

@@ -21,10 +21,10 @@ from langgraph.runtime import Runtime
 
 from thalweg.context.arguments import AgentName, Owner
 from thalweg.context.turn.effects import run_in_worker
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.handle import Memory
 from thalweg_memory.middleware.of_user import UserMemory, shown_in
+from thalweg_memory.store.tables import MemoryStore
 
 __all__ = ["MemoryMiddleware", "MemoryState"]
 

@@ -35,7 +35,7 @@ from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.tracing import trace
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg_memory.base import MemoryStore, utc_now
+from thalweg_memory.base import utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.jobs.worker import Worker, background
@@ -50,6 +50,7 @@ from thalweg_memory.middleware.shown import (
     to_plain,
 )
 from thalweg_memory.middleware.tools import memory_tools
+from thalweg_memory.store.tables import MemoryStore
 
 ANNOUNCED = "thalweg:review"
 """Name of that thread."""

@@ -12,7 +12,7 @@ from threading import Lock
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.base import MemoryStore, Operation, utc_now
+from thalweg_memory.base import Operation, utc_now
 from thalweg_memory.facts.recall.found import RecallItem
 from thalweg_memory.facts.recall.packing import Recalled
 from thalweg_memory.facts.recall.rendering import (
@@ -53,6 +53,7 @@ from thalweg_memory.middleware.shown import (
     choose_items,
 )
 from thalweg_memory.recalling import MESSAGE_TOKENS
+from thalweg_memory.store.tables import MemoryStore
 
 REMEMBERED = 1_024
 """Texts that are kept in memory: to make one again asks the store."""

@@ -6,11 +6,11 @@ The cost is independent of the number of facts.
 import math
 from collections.abc import Sequence
 
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.learning.lesson import after, plan_eviction
 from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Change, Fact, FactId, Profile, PutFact, Scope
+from thalweg_memory.store.tables import MemoryStore
 
 SPARE = 100
 """One fact in so many is dropped beyond those that must be: facts are read whole less often."""

@@ -18,7 +18,7 @@ from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
 from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
-from thalweg_memory.store.tables import TableMemory
+from thalweg_memory.store.tables import MemoryStore
 
 _TABLES = ", ".join(CONTENT)
 _SIZE = """
@@ -91,7 +91,7 @@ def _is_seen_by_older(connection: psycopg.Connection, timeout_s: float) -> bool:
     return False
 
 
-class PostgresMemory(TableMemory):
+class PostgresMemory(MemoryStore):
     """The memories of all scopes, in the tables `memory_…` of a PostgreSQL database.
 
     Writers of one scope wait for each other up to `busy_timeout_s`, others not at all. See

@@ -19,7 +19,7 @@ from thalweg.errors import MemoryStoreError
 from thalweg_memory.search.vectors import Embed
 from thalweg_memory.store.queue import DUE_JOB
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
-from thalweg_memory.store.tables import TableMemory
+from thalweg_memory.store.tables import MemoryStore
 
 _FORMAT = 2
 """Since 2, turns can be hidden."""
@@ -59,7 +59,7 @@ def finish_erasure(connection: sqlite3.Connection) -> bool:
     return True
 
 
-class SqliteMemory(TableMemory):
+class SqliteMemory(MemoryStore):
     """The memories of all scopes, in a SQLite file or in memory.
 
     The file may hold an archive, too. See `SqliteDatabase` for who may use it at the same time,

@@ -4,15 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from thalweg.database.base import Database, read_secret
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg_memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
-from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
 from thalweg_memory.facts.values import (
     HISTORY,
@@ -71,13 +69,32 @@ _NEAR = 200
 _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
 
 
-class TableMemory(ABC):
-    """The memories of all scopes, in SQL tables. See `MemoryStore` for the methods.
+class DocumentSync(Protocol):
+    """Documents that a store keeps equal to its facts; see `DocumentFiles`."""
+
+    def refresh(self, scope: Scope) -> None:
+        """Commit edits; called before a scope is read."""
+
+    def changing(self, scope: Scope) -> AbstractContextManager[None]:
+        """Write the document after a change of the facts."""
+
+    def forgetting(self, scope: Scope, forgotten: list[FactTexts]) -> AbstractContextManager[None]:
+        """Erase what the block forgets."""
+
+
+class MemoryStore(ABC):
+    """The memories of all scopes, in one database.
+
+    Calls block; each is atomic and durable when it returns. A scope that was never written to
+    is empty. Safe to share between threads of one process, and between processes. `now` is
+    aware UTC in ISO 8601 everywhere: the caller has the clock.
 
     A subclass opens the database, and erases deleted rows from its files. A writer of a scope locks
-    its row until the end of the transaction. `DocumentFiles` are called before a scope is read
-    and around each change of its facts.
+    its row until the end of the transaction.
     """
+
+    documents: DocumentSync | None = None
+    """The documents of the store, if it has any."""
 
     def __init__(
         self,
@@ -91,7 +108,6 @@ class TableMemory(ABC):
         self._embed = embed
         self._nearest: VectorIndex | None = None
         self._views = local()
-        self._documents: DocumentFiles | None = None
         self._before_close: list[Callable[[], object]] = []
         try:
             self._secret = read_secret(database, "memory", secret, version=version)
@@ -103,20 +119,6 @@ class TableMemory(ABC):
     def place(self) -> str:
         """The address of the database, without a password."""
         return self._database.place
-
-    @property
-    def documents(self) -> DocumentFiles | None:
-        """The documents of the store, if it has any."""
-        return self._documents
-
-    def add_documents(self, path: Path, *, owner: str = "local") -> None:
-        """Keep documents equal to the store from now on; existing ones are kept.
-
-        Args:
-            path: See `DocumentFiles`.
-            owner: The owner of the memory in `path`.
-        """
-        self._documents = self._documents or DocumentFiles(self, path, owner=owner)
 
     def _writing(self, owner: str | None) -> AbstractContextManager[MemoryRows]:
         """See `Database.writing`."""
@@ -139,7 +141,10 @@ class TableMemory(ABC):
         self._before_close.append(end)
 
     def close(self) -> None:
-        """See `MemoryStore.close`. A learner of this process ends its active job first."""
+        """Release what the store holds open. A learner of this process ends its active job first.
+
+        Closing twice is fine.
+        """
         while self._before_close:
             self._before_close.pop()()
         self._database.close()
@@ -161,8 +166,8 @@ class TableMemory(ABC):
         if seen is not None and seen[0] == scope:
             yield seen[1]
             return
-        if self._documents is not None:
-            self._documents.refresh(scope)
+        if self.documents is not None:
+            self.documents.refresh(scope)
         with self._database.reading(scope.owner) as db:
             row = find_scope(db, scope) or ScopeRow()
             yield ScopeTransaction(db, row, self._secret)
@@ -187,7 +192,7 @@ class TableMemory(ABC):
 
     def _changing(self, scope: Scope) -> AbstractContextManager[None]:
         """Write a change to the document, if there is one."""
-        return nullcontext() if self._documents is None else self._documents.changing(scope)
+        return nullcontext() if self.documents is None else self.documents.changing(scope)
 
     # -- turns ---------------------------------------------------------------------------
 
@@ -201,7 +206,24 @@ class TableMemory(ABC):
         begun: int | None = None,
         schedule: LearningSchedule | None = None,
     ) -> int:
-        """See `MemoryStore.capture`."""
+        """Store turns of a thread, oldest first; those with an existing `uid` are skipped.
+
+        A turn with a tombstone is not stored. The store assigns `seq`. They are available for
+        recall immediately.
+
+        Args:
+            scope: The scope.
+            thread: The thread's id.
+            turns: The turns.
+            upto: Length of the thread's log that was read; see `captured`.
+            begun: The scope's version when their run began. Turns of a run that began before the
+                memory was cleared are stored hidden.
+            schedule: When to learn from new turns. They and the job are stored together: a process
+                that is killed never stores a turn without its job.
+
+        Returns:
+            How many turns were new.
+        """
         if not turns and upto is None:
             return 0
         with self._write(scope, turn_texts(turns)) as scoped:
@@ -212,18 +234,18 @@ class TableMemory(ABC):
             return new
 
     def captured(self, scope: Scope, thread: str) -> int:
-        """See `MemoryStore.captured`."""
+        """Return the length up to which the thread's log was read."""
         return self._thread(scope, thread).captured
 
     def turns(
         self, scope: Scope, thread: str, first: int = 0, last: int | None = None
     ) -> list[Statement]:
-        """See `MemoryStore.turns`."""
+        """Return turns of a thread by `seq`, `last` included, without hidden ones."""
         with self._read(scope) as scoped:
             return read_turns(scoped, thread, first, last)
 
     def learned(self, scope: Scope, thread: str) -> int:
-        """See `MemoryStore.learned`."""
+        """Count the turns of a thread that were learned from."""
         return self._thread(scope, thread).learned
 
     def _thread(self, scope: Scope, thread: str) -> ThreadFactsRow:
@@ -233,7 +255,7 @@ class TableMemory(ABC):
     # -- facts and profile ---------------------------------------------------------------
 
     def version(self, scope: Scope) -> int:
-        """See `MemoryStore.version`."""
+        """Number the states of a scope: every commit and every `forget` raises it."""
         with self._read(scope) as scoped:
             return scoped.row.version
 
@@ -245,17 +267,24 @@ class TableMemory(ABC):
         statuses: Sequence[Status] | None = ("active",),
         limit: int | None = None,
     ) -> list[Fact]:
-        """See `MemoryStore.facts`."""
+        """Return facts, oldest first; `None` means any id, any status.
+
+        Args:
+            scope: The scope.
+            ids: Their ids; missing ones are skipped.
+            statuses: Their statuses.
+            limit: At most so many, the newest. Not with `ids`.
+        """
         with self._read(scope) as scoped:
             return scoped.facts(ids, statuses, limit)
 
     def has_more_than(self, scope: Scope, most: int) -> bool:
-        """See `MemoryStore.has_more_than`."""
+        """Return whether more than `most` facts are active."""
         with self._read(scope) as scoped:
             return scoped.has_more_than(most)
 
     def profile(self, scope: Scope) -> Profile:
-        """See `MemoryStore.profile`."""
+        """Read the profile."""
         with self._read(scope) as scoped:
             sections = scoped.sections()
         in_order = (sections.get(name) for name in (*USER_CONTEXT, *HISTORY))
@@ -273,7 +302,18 @@ class TableMemory(ABC):
         learned: Learned | None = None,
         lease: str = "",
     ) -> Operation | None:
-        """See `MemoryStore.commit`."""
+        """Change a memory, all or nothing, and log it.
+
+        A fact with a tombstone is skipped, unless the user adds it again manually. `None` is
+        returned if there was nothing to do; `learned` is stored in any case.
+
+        If `user` drops or rewords a fact, its source turns are hidden, and it is removed from the
+        profile: hidden turns are excluded from recall and extraction until the commit is undone.
+
+        Raises:
+            StaleWriteError: The scope's version is not `expected`, another worker processed the
+                thread, or the lease is void: read again and plan again.
+        """
         at = queue.ticks(now)
         texts = [change.fact.content for change in changes if isinstance(change, PutFact)]
         with self._changing(scope), self._write(scope, texts) as scoped:
@@ -298,7 +338,7 @@ class TableMemory(ABC):
             return commits.make(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
-        """See `MemoryStore.is_forgotten`."""
+        """Return for each text (content of a fact, `uid` of a turn) whether it has a tombstone."""
         with self._read(scope) as scoped:
             buried = scoped.buried({(kind, text) for kind in _BURIED for text in texts})
         gone = {text for _, text in buried}
@@ -308,7 +348,11 @@ class TableMemory(ABC):
 
     @contextmanager
     def view(self, scope: Scope) -> Iterator[None]:
-        """See `MemoryStore.view`."""
+        """See one state of a scope throughout a block: what this thread reads of it in there.
+
+        Reads that follow each other are faster so, too. This thread writes nothing in the block,
+        and reads no other scope.
+        """
         before = getattr(self._views, "seen", None)
         with self._read(scope) as scoped:
             self._views.seen = (scope, scoped)
@@ -318,7 +362,7 @@ class TableMemory(ABC):
                 self._views.seen = before
 
     def vector(self, text: str) -> bytes:
-        """See `MemoryStore.vector`."""
+        """Return the vector of a question for `find`; empty if the store has no vectors."""
         return b"" if self._embed is None else self._embed([text])[0]
 
     def find(
@@ -330,7 +374,18 @@ class TableMemory(ABC):
         limit: int = 500,
         most_words: int = MOST_WORDS,
     ) -> WordOccurrences:
-        """See `MemoryStore.find`."""
+        """Find items by words, and by a vector if there are any.
+
+        A fact is found by its `fact_words`, a turn by its `turn_words`; see
+        `memory.facts.recall.found`.
+
+        Args:
+            scope: The scope.
+            words: Words of the question from `index_words`, each once, the rarest first.
+            vector: Of the question: float32, little endian, of length 1; empty for none.
+            limit: Approximate number of items to return.
+            most_words: Words that are looked up at most: those that the fewest items have.
+        """
         with self._read(scope) as scoped:
             found = scoped.index.find(words, limit, most_words)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
@@ -345,29 +400,32 @@ class TableMemory(ABC):
         return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
 
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
-        """See `MemoryStore.items`."""
+        """Return items; unknown numbers are skipped."""
         with self._read(scope) as scoped:
             return read_items(scoped, numbers)
 
     def neighbours(
         self, scope: Scope, numbers: Sequence[int], reach: int = 2
     ) -> dict[int, list[int]]:
-        """See `MemoryStore.neighbours`."""
+        """Return for each turn the numbers of those within `reach` before and after it."""
         with self._read(scope) as scoped:
             return scoped.index.neighbours(numbers, reach)
 
     def newest(self, scope: Scope, thread: str, limit: int) -> list[int]:
-        """See `MemoryStore.newest`."""
+        """List the numbers of a thread's pieces, the newest first, `limit` at most.
+
+        Without a thread, those of all threads.
+        """
         with self._read(scope) as scoped:
             return newest_items(scoped, thread, limit)
 
     def keep_shown(self, scope: Scope, thread: str, outcome: ShownFacts) -> None:
-        """See `MemoryStore.keep_shown`."""
+        """Store the items shown before a message of a thread, and why; the newest are kept."""
         with self._write(scope) as scoped:
             keep_shown(scoped, thread, outcome)
 
     def shown_facts(self, scope: Scope, thread: str) -> list[ShownFacts]:
-        """See `MemoryStore.shown_facts`."""
+        """Return the items shown in a thread and why, newest first. `forget` deletes them all."""
         with self._read(scope) as scoped:
             return list_shown(scoped, thread)
 
@@ -376,26 +434,35 @@ class TableMemory(ABC):
     def operations(
         self, scope: Scope, *, fact: FactId | None = None, limit: int | None = None
     ) -> list[Operation]:
-        """See `MemoryStore.operations`."""
+        """List commits, newest first; of one fact, or of all."""
         with self._read(scope) as scoped:
             return read_operations(scoped, fact=fact, limit=limit)
 
     def undo(self, scope: Scope, operation: int, *, now: str) -> Operation:
-        """See `MemoryStore.undo`."""
+        """Undo the changes of one commit.
+
+        Raises:
+            NoSuchOperationError: There is no such commit, or its content was forgotten.
+            StaleWriteError: Its changes were changed again since: undo the later change first.
+        """
         with self._changing(scope), self._write(scope) as scoped:
             return commits.undo(scoped, operation, now=now)
 
     def restore(self, scope: Scope, operation: int, *, now: str) -> list[Operation]:
-        """See `MemoryStore.restore`."""
+        """Undo every commit after one, newest first; 0 undoes all. See `undo`."""
         with self._changing(scope), self._write(scope) as scoped:
             return commits.restore(scoped, operation, now=now)
 
     def forget(
         self, scope: Scope, selection: Selection, *, now: str, dry_run: bool = False
     ) -> Receipt:
-        """See `MemoryStore.forget`."""
+        """Delete for good: facts, evidence, index, profile text, log of operations, jobs.
+
+        Forgotten content is in no file of the store afterwards (a server's backups, logs and
+        replicas follow its operator's rules), and is not learned again from the same messages.
+        """
         forgotten: list[FactTexts] = []
-        documents = self._documents
+        documents = self.documents
         with nullcontext() if documents is None else documents.forgetting(scope, forgotten):
             if dry_run:
                 return self._would_forget(scope, selection)
@@ -417,18 +484,18 @@ class TableMemory(ABC):
         return execution.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
-        """See `MemoryStore.set_mode`."""
+        """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
         with self._write(scope) as scoped:
             row = get_or_create_thread(scoped.db, scoped.row, scoped.digests, thread)
             row.mode = mode
             save_thread(scoped.db, scoped.id, thread, row)
 
     def mode(self, scope: Scope, thread: str) -> Mode:
-        """See `MemoryStore.mode`."""
+        """Return what memory does with a thread; `on` by default."""
         return self._thread(scope, thread).mode
 
     def scopes(self, owner: str) -> list[Scope]:
-        """See `MemoryStore.scopes`."""
+        """List an owner's scopes."""
         with self._database.reading(owner) as db:
             return scopes_of_owner(db, owner)
 
@@ -437,13 +504,13 @@ class TableMemory(ABC):
     def note(
         self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
     ) -> None:
-        """See `MemoryStore.note`."""
+        """Record that a thread has turns to process, once it is quiet or has waited long enough."""
         at = queue.ticks(now)
         with self._write(scope) as scoped:
             queue.note(scoped, thread, at, debounce_s, max_wait_s)
 
     def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
-        """See `MemoryStore.lease`."""
+        """Take a job that is due, the longest waiting first, or one whose lease ran out."""
         at = queue.ticks(now)
         with self._database.reading(None) as db:
             if not queue.is_any_due(db, at):
@@ -452,7 +519,10 @@ class TableMemory(ABC):
             return queue.lease(db, at, lease_s, worker)
 
     def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
-        """See `MemoryStore.finish`."""
+        """Return a job: done if there are no new turns, or due again in `retry_s`.
+
+        A void lease is ignored.
+        """
         at = queue.ticks(now)
         with self._writing(job.scope.owner) as db:
             row = find_scope(db, job.scope)
@@ -460,7 +530,7 @@ class TableMemory(ABC):
                 queue.finish(ScopeTransaction(db, row, self._secret), job, at, retry_s)
 
     def next_due(self) -> str | None:
-        """See `MemoryStore.next_due`."""
+        """Return when the next job is due; `None` if there is none."""
         with self._database.reading(None) as db:
             return queue.next_due(db)
 

@@ -20,9 +20,10 @@ from memory_tests.contract.suites.memory import (
 )
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.errors import ConfigError
-from thalweg_memory.base import MemoryStore, Selection
+from thalweg_memory.base import Selection
 from thalweg_memory.opening import open_memory
 from thalweg_memory.store.sqlite import SqliteMemory
+from thalweg_memory.store.tables import MemoryStore
 
 
 class TestOnDisk(MemoryStoreContract):

@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Change, Fact, FactId, PutFact, RemoveFact, Scope
 from thalweg_memory.opening import attach_document, open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 ME = Scope("local")
 NOW = "2026-03-01T10:00:00Z"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say
-from thalweg_memory.base import MemoryStore, Selection
+from thalweg_memory.base import Selection
 from thalweg_memory.facts.learning.extraction import Paragraph
 from thalweg_memory.facts.learning.lesson import (
     Lesson,
@@ -34,6 +34,7 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 from thalweg_memory.opening import open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 ADA = Scope("ada")
 THREADS = ("t", "u")

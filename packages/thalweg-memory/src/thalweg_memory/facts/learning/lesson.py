@@ -10,7 +10,6 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import takewhile
 
 from thalweg_memory.facts.gates.form import shown
 from thalweg_memory.facts.gates.judging import Verdict as Judgement
@@ -222,34 +221,29 @@ def removals(
 def unsure_turns(
     proposals: Sequence[Proposal], turns: Sequence[Statement], settings: MemorySettings
 ) -> frozenset[str]:
-    """List the turns that hold what was refused for its confidence, and the answers that repeat it.
+    """List the turns that hold what was refused for its confidence.
 
     A turn whose quote another proposal states with enough confidence is not listed: its words
     are told in any case.
 
     Args:
         proposals: The proposals of a learner.
-        turns: Of the thread, oldest first: those that they rest on, and those around them.
+        turns: Of the thread: those that they rest on, and those around them.
         settings: The threshold of confidence.
 
     Returns:
         Ids of turns (`Statement.uid`).
     """
-    found: set[str] = set()
+    texts = {turn.uid: turn.text for turn in turns}
     facts = [one for one in proposals if one.relation != "remove"]
     sure = {(one.uid, one.quote) for one in facts if not is_unsure(one, settings)}
-    for proposal in facts:
-        if not is_unsure(proposal, settings) or (proposal.uid, proposal.quote) in sure:
-            continue
-        place = next((n for n, turn in enumerate(turns) if turn.uid == proposal.uid), None)
-        if place is None or not any(find_quote(proposal.quote, turns[place].text)):
-            continue
-        found.add(proposal.uid)
-        stated = set(words_of(f"{proposal.content} {proposal.quote} {proposal.value}"))
-        for answer in takewhile(lambda turn: turn.role == "assistant", turns[place + 1 :]):
-            if stated & set(words_of(answer.text)):
-                found.add(answer.uid)
-    return frozenset(found)
+    return frozenset(
+        one.uid
+        for one in facts
+        if is_unsure(one, settings)
+        and (one.uid, one.quote) not in sure
+        and any(find_quote(one.quote, texts.get(one.uid, "")))
+    )
 
 
 def _candidate(

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,7 @@ from thalweg.errors import (
     StorageError,
 )
 from thalweg_memory import Memory
-from thalweg_memory.base import MemoryStore, Operation, Selection
+from thalweg_memory.base import Operation, Selection
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.document import export
 from thalweg_memory.facts.settings import MemorySettings
@@ -38,6 +38,7 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 from thalweg_memory.opening import attach_document, documents_of, open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 ME = Scope("local")
 NOW = "2026-03-01T10:00:00Z"
@@ -476,12 +477,6 @@ def test_a_change_between_reading_and_replacing_is_not_overwritten(
     learn(memory, fact("f2", "User reads"))
     expected = ["User drinks tea", "User reads", "User rows"]
     assert contents(memory) == told(memory) == expected
-
-
-def test_a_store_without_tables_of_ours_keeps_no_document(tmp_path: Path) -> None:
-    stranger = cast("MemoryStore", object())
-    with pytest.raises(ConfigError, match="cannot have a document"):
-        attach_document(stranger, in_document(tmp_path / "memory.json"))
 
 
 def test_dropping_and_editing_at_once_is_settled(memory: MemoryStore) -> None:

@@ -25,7 +25,7 @@ from memory_tests.contract.suites.memory.values import (
     superseding,
 )
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg_memory.base import MemoryStore, Selection
+from thalweg_memory.base import Selection
 from thalweg_memory.facts.values import (
     Evidence,
     FactId,
@@ -36,6 +36,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.tables import MemoryStore
 
 
 class ForgetContract:

@@ -15,8 +15,9 @@ from memory_tests.contract.suites.memory.values import (
     put,
 )
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Job, MemoryStore
+from thalweg_memory.base import Job
 from thalweg_memory.facts.values import Scope
+from thalweg_memory.store.tables import MemoryStore
 
 
 class JobsContract:

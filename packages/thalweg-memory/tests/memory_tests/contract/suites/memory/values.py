@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from thalweg_memory.base import Job, Learned, MemoryStore, Operation, Selection
+from thalweg_memory.base import Job, Learned, Operation, Selection
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import (
     Change,
@@ -17,6 +17,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.tables import MemoryStore
 
 Reopen = Callable[[], MemoryStore]
 """Opens the store under test again, as another process would."""

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg_memory.base import Job, MemoryStore, Selection
+from thalweg_memory.base import Job, Selection
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Fact,
@@ -28,6 +28,7 @@ from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.events import JobReport, event_of, sentence
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.opening import open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 ADA = Scope("ada")
 Script = Callable[[Sequence[BaseMessage]], str]
@@ -574,15 +575,17 @@ def exchange(store: MemoryStore, clock: Clock, text: str = RUST) -> None:
 def test_a_turn_that_was_stated_without_confidence_is_not_recalled(
     store: MemoryStore, clock: Clock
 ) -> None:
-    """Nor the answer that repeats it; and no profile is asked for. An undo shows both again."""
+    """Nor are the answers to it; and no profile is asked for. An undo shows all again."""
     exchange(store, clock)
+    say(store, ADA, "It rains.", clock=clock)
+    say(store, ADA, "Then take a coat.", clock=clock, trust=Trust.ASSISTANT)
     assert "one day" in recalled(store)
 
     report = run(store, clock, unsure(0.6), profile=True)
 
     assert (contents(store), "Rust" in recalled(store)) == ([], False)
     assert (report.changed["hidden"], report.spent.calls) == (1, 1)
-    assert [turn.text for turn in store.turns(ADA, "t", 0)] == ["Anything else?"]
+    assert [turn.text for turn in store.turns(ADA, "t", 0)] == ["It rains.", "Then take a coat."]
     (operation,) = store.operations(ADA)
     store.undo(ADA, operation.id, now=clock())
     assert "one day" in recalled(store)

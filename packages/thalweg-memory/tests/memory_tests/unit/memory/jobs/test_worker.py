@@ -11,11 +11,12 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.errors import StorageError
 from thalweg.testing import ScriptedModel
-from thalweg_memory.base import Job, MemoryStore, utc_now
+from thalweg_memory.base import Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.jobs.worker import Worker, background
 from thalweg_memory.opening import open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 FOREVER_S = 60
 OWNERS = [Scope(f"owner {n}") for n in range(8)]
