@@ -6,7 +6,7 @@ from dataclasses import replace
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
 from thalweg_memory.facts.days import current, holds
-from thalweg_memory.facts.learning.lesson import value
+from thalweg_memory.facts.learning.lesson import worth
 from thalweg_memory.facts.recall.found import RecallItem, without
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled, pack
 from thalweg_memory.facts.recall.question import RecallQuery, ask, ask_further
@@ -200,7 +200,7 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
     """
     ranked_ids = {one.item.fact.id for one in ranked if one.item.fact is not None}
     facts, _ = current((fact for fact in known if fact.id not in ranked_ids), now=now)
-    facts.sort(key=lambda fact: (not fact.protected, -value(fact, now=now), fact.id))
+    facts.sort(key=lambda fact: (fact.protected, worth(fact, now=now)), reverse=True)
     items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, RecallFeatures.none()) for item in items]
 

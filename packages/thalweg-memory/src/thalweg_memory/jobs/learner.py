@@ -42,9 +42,9 @@ from thalweg_memory.facts.learning.lesson import (
     plan_profile,
     removals,
     unsure_turns,
-    value,
     verdicts_of,
     verified,
+    worth,
 )
 from thalweg_memory.facts.merging.planning import Verdicts
 from thalweg_memory.facts.settings import MemorySettings
@@ -126,9 +126,8 @@ def write_profile(
 def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter) -> list[Fact]:
     """Pick the facts that a profile is written from, the most valuable that fit."""
     reliable = [fact for fact in facts if is_reliable(fact, now)]
-    reliable.sort(key=lambda fact: (-value(fact, now=now), fact.id))
     kept: list[Fact] = []
-    for fact in reliable:
+    for fact in sorted(reliable, key=lambda fact: worth(fact, now=now), reverse=True):
         most -= count(fact.content) + FACT_TOKENS
         if most < 0:
             break

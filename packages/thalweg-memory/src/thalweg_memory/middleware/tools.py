@@ -1,6 +1,7 @@
 """The agent's own tools for its user's memory, with `mode: tool`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any, get_args
 
 from langchain.tools import ToolRuntime
@@ -19,6 +20,7 @@ from thalweg_memory.prompts import prompt
 REMEMBER, RECALL_MEMORY, FORGET_MEMORY = "remember", "recall_memory", "forget_memory"
 UnreadReader = Callable[[BoundMemory, Mapping[str, Any], RunnableConfig], UnreadMessages]
 """Returns the messages of a thread since it was last read."""
+_Runtime = ToolRuntime[Any, Any]
 _CATEGORIES: dict[str, Category] = {name: name for name in get_args(Category)}
 
 
@@ -29,30 +31,72 @@ def memory_tools(binding: MemoryBinding, read_unread: UnreadReader) -> Sequence[
         binding: The owner of the memory, from the run: a model's arguments cannot set it.
         read_unread: Returns the messages of the run.
     """
+
+    def writable(runtime: _Runtime) -> tuple[BoundMemory, list[Statement], Trust]:
+        """Return the run's memory, its messages, and the reliability of the content it read."""
+        bound = binding.of(runtime.config, runtime.state)
+        if not bound.writes:
+            raise MemoryOffError(where="the run's memory mode", fix="set it to `on`")
+        return bound, *_read(bound, read_unread(bound, runtime.state, runtime.config))
+
+    @_answering
+    def remember(
+        runtime: _Runtime, content: str = "", category: str = "", quote: str = "", **_: object
+    ) -> str:
+        bound, turns, least = writable(runtime)
+        known: Category = _CATEGORIES.get(category, "knowledge")
+        fact = bound.memory.remember_as_agent(
+            content, category=known, turns=turns, least=least, quote=quote
+        )
+        name = "remember_waits" if fact.status == "quarantined" else "remember_done"
+        return prompt(name).render(content=fact.statement)
+
+    @_answering
+    def recall(runtime: _Runtime, query: str = "", **_: object) -> str:
+        bound = binding.of(runtime.config, runtime.state)
+        found = bound.memory.recall(query, thread=bound.thread).text if bound.tells else ""
+        return found or prompt("recall_memory_nothing").render()
+
+    @_answering
+    def forget(runtime: _Runtime, query: str = "", **_: object) -> str:
+        """Hide what the user asks to forget, by words of the user's own newest message."""
+        bound, turns, _least = writable(runtime)
+        own = [turn for turn in turns if turn.trust == Trust.USER][-1:]
+        words = set(content_words(query))
+        if not words or not any(words <= set(content_words(turn.text)) for turn in own):
+            return prompt("forget_memory_words").render()
+        count = bound.memory.hide(query, asked_in=[turn.uid for turn in own], by="agent")
+        return prompt("forget_memory_done").render(count=count)
+
+    kinds = {**_described("remember_category"), "enum": [*_CATEGORIES]}
+    about, quoted = _described("remember_content"), _described("remember_quote")
     return [
-        _remember_tool(binding, read_unread),
-        _recall_tool(binding),
-        _forget_tool(binding, read_unread),
+        _tool(REMEMBER, remember, {"content": about, "category": kinds, "quote": quoted}),
+        _tool(RECALL_MEMORY, recall, {"query": _described("recall_memory_query")}),
+        _tool(FORGET_MEMORY, forget, {"query": _described("forget_memory_query")}),
     ]
 
 
-def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseTool:
-    def run(
-        runtime: ToolRuntime[Any, Any],
-        content: str = "",
-        category: str = "",
-        quote: str = "",
-        **_: object,
-    ) -> str:
+def _described(name: str) -> dict[str, object]:
+    return {"type": "string", "description": prompt(name).render()}
+
+
+def _tool(
+    name: str, run: Callable[..., str], properties: Mapping[str, Mapping[str, object]]
+) -> BaseTool:
+    """Return a tool; its first argument is required."""
+    schema = {"type": "object", "properties": properties, "required": [*properties][:1]}
+    description = prompt(f"{name}_tool").render()
+    return LenientTool(func=run, name=name, description=description, args_schema=schema)
+
+
+def _answering(run: Callable[..., str]) -> Callable[..., str]:
+    """Return the answer for a model where the memory refuses or fails."""
+
+    @wraps(run)
+    def answer(*args: object, **named: object) -> str:
         try:
-            bound = binding.of(runtime.config, runtime.state)
-            if not bound.writes:
-                return prompt("remember_off").render()
-            turns, least = _read(bound, read_unread(bound, runtime.state, runtime.config))
-            known: Category = _CATEGORIES.get(category, "knowledge")
-            fact = bound.memory.remember_as_agent(
-                content, category=known, turns=turns, least=least, quote=quote
-            )
+            return run(*args, **named)
         except FactRefusedError as refused:
             return prompt("remember_refused").render(problem=refused.problem)
         except MemoryOffError:
@@ -61,23 +105,8 @@ def _remember_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseToo
             raise
         except ThalwegError:
             return prompt("memory_failed").render()
-        name = "remember_waits" if fact.status == "quarantined" else "remember_done"
-        return prompt(name).render(content=fact.statement)
 
-    about = {"type": "string", "description": prompt("remember_content").render()}
-    kinds = {"type": "string", "enum": [*_CATEGORIES]}
-    kinds["description"] = prompt("remember_category").render()
-    words = {"type": "string", "description": prompt("remember_quote").render()}
-    return LenientTool(
-        func=run,
-        name=REMEMBER,
-        description=prompt("remember_tool").render(),
-        args_schema={
-            "type": "object",
-            "properties": {"content": about, "category": kinds, "quote": words},
-            "required": ["content"],
-        },
-    )
+    return answer
 
 
 def _read(bound: BoundMemory, unread: UnreadMessages) -> tuple[list[Statement], Trust]:
@@ -93,63 +122,3 @@ def _read(bound: BoundMemory, unread: UnreadMessages) -> tuple[list[Statement], 
         zone=bound.settings.time_zone,
     )
     return turns, trust_after((message for _, message in unread.messages), unread.before, web)
-
-
-def _recall_tool(binding: MemoryBinding) -> BaseTool:
-    def run(runtime: ToolRuntime[Any, Any], query: str = "", **_: object) -> str:
-        try:
-            bound = binding.of(runtime.config, runtime.state)
-            found = bound.memory.recall(query, thread=bound.thread).text if bound.tells else ""
-        except ConfigError:
-            raise
-        except ThalwegError:
-            return prompt("memory_failed").render()
-        return found or prompt("recall_memory_nothing").render()
-
-    query_schema = {"type": "string", "description": prompt("recall_memory_query").render()}
-    return LenientTool(
-        func=run,
-        name=RECALL_MEMORY,
-        description=prompt("recall_memory_tool").render(),
-        args_schema={
-            "type": "object",
-            "properties": {"query": query_schema},
-            "required": ["query"],
-        },
-    )
-
-
-def _forget_tool(binding: MemoryBinding, read_unread: UnreadReader) -> BaseTool:
-    """Hide what the user asks to forget, by words of the user's own newest message."""
-
-    def run(runtime: ToolRuntime[Any, Any], query: str = "", **_: object) -> str:
-        try:
-            bound = binding.of(runtime.config, runtime.state)
-            if not bound.writes:
-                return prompt("remember_off").render()
-            turns, _least = _read(bound, read_unread(bound, runtime.state, runtime.config))
-            own = [turn for turn in turns if turn.trust == Trust.USER][-1:]
-            words = set(content_words(query))
-            if not words or not any(words <= set(content_words(turn.text)) for turn in own):
-                return prompt("forget_memory_words").render()
-            uids = [turn.uid for turn in own]
-            count = bound.memory.hide(query, asked_in=uids, by="agent")
-        except MemoryOffError:
-            return prompt("remember_off").render()
-        except ConfigError:
-            raise
-        except ThalwegError:
-            return prompt("memory_failed").render()
-        return prompt("forget_memory_done").render(count=count)
-
-    words_schema = {"type": "string", "description": prompt("forget_memory_query").render()}
-    return LenientTool(
-        func=run,
-        name=FORGET_MEMORY,
-        description=prompt("forget_memory_tool").render(),
-        args_schema={
-            "type": "object",
-            "properties": {"query": words_schema},
-            "required": ["query"],
-        },
-    )

@@ -38,16 +38,6 @@ from thalweg_memory.facts.values import (
     facts_of,
 )
 
-HALF_LIFE_DAYS: Mapping[Category, float] = {
-    "preference": 365,
-    "knowledge": 365,
-    "behavior": 180,
-    "context": 120,
-    "goal": 60,
-}
-"""Days after which a fact that no one repeated has half its value."""
-WEIGHT: Mapping[Importance, float] = {1: 0.5, 2: 1.0, 3: 4.0}
-"""Weight of an importance: a fact of 3 outweighs one of 2 that was stated 8 times."""
 LASTING: Importance = 3
 CERTAINTY_HALF_LIFE_DAYS = 90
 """Days after its last statement in which a fact's confidence halves when facts are dropped.
@@ -86,30 +76,24 @@ def plan_eviction(
     excess = min(len(active) - max_facts, len(free))
     if excess <= 0:
         return []
-    order = sorted(
-        free, key=lambda f: (f.importance == LASTING, certainty(f, now=now), len(f.evidence), f.id)
-    )
+    order = sorted(free, key=lambda fact: worth(fact, now=now))
     why = f"more than {max_facts} facts; this one had the least confidence for its age"
     return [PutFact(replace(fact, status="expired"), why) for fact in order[:excess]]
+
+
+def worth(fact: Fact, *, now: str) -> tuple[bool, float, int, str]:
+    """Return a key by which facts are ordered, the most valuable last.
+
+    Facts of importance 3 come after all others; then `certainty` decides, then how often they were
+    stated.
+    """
+    return fact.importance == LASTING, certainty(fact, now=now), len(fact.evidence), fact.id
 
 
 def certainty(fact: Fact, *, now: str) -> float:
     """Return the confidence of a fact, halved for every 90 days since its last statement."""
     age = max(0.0, _days(fact.observed_at or fact.created_at, now))
     return fact.confidence * math.exp2(-age / CERTAINTY_HALF_LIFE_DAYS)
-
-
-def value(fact: Fact, *, now: str) -> float:
-    """Return the value of a fact at some time, relative to others.
-
-    It grows with how often the fact was stated, more slowly each time, and halves with the days
-    since its last statement. A fact that matters most (`Importance` 3) does not age, and outweighs
-    new ones that matter less.
-    """
-    mentions = max(1, len(fact.evidence))
-    age = max(0.0, _days(fact.observed_at or fact.created_at, now))
-    decay = math.exp2(-age / HALF_LIFE_DAYS[fact.category]) if fact.importance < LASTING else 1.0
-    return (1 + math.log2(mentions)) * decay * WEIGHT[fact.importance]
 
 
 def _days(earlier: str, later: str) -> float:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from thalweg.engine.data_files import read_table
 from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, find_tokens, is_particle, stem, token_words
@@ -31,15 +30,6 @@ EARLIER = 0.8
 """Weight of the words of a turn relative to those of the turn after it."""
 
 _WORDS = read_patterns(__package__, "question")
-_SUGGESTED = (
-    r"recommend|suggest|tell|told|say|said|mention|advi[cs]e|explain|propose|answer|describe|give"
-)
-_ASSISTANT_QUESTION = re.compile(
-    rf"\b(?:did|have|had|do|were|would)\s+you\b.{{0,40}}\b(?:{_SUGGESTED})|\byou(?:'ve| had| have)?"
-    rf"\s+(?:{_SUGGESTED})|\byour (?:advice|answer|suggestion|recommendation)"
-    r"|你.{0,6}(?:推荐|建议|告诉|介绍|提到|说过|说的|回答|解释|安慰)",
-    re.IGNORECASE,
-)
 _TIME_QUESTION = re.compile(_WORDS["asks_time"], re.IGNORECASE)
 _PAST_QUESTION = re.compile(_WORDS["asks_past"], re.IGNORECASE)
 
@@ -54,8 +44,6 @@ class RecallQuery:
     """The weight of each of them in addition to its rarity, 0 to 1."""
     mentions: frozenset[str] = frozenset()
     """Every word in it, as the index has it: names of people are found among them."""
-    role: Literal["", "assistant"] = ""
-    """Whose turns it asks for; empty if unspecified."""
     expects_time: bool = False
     """Whether a time answers it."""
     expects_past: bool = False
@@ -98,7 +86,6 @@ def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
         words=tuple(chosen),
         weights=tuple(weights[word] for word in chosen),
         mentions=frozenset(mentions),
-        role="assistant" if _ASSISTANT_QUESTION.search(last) else "",
         expects_time=bool(_TIME_QUESTION.search(last)),
         expects_past=bool(as_of or _PAST_QUESTION.search(last)),
     )

@@ -48,7 +48,7 @@ class RecallFeatures:
     author: float = 0.2
     """1 if the question names its author."""
     role: float = -0.3
-    """1 if its author is the assistant, and the question neither asks for that nor names it."""
+    """1 if its author is the assistant, and the question does not name it."""
     asking: float = -0.5
     """Share of its sentences that are questions: a question seldom answers one."""
     time: float = 0.2
@@ -295,14 +295,13 @@ class _ReadItems:
         near = {other: near[other] for other in near if days.get(other, day) == day}
         text = item.text
         names = scale.names(turn.author)
-        is_other = turn.role == "assistant" and question.role != "assistant" and not names
         return RecallFeatures(
             words=scale.own.get(number, 0.0),
             around=scale.around(near),
             together=scale.together(number, near),
             session=self._best[day],
             author=names,
-            role=float(is_other),
+            role=float(turn.role == "assistant" and not names),
             asking=_asking(text),
             time=float(question.expects_time and tells_time(text)),
             stale=self._stale_share(text, turn.uid),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.learning.lesson import HALF_LIFE_DAYS, certainty, plan_eviction, value
+from thalweg_memory.facts.learning.lesson import certainty, plan_eviction
 from thalweg_memory.facts.values import Category, Evidence, Fact, FactId, Status, Trust
 
 NOW = "2026-06-01T00:00:00Z"
@@ -123,18 +123,17 @@ def test_what_a_fact_is_worth_depends_on_when_it_is_asked_and_not_how_often(
 ) -> None:
     """Decay that was written back at each look would make facts older the more they are used."""
     one = fact("f", category)
-    worth = [value(one, now=NOW) for _ in range(times + 1)]
+    worth = [certainty(one, now=NOW) for _ in range(times + 1)]
 
     assert len(set(worth)) == 1
-    assert value(one, now="2030-01-01T00:00:00Z") < worth[0]
-    assert set(HALF_LIFE_DAYS) == set(CATEGORIES)
+    assert certainty(one, now="2030-01-01T00:00:00Z") < worth[0]
 
 
 def test_a_date_that_cannot_be_read_makes_a_fact_neither_old_nor_an_error() -> None:
     """An imported document has what dates it has."""
     odd = replace(fact("odd"), observed_at="last spring", created_at="?")
 
-    assert value(odd, now=NOW) == value(replace(odd, observed_at=NOW), now=NOW)
+    assert certainty(odd, now=NOW) == certainty(replace(odd, observed_at=NOW), now=NOW)
 
 
 @given(st.integers(1, 60), st.integers(0, 10), st.sampled_from(CATEGORIES))

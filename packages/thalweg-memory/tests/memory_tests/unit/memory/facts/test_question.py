@@ -63,18 +63,6 @@ def test_most_questions_do_not_ask_for_a_time() -> None:
     assert not ask("What did he buy in Rome?").expects_time
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["What did you recommend me to read?", "Which film had you suggested?", "你给我推荐过哪本书？"],
-)
-def test_a_question_may_ask_what_the_assistant_said(text: str) -> None:
-    assert ask(text).role == "assistant"
-
-
-def test_a_question_about_oneself_does_not_ask_for_the_assistant() -> None:
-    assert not ask("Which film did I like? 我喜欢哪部电影").role
-
-
 @pytest.mark.parametrize("text", ["Where did I use to live? I used to", "我以前住在哪里"])
 def test_a_question_may_ask_for_the_past(text: str) -> None:
     assert ask(text).expects_past

@@ -79,14 +79,12 @@ def test_who_is_named_is_asked() -> None:
         assert first.author == name
 
 
-def test_the_users_own_words_go_before_the_assistants_unless_those_are_asked_for() -> None:
+def test_the_users_own_words_go_before_the_assistants() -> None:
     memory = SmallMemory.of(
         turn("A book on gardens", 0, role="assistant", thread="a"),
         turn("A book on gardens", 0, role="user", thread="b"),
     )
     assert memory.rank("Which book on gardens did I read?")[0].item.number == 2
-    ranked = memory.rank("Which book on gardens did you recommend?")
-    assert {one.features.role for one in ranked} == {0.0}
 
 
 def test_an_assistant_whom_the_question_names_is_asked() -> None:
