@@ -54,8 +54,10 @@ class NewRun(Shape):
     """The agent whose own memory is used; by default the one that all agents share."""
     place: str | None = Field(default=None, max_length=500)
     """The user's location, such as a folder and its project; added to the agent's context."""
-    if_busy: Literal["reject", "cancel"] = "reject"
-    """If another run of the thread has not ended: refuse, or cancel that one."""
+    if_busy: Literal["enqueue", "reject", "cancel"] = "enqueue"
+    """If another run of the thread has not ended: wait for its end, refuse, or cancel that one."""
+    priority: int = Field(default=0, ge=-100, le=100)
+    """Among runs that wait for a worker, those of a higher priority start first."""
 
     @model_validator(mode="after")
     def _validate_one_input(self) -> Self:

@@ -90,7 +90,7 @@ class TenantGraphRuns:
                 await self.roll_back(id_, {run.key.run for run in unended})
         key = RunKey(self._owner, id_, str(uuid4()))
         due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
-        return await parts.runs.enqueue(key, new.model_dump_json(), due_ms=due_ms)
+        return await parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
 
     async def get(self, thread: str, run: str) -> RunRecord:
         """Return one run."""

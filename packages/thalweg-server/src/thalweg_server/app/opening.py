@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive import home as archive_home
@@ -37,7 +37,6 @@ from thalweg_server.app.threads import TenantThreads
 from thalweg_server.app.usage import TenantUsage
 from thalweg_server.app.webhooks import send_webhook
 from thalweg_server.checkpoints.erasure import Erasure
-from thalweg_server.liveness.opening import presence_at
 from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from thalweg_server.app.agents.agents import Agents
     from thalweg_server.runs.emitting import Emit
 
+Role = Literal["all", "api", "worker"]
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
@@ -78,7 +78,9 @@ class App:
         *,
         any_model: bool = False,
         is_eager: bool = False,
+        role: Role = "all",
     ) -> None:
+        self._role = role
         self._source = source
         self._any_model = any_model
         self._is_eager = is_eager
@@ -211,12 +213,23 @@ class App:
         places = await asyncio.to_thread(lambda: open_places(url=url, home=home, files=files))
         stack.callback(places.close)
         checkpoints = await stack.enter_async_context(open_checkpoints(runs_at))
-        journal = await stack.enter_async_context(open_journal(runs_at))
-        await stack.enter_async_context(learning(self._current, memories, registry, self._publish))
+        journal = await stack.enter_async_context(
+            open_journal(runs_at, self._storage.direct_address)
+        )
+        if self._role != "api":
+            await stack.enter_async_context(
+                learning(self._current, memories, registry, self._publish)
+            )
         hidden = (home,) if files == "database" else (home, Path(files))
         agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
         stack.push_async_callback(agents.close)
-        runs = ProcessRuns(journal, presence_at(runs_at), self._perform, on_end=self._send_webhook)
+        runs = ProcessRuns(
+            journal,
+            self._perform,
+            limit=0 if self._role == "api" else settings.gateway.max_runs,
+            time_limit_s=settings.gateway.run_time_limit_s,
+            on_end=self._send_webhook,
+        )
         self._parts = AppParts(
             settings=self._current,
             archive=archive,
@@ -233,7 +246,7 @@ class App:
             any_model=self._any_model,
         )
         await stack.enter_async_context(runs)
-        if self._is_eager:
+        if self._is_eager and self._role != "api":
             agents.get_ready(settings)
 
     def _current(self) -> Settings:
@@ -344,6 +357,7 @@ def open_app(
     home: str | PathLike[str] | None = None,
     any_model: bool = False,
     is_eager: bool = False,
+    role: Role = "all",
 ) -> App:
     """Prepare an application; its parts open with `async with`.
 
@@ -355,9 +369,10 @@ def open_app(
             callers could all start any model themselves.
         is_eager: Whether the agent is built as soon as everything is open, in the background. Its
             libraries take seconds to import, which the first run would wait for.
+        role: What the process does: an `api` accepts runs and performs none, and neither learns.
 
     Raises:
         SettingsError: The file is invalid.
     """
     source = settings if isinstance(settings, Settings) else SettingsFile(settings)
-    return App(source, home, any_model=any_model, is_eager=is_eager)
+    return App(source, home, any_model=any_model, is_eager=is_eager, role=role)

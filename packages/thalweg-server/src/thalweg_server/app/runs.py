@@ -51,7 +51,7 @@ class TenantRuns:
         The same id a second time starts nothing and returns the existing run.
 
         Raises:
-            BusyError: Another run of the thread has not ended, and is not to be cancelled.
+            BusyError: Another run of the thread has not ended, and the new one is not to wait.
             RunExistsError: A run with that id has other input.
             NoSuchModelError: There is no such model.
             ConfigError: No model is configured.
@@ -63,8 +63,8 @@ class TenantRuns:
         await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, thread))
         named_model(parts.settings(), new.model, any_model=parts.any_model)
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
-        request = new.model_dump_json(exclude={"id", "if_busy"})
-        run = await parts.runs.start(key, request, if_busy=new.if_busy)
+        request = new.model_dump_json(exclude={"id", "if_busy", "priority"})
+        run = await parts.runs.start(key, request, if_busy=new.if_busy, priority=new.priority)
         registry, now = parts.registry, now_ms()
         title = title_of(text_of(new))  # noted when it runs: what is refused makes no thread
         await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))

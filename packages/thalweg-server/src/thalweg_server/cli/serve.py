@@ -1,10 +1,12 @@
 """`thalweg serve`: the gateway, and one screen that describes it."""
 
 import asyncio
+import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -43,6 +45,13 @@ def serve(
         bool,
         typer.Option("--no-token", help="Without keys, accept every process of this machine."),
     ] = False,
+    role: Annotated[
+        Literal["all", "api", "worker"],
+        typer.Option(help="all; api: accept runs for others to perform; worker: perform them."),
+    ] = "all",
+    workers: Annotated[
+        int, typer.Option(help="Processes that share the address.", min=1, callback=bounded)
+    ] = 1,
     log_level: Annotated[
         str, typer.Option(help="Log level: debug, info (one line per request), warning, error.")
     ] = "info",
@@ -56,6 +65,8 @@ def serve(
     """
     if log_level not in _LEVELS:
         raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
+    if workers > 1 and not hasattr(os, "fork"):
+        raise ConfigError("--workers", "this system cannot fork", "start one process, or more")
     if file is not None and config is not None:
         raise ConfigError("--config", f"{file} is set as well", "name the file once")
     from thalweg_server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
@@ -67,13 +78,19 @@ def serve(
     from thalweg_server.gateway import serving  # noqa: PLC0415
 
     serving.logs(log_level)
-    with serving.bound(*at) as taken:
+    with nullcontext() if role == "worker" else serving.bound(*at) as taken:
+        number = serving.start_workers(workers) if workers > 1 else 0
 
         def ready(app: "App", token: "LocalToken | None") -> None:
+            if number:
+                return
+            if taken is None:
+                typer.echo(f"Thalweg {version('thalweg')} performs runs of other processes")
+                return
             typer.echo("\n".join(screen(app.settings, serving.address_of(taken), report, token)))
 
         source = report.file if report.file and reload_config else settings
-        asyncio.run(serving.serve(source, taken, ready, is_tokenless=no_token))
+        asyncio.run(serving.serve(source, taken, ready, is_tokenless=no_token, role=role))
 
 
 _LEVELS = ("debug", "info", "warning", "error")

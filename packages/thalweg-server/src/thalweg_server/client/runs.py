@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # httpx2 is for who makes a client
     from thalweg_server.client.streams import RunStream
 
 MemoryMode = Mode
-IfBusy = Literal["reject", "cancel"]
+IfBusy = Literal["enqueue", "reject", "cancel"]
 Unanswered = Literal["keep", "drop"]
 Blocks = Sequence[dict[str, JsonValue]]
 """A message's content blocks, as LangChain has them."""
@@ -70,7 +70,7 @@ class RunCalls(Caller):
         model: str | None = None,
         memory: MemoryMode = "on",
         place: str | None = None,
-        if_busy: IfBusy = "reject",
+        if_busy: IfBusy = "enqueue",
         run: str | None = None,
     ) -> "RunStream":
         """Start a run, and stream its events.
@@ -134,7 +134,7 @@ class RunCalls(Caller):
         model: str | None = None,
         memory: MemoryMode = "on",
         place: str | None = None,
-        if_busy: IfBusy = "reject",
+        if_busy: IfBusy = "enqueue",
         run: str | None = None,
     ) -> Run:
         """Start a run without waiting for the answer; see `stream` for the arguments."""

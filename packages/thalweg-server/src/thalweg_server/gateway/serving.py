@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import Context
@@ -28,6 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from thalweg.errors import ConfigError
 from thalweg_server.app import App, open_app
+from thalweg_server.app.opening import Role
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token
@@ -36,6 +38,8 @@ from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_START_S = 5.0
+"""A worker that ends sooner after its start is not replaced."""
 GRACE_S = 20
 """How long requests under way may take to finish."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -157,24 +161,31 @@ def address_of(taken: socket.socket) -> str:
 
 async def serve(
     settings: Settings | str | PathLike[str] | None,
-    taken: socket.socket,
+    taken: socket.socket | None,
     ready: Callable[[App, LocalToken | None], None],
     *,
     is_tokenless: bool = False,
+    role: Role = "all",
 ) -> None:
     """Open an application, serve it until a signal comes, and close it.
 
     Args:
         settings: As for `open_app`.
-        taken: The address.
+        taken: The address; `None` for a worker.
         ready: Called once requests are accepted, with the token of this machine's callers if they
             need one.
         is_tokenless: Whether every process of this machine has access if there are no keys.
+        role: See `open_app`.
 
     Raises:
         ThalwegError: The application cannot be opened.
     """
-    async with open_app(settings, is_eager=True) as app:
+    async with open_app(settings, is_eager=True, role=role) as app:
+        if taken is None:
+            pauses_less()
+            ready(app, None)
+            await _until_signal()
+            return
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
         pauses_less()
         server = GatewayServer(
@@ -183,6 +194,52 @@ async def serve(
             header_timeout_s=app.settings.gateway.header_timeout_s,
         )
         await server.serve([taken])
+
+
+async def _until_signal() -> None:
+    stopped = asyncio.Event()
+    for each in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    await stopped.wait()
+
+
+def start_workers(count: int) -> int:
+    """Fork worker processes, and return in each of them its number from 0.
+
+    This process waits for them: it replaces one that crashes, passes SIGTERM on to them, and exits
+    after the last one.
+
+    Raises:
+        SystemExit: In the first process, with the exit code of a worker that cannot start.
+    """
+    workers: dict[int, tuple[int, float]] = {}
+    code: int | None = None
+
+    def stop(*_: object) -> None:
+        nonlocal code
+        code = code or 0
+        for worker in workers:
+            os.kill(worker, signal.SIGTERM)
+
+    before = {each: signal.signal(each, stop) for each in _ENDING}
+    starting: list[int] = [*range(count)]
+    while starting or workers:
+        for number in starting:
+            worker = os.fork()
+            if not worker:
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+                return number
+            workers[worker] = number, time.monotonic()
+        worker, status = os.wait()
+        starting = []
+        number, started_at = workers.pop(worker)
+        if code is None and time.monotonic() - started_at < _START_S:
+            stop()
+            code = os.waitstatus_to_exitcode(status)
+        elif code is None:
+            starting = [number]
+    raise SystemExit(code)
 
 
 def pauses_less() -> None:

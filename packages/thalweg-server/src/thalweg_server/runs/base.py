@@ -14,6 +14,12 @@ Status = Literal["queued", "running", "interrupted", "completed", "failed", "can
 ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "cancelled"})
 """`interrupted`: the run waits for a person's word, which comes as a run of its own."""
 
+BETWEEN = "\x1f"
+"""Separates ids in one text; no id of an owner or of a run has it."""
+
+JOB = "*"
+"""A notification in the place of a run's mark: a job may be claimed."""
+
 
 class RunKey(NamedTuple):
     """One run of one thread of one owner, by the columns that it is found by."""
@@ -21,6 +27,27 @@ class RunKey(NamedTuple):
     owner: str
     thread: str
     run: str
+
+    @property
+    def job(self) -> str:
+        """The key of its job."""
+        return BETWEEN.join(self)
+
+    @property
+    def lock(self) -> str:
+        """The lock of its job, which is that of its thread."""
+        return BETWEEN.join(self[:2])
+
+    @classmethod
+    def of_job(cls, key: str) -> "RunKey":
+        r"""Return the run of a job.
+
+        Example:
+            >>> RunKey.of_job(RunKey("ann", "a\x1fthread", "run").job).thread
+            'a\x1fthread'
+        """
+        owner, _, rest = key.partition(BETWEEN)
+        return cls(owner, *rest.rsplit(BETWEEN, 1))
 
     @property
     def mark(self) -> str:
@@ -79,8 +106,6 @@ class RunRecord:
     """Number of its claims that were released by a process that stopped in order."""
     last_seq: int = 0
     cancel_requested: bool = False
-    worker: str = ""
-    """The process that performs it, by the name that its `Liveness` has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self
 
+from thalweg.database.jobs import Job
 from thalweg.errors import NoSuchRunError, StorageError
-from thalweg_server.runs.base import Claim, Draft, Event, RunKey, Status
+from thalweg_server.runs.base import JOB, Claim, Draft, Event, RunKey, Status
 from thalweg_server.runs.commits import GroupCommit
 from thalweg_server.runs.drafts import sound
 from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
@@ -129,6 +130,8 @@ class Journal(Tables):
         self._changed_keys: set[RunKey] = set()
         self._is_all_changed = False
         self._wakeup = asyncio.Event()
+        self.job_available = asyncio.Event()
+        """Set when a job of a run may be claimed; a process that claims jobs clears it."""
         self._refresher: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -147,18 +150,18 @@ class Journal(Tables):
         )
         return self
 
-    async def claim(self, key: RunKey) -> Claim | None:
-        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
-        claim = await super().claim(key)
+    async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
+        """Claim a run to perform it; see `Tables.claim`."""
+        claim = await super().claim(key, only_queued=only_queued)
         if claim is not None:
             self._commits.claimed(claim, claim.run.last_seq)
             if claim.attempt > 1:  # an earlier claim may be awaited here, and is void now
                 self._note([key])
         return claim
 
-    async def release(self, claim: Claim) -> bool:
-        """Release a claim for another process; return False if it was void."""
-        is_given_back = await super().release(claim)
+    async def release(self, claim: Claim, job: Job | None = None) -> bool:
+        """Release a claim and its job for another process; return False if it was void."""
+        is_given_back = await super().release(claim, job)
         self._commits.let_go(claim)
         self._note([claim.key])
         return is_given_back
@@ -277,6 +280,8 @@ class Journal(Tables):
 
     def _on_changes(self, marks: Sequence[str] | None) -> None:
         """Take note of the marks of runs that changed; `None`: any may have."""
+        if marks is None or JOB in marks:
+            self.job_available.set()
         if marks is None:
             self._is_all_changed = True
             self._wakeup.set()

@@ -6,11 +6,12 @@ from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg_server.runs.journal import Journal
 
 
-def open_journal(address: str | Path) -> Journal:
+def open_journal(address: str | Path, direct: str | None = None) -> Journal:
     """Return a journal for the running event loop; `async with` opens and closes it.
 
     Args:
         address: The path of a file, or `postgresql://…`.
+        direct: The address of the server itself, if `address` is a pooler in transaction mode.
 
     Raises (when entered):
         ConfigError: The extra `postgres` is not installed.
@@ -21,7 +22,7 @@ def open_journal(address: str | Path) -> Journal:
             PostgresJournal,
         )
 
-        return PostgresJournal(address)
+        return PostgresJournal(address, direct)
     from thalweg_server.runs.sqlite import SqliteJournal  # noqa: PLC0415 (the other of the two)
 
     return SqliteJournal(Path(address))

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from thalweg.database.jobs import JobQueue, Statement
 from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
@@ -42,16 +43,12 @@ class PostgresJournal(Journal):
     """A journal on a server."""
 
     now = "now()"
-    workers_statement = "SELECT run_workers()"
-    take_over_statement = """
-        SELECT * FROM run_take_over(ARRAY(SELECT json_array_elements_text(CAST(? AS json))), ?, ?)
-    """
+    jobs = JobQueue("run", "postgres")
+    submit_missing = "SELECT run_submit_missing(?)"
 
-    promote_statement = "SELECT * FROM run_promote(?, ?)"
-
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, direct: str | None = None) -> None:
         super().__init__()
-        self._connections = RunConnections(url, MOST)
+        self._connections = RunConnections(url, MOST, direct)
 
     async def _connect(self) -> None:
         await self._connections.open(self._on_changes)
@@ -69,11 +66,21 @@ class PostgresJournal(Journal):
         values: Sequence[Any],
         *,
         notified: RunKey | None = None,
-        claimed: RunKey | None = None,
+        locked: str = "",
+        then: Statement | None = None,
     ) -> Sequence[Any]:
-        first = None if claimed is None else (_TAKE, (claimed.mark,))
-        noted = [] if notified is None else [notified]
-        return await self._connections.ask([owner], statement, values, first=first, notified=noted)
+        first = [(_TAKE, (locked,))] if locked else []
+        changed = await self._connections.ask(
+            [owner],
+            statement,
+            values,
+            first=first,
+            then=then,
+            notified=[] if notified is None else [notified],
+        )
+        if then is not None:
+            self.job_available.set()
+        return changed
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:

@@ -6,6 +6,7 @@ separated by `BETWEEN`, and the security policy parses that.
 """
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -14,13 +15,17 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from thalweg.database.jobs import Statement
 from thalweg.database.postgres import driver_statement
-from thalweg.database.postgres_server import as_storage_error, place_of, prepare_tables
+from thalweg.database.postgres_server import (
+    as_storage_error,
+    connection_options,
+    place_of,
+    prepare_tables,
+)
 from thalweg.errors import StorageError
-from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.base import BETWEEN, JOB, RunKey
 
-BETWEEN = "\x1f"
-"""Separates owners in `thalweg.owner`; no owner's name has it."""
 CHANNEL = "thalweg_runs"
 """The channel of notifications of changes: `ORIGIN MARK MARK …`."""
 WRITE = """
@@ -50,6 +55,7 @@ WRITE = """
     SELECT number FROM good
 """
 """Writes for every valid claim, and returns which are valid."""
+_log = logging.getLogger("thalweg.server.runs")
 Values = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
 ChangeHandler = Callable[[Sequence[str] | None], None]
@@ -59,6 +65,10 @@ _MARKS = 500
 """Marks in one notice: it may have 8,000 bytes."""
 _AGAIN_S = 0.5
 """Before a listener whose connection broke tries again."""
+_POOLED = (
+    "%s is a pooler, which may lose notifications; streams of other processes then lag by seconds. "
+    "Set storage.direct_url to the address of the server itself"
+)
 _OWNER = "SELECT set_config('thalweg.owner', %s, true)"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
@@ -83,9 +93,10 @@ class RunConnections:
         StorageError: The database failed.
     """
 
-    def __init__(self, url: str, most: int) -> None:
+    def __init__(self, url: str, most: int, direct: str | None = None) -> None:
         self.place = place_of(url)
         self._url = url
+        self._direct = direct or url
         self._origin = secrets.token_hex(4)
         self._asking = self._pool(most, "thalweg-runs")
         self._holding = self._pool(most, "thalweg-runs-holding")
@@ -120,7 +131,8 @@ class RunConnections:
         statement: str,
         values: Values,
         *,
-        first: tuple[str, Sequence[Any]] | None = None,
+        first: Sequence[tuple[str, Sequence[Any]]] = (),
+        then: Statement | None = None,
         notified: Sequence[RunKey] = (),
     ) -> Sequence[Any]:
         """Run one statement in a transaction, and return its rows.
@@ -129,11 +141,14 @@ class RunConnections:
             owners: Whose rows it may see.
             statement: Values as `?`, or as the driver's placeholders.
             values: Their values.
-            first: A statement to run before it.
+            first: Statements to run before it.
+            then: A statement to run if it returned rows; then other processes are notified of a
+                job.
             notified: Runs that other processes are notified of.
         """
         async with self._pooled(self._asking) as connection:
-            return await self._at_once(connection, owners, [first, (statement, values)], notified)
+            statements = [*first, (statement, values)]
+            return await self._at_once(connection, owners, statements, notified, then)
 
     async def write(
         self, owners: Iterable[str], statement: str, values: Values, notified: Sequence[RunKey]
@@ -142,7 +157,7 @@ class RunConnections:
         async with self._writing:
             try:
                 if self._writer is None:
-                    self._writer = await self._connect()
+                    self._writer = await self._connect(self._url)
                 return await self._at_once(self._writer, owners, [(statement, values)], notified)
             except psycopg.Error as error:
                 await self._lose_writer()
@@ -167,22 +182,24 @@ class RunConnections:
         self,
         connection: Connection,
         owners: Iterable[str],
-        statements: Sequence[tuple[str, Values] | None],
+        statements: Sequence[tuple[str, Values]],
         notified: Sequence[RunKey],
+        then: Statement | None = None,
     ) -> Sequence[Any]:
+        marks = [key.mark for key in notified]
         async with connection.pipeline(), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
-            cursors = [
-                await connection.execute(driver_statement(statement[0]), statement[1])
-                for statement in statements
-                if statement is not None
-            ]
-            for payload in self._payloads(notified):
+            for text, values in statements:
+                cursor = await connection.execute(driver_statement(text), values)
+            rows = None if then is None else await cursor.fetchall()
+            if then is not None and rows:
+                await connection.execute(driver_statement(then.text), then.values)
+                marks.append(JOB)
+            for payload in self._payloads(marks):
                 await connection.execute(_NOTIFY, (CHANNEL, payload))
-        return await cursors[-1].fetchall()
+        return await cursor.fetchall() if rows is None else rows
 
-    def _payloads(self, notified: Sequence[RunKey]) -> list[str]:
-        marks = [key.mark for key in notified]
+    def _payloads(self, marks: Sequence[str]) -> list[str]:
         return [
             " ".join([self._origin, *marks[start : start + _MARKS]])
             for start in range(0, len(marks), _MARKS)
@@ -199,7 +216,7 @@ class RunConnections:
     def _pool(self, most: int, name: str) -> AsyncConnectionPool[Connection]:
         return AsyncConnectionPool(
             self._url,
-            kwargs={"autocommit": True},
+            kwargs=connection_options(_TIMEOUT_S),
             min_size=1,
             max_size=most,
             open=False,
@@ -208,10 +225,8 @@ class RunConnections:
             check=AsyncConnectionPool.check_connection,
         )
 
-    async def _connect(self) -> Connection:
-        timeout_s = int(_TIMEOUT_S)
-        connect = psycopg.AsyncConnection.connect
-        return await connect(self._url, autocommit=True, connect_timeout=timeout_s)
+    async def _connect(self, url: str) -> Connection:
+        return await psycopg.AsyncConnection.connect(url, **connection_options(_TIMEOUT_S))
 
     async def _lose_writer(self) -> None:
         writer, self._writer = self._writer, None
@@ -226,7 +241,10 @@ class RunConnections:
             await asyncio.sleep(_AGAIN_S)
 
     async def _listen(self, on_changes: ChangeHandler) -> None:
-        async with await self._connect() as connection:
+        async with await self._connect(self._direct) as connection:
+            found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+            if found != (connection.info.backend_pid,):
+                _log.warning(_POOLED, self.place)
             await connection.execute(f"LISTEN {CHANNEL}")
             on_changes(None)  # what was sent meanwhile
             async for notice in connection.notifies():

@@ -2,15 +2,17 @@
 
 import asyncio
 import logging
+import os
 import random
+import secrets
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from thalweg.database.jobs import RENEW_S, Job
 from thalweg.errors import (
-    BusyError,
     ClaimLostError,
     NoSuchRunError,
     RunError,
@@ -20,21 +22,27 @@ from thalweg.errors import (
 )
 from thalweg_server.api.events import RunCancelled, RunFailed
 from thalweg_server.api.problems import Problem
-from thalweg_server.liveness.base import Liveness
 from thalweg_server.runs.base import Claim, Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
-RECOVERY_S = 1.0
-"""How often a process looks for runs of dead ones; others may look just then, so it varies."""
-MOST_TAKEN = 50
-"""Runs that one process takes over at a time, so that others get some."""
+POLL_S = 1.0
+"""Seconds between two looks for a job without a notification: for delayed and expired ones."""
+SWEEP_S = 30.0
+"""Seconds between two submissions of runs without a job, such as those of an older version."""
+MOST_RUNS = 100
+"""Runs that a process performs at a time, by default."""
+TIME_LIMIT_S = 3_600.0
+"""Seconds that an attempt at a run may take, by default."""
+_SPREAD_S = 0.003
+"""For each run that a process performs, it waits so long for others to claim a job first."""
+_MOST_SPREAD_S = 0.03
 MOST_ATTEMPTS = 5
 """Attempts that may break off, with their process or a database; then the run fails."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
-"""Seconds that a process that stops waits for runs to be created, and for emitted events."""
+"""Seconds that a process that stops waits for emitted events."""
 _PAUSE_S = 1.0
 """Before a run is taken up again whose database failed."""
 _FENCE: ContextVar[Emit | None] = ContextVar("thalweg_run", default=None)
@@ -61,6 +69,8 @@ class RunOutcome:
         return cls("failed", data, problem.model_dump_json())
 
 
+_CANCELLED = RunOutcome("cancelled", RunCancelled().model_dump_json())
+IfBusy = Literal["enqueue", "reject", "cancel"]
 Perform = Callable[[RunRecord, Emit], Coroutine[Any, Any, RunOutcome]]
 """Performs a run. An attempt after the first resumes from the last checkpoint."""
 
@@ -78,9 +88,17 @@ def fence() -> AbstractAsyncContextManager[None]:
 class ProcessRuns:
     """The runs of one process: those it performs, and those it follows.
 
+    Args:
+        journal: The journal of all processes.
+        perform: Performs a run.
+        limit: The number of runs that are performed here at a time; 0 if others perform them.
+        time_limit_s: Seconds that an attempt may take; then the run fails.
+        most_attempts: See `MOST_ATTEMPTS`.
+        on_end: Called with each run that ended here.
+
     Example:
         ```python
-        async with ProcessRuns(journal, presence, perform) as runs:
+        async with ProcessRuns(journal, perform) as runs:
             await runs.start(RunKey("ada", "t1", "r1"), "{}")
         ```
     """
@@ -88,75 +106,68 @@ class ProcessRuns:
     def __init__(
         self,
         journal: Journal,
-        presence: Liveness,
         perform: Perform,
         *,
+        limit: int = MOST_RUNS,
+        time_limit_s: float = TIME_LIMIT_S,
         most_attempts: int = MOST_ATTEMPTS,
         on_end: Callable[[RunKey], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         self._journal = journal
-        self._presence = presence
         self._perform = perform
+        self._limit = limit
+        self._time_limit_s = time_limit_s
         self._most_attempts = most_attempts
         self._on_end = on_end
-        self.name = ""
-        """The name of this process among those that live."""
-        self._starting: set[asyncio.Task[RunRecord]] = set()
+        self.name = f"{os.getpid()}-{secrets.token_hex(8)}"
+        """The name of this process in the queue."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._jobs: dict[int, Job] = {}
+        """Those that are performed here."""
         self._working: dict[RunKey, asyncio.Task[Any] | None] = {}
-        self._recovery: asyncio.Task[None] | None = None
+        self._loops: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Begin to perform runs, and to take over those of processes that die.
-
-        Raises:
-            StorageError: The medium of the presence failed.
-        """
-        self.name = await self._presence.enter()
-        self._recovery = asyncio.create_task(self._recover_forever(), name="thalweg-runs-takeover")
+        """Begin to perform runs, also those of processes that crash."""
+        if self._limit:
+            loops = ((self._claim_jobs, 0), (self._renew, RENEW_S), (self._sweep, SWEEP_S))
+            self._loops = [
+                asyncio.create_task(_forever(step, pause_s), name=f"thalweg-runs{step.__name__}")
+                for step, pause_s in loops
+            ]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Stop performing: runs under way are cancelled here, and others take them over."""
-        if self._recovery is not None:
-            self._recovery.cancel()
-            await asyncio.wait([self._recovery])
-        if self._starting:
-            await asyncio.wait(self._starting, timeout=_LEAVE_S)
+        for loop in self._loops:
+            loop.cancel()
+        if self._loops:
+            await asyncio.wait(self._loops)
         while tasks := list(self._tasks):
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        await self._presence.leave()
-
-    async def recover(self) -> int:
-        """Take over runs of processes that died.
-
-        Returns:
-            How many.
-
-        Raises:
-            StorageError: A database failed.
-        """
-        await self.promote()
-        others = {*await self._journal.workers()} - {self.name}
-        dead = await self._presence.dead(others) if others else ()
-        if not dead:
-            return 0
-        taken = await self._journal.take_over(dead, self.name, MOST_TAKEN)
-        for key in taken:
-            self._begin(key)
-        return len(taken)
 
     async def start(
-        self, key: RunKey, request: str, *, if_busy: Literal["reject", "cancel"] = "reject"
+        self,
+        key: RunKey,
+        request: str,
+        *,
+        if_busy: IfBusy = "enqueue",
+        due_ms: int = 0,
+        priority: int = 0,
     ) -> RunRecord:
         """Start a run; repeating the call returns the same run.
+
+        Any process performs it, the one with fewest runs first.
 
         Args:
             key: Its id is chosen by the caller.
             request: The request, a JSON object.
-            if_busy: The action for a run of the thread that has not ended.
+            if_busy: The action for a run of the thread that has not ended: the new one waits,
+                is rejected, or the other one is cancelled.
+            due_ms: The earliest start in milliseconds since 1970.
+            priority: Runs of a higher one start first.
 
         Raises:
             BusyError: Another run of the thread has not ended.
@@ -165,43 +176,30 @@ class ProcessRuns:
         """
         if (there := await self._journal.get(key)) is not None:
             return _same(there, request)
+        if if_busy == "cancel":
+            for run in await self._journal.unended(key.owner, key.thread):
+                await self.cancel(run.key)
+        rule: Literal["enqueue", "reject"] = "reject" if if_busy == "reject" else "enqueue"
+        # A database completes a statement even if the caller stops waiting for it.
         try:
-            return await self._start(key, request)
-        except BusyError as busy:
-            if if_busy == "reject":
+            return await self._journal.create(
+                key, request, if_busy=rule, due_ms=due_ms, priority=priority
+            )
+        except RunExistsError:
+            there = await self._journal.get(key)
+            if there is None:
                 raise
-            other = RunKey(key.owner, key.thread, busy.run)
-        with suppress(NoSuchRunError):
-            await self.cancel(other)
-            await self.join(other)
-        return await self._start(key, request)
-
-    async def enqueue(self, key: RunKey, request: str, *, due_ms: int = 0) -> RunRecord:
-        """Store a run that starts when it is due and those before it in its thread have ended.
-
-        Any process performs it: the first that finds it ready.
-
-        Args:
-            key: Its id is chosen by the caller.
-            request: The request, a JSON object.
-            due_ms: The earliest start in milliseconds since 1970.
-
-        Raises:
-            RunExistsError: The owner has a run with that id.
-            StorageError: A database failed.
-        """
-        run = await self._journal.create(key, request, due_ms=due_ms)
-        await self.promote()
-        return run
-
-    async def promote(self) -> None:
-        """Begin runs that waited, if their time has come."""
-        for key in await self._journal.promote(self.name, MOST_TAKEN):
-            self._begin(key)
+            return _same(there, request)
 
     async def cancel(self, key: RunKey) -> bool:
         """Request the end of a run, in any process that performs it; False if it has ended."""
-        return await self._journal.ask_cancel(key)
+        if not await self._journal.ask_cancel(key):
+            return False
+        if (claim := await self._journal.claim(key, only_queued=True)) is not None:
+            with suppress(ClaimLostError):  # its performer ends it
+                await self._end(claim, _CANCELLED)
+            await self._journal.cancel_job(key)
+        return True
 
     async def join(self, key: RunKey) -> RunRecord:
         """Wait for the end of a run.
@@ -216,64 +214,53 @@ class ProcessRuns:
             raise NoSuchRunError(key.run)
         return run
 
-    async def _start(self, key: RunKey, request: str) -> RunRecord:
-        """Complete a start even if the caller is cancelled.
+    async def _claim_jobs(self) -> None:
+        """Claim jobs one by one up to the limit, then wait for a notification."""
+        available = self._journal.job_available
+        available.clear()
+        while len(self._jobs) < self._limit:
+            # A process that performs less claims first.
+            await asyncio.sleep(min(_MOST_SPREAD_S, _SPREAD_S * len(self._jobs)))
+            job = await self._journal.claim_job(self.name)
+            if job is None:
+                break
+            self._jobs[job.id] = job
+            self._create_task(self._work(job), f"work-{job.id}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_S * random.uniform(0.7, 1.3)):  # noqa: S311 (no secret)
+                await available.wait()
 
-        A database completes a statement after the caller has stopped waiting: this process would
-        own a run and not perform it.
-        """
-        starting = asyncio.create_task(self._started(key, request), name=f"start-{key.run}")
-        self._starting.add(starting)
-        starting.add_done_callback(self._starting.discard)
-        starting.add_done_callback(_retrieve_error)
-        return await asyncio.shield(starting)
+    async def _renew(self) -> None:
+        if self._jobs:
+            await self._journal.renew_jobs(self.name, list(self._jobs))
 
-    async def _started(self, key: RunKey, request: str) -> RunRecord:
-        """Create a run and begin to perform it.
+    async def _sweep(self) -> None:
+        await self._journal.submit_missing_jobs()
+        self._journal.job_available.set()
 
-        The row names this process from the beginning: if it dies, others take the run over.
-        """
-        try:
-            run = await self._journal.create(key, request, worker=self.name)
-        except RunExistsError:
-            there = await self._journal.get(key)
-            if there is None:
-                raise
-            return _same(there, request)
-        except StorageError:
-            self._begin(key)  # it may have been created nevertheless
-            raise
-        self._begin(key, run)
-        return run
-
-    def _begin(self, key: RunKey, run: RunRecord | None = None) -> None:
-        task = asyncio.create_task(self._work(key, run), name=f"work-{key.run}")
+    def _create_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _work(self, key: RunKey, run: RunRecord | None = None) -> None:
-        """Perform a run of this process; retry if a database fails."""
-        while True:
-            try:
-                run = run or await self._journal.get(key)
-                if run is not None and run.worker == self.name:
-                    await self._alone(key)
-            except StorageError as error:
-                run = None
-                _log.warning("run %s is retried: %s", key.run, error)
-                await asyncio.sleep(_PAUSE_S)
-            else:
-                return
+    async def _work(self, job: Job) -> None:
+        """Perform the run of a job; retry if a database fails."""
+        try:
+            while True:
+                try:
+                    await self._alone(RunKey.of_job(job.key), job)
+                    await self._journal.finish_job(job)
+                except StorageError as error:
+                    _log.warning("run of job %d is retried: %s", job.id, error)
+                    await asyncio.sleep(_PAUSE_S)
+                else:
+                    return
+        finally:
+            if self._jobs.get(job.id) is job:
+                del self._jobs[job.id]
+            self._journal.job_available.set()
 
-    async def _recover_forever(self) -> None:
-        while True:
-            try:
-                await self.recover()
-            except StorageError as error:
-                _log.warning("cannot look for runs of crashed processes: %s", error)
-            await asyncio.sleep(RECOVERY_S * random.uniform(0.7, 1.3))  # noqa: S311 (no secret)
-
-    async def _alone(self, key: RunKey) -> None:
+    async def _alone(self, key: RunKey, job: Job) -> None:
         """Perform a run when this process performs it no longer under another claim."""
         me = asyncio.current_task()
         before, self._working[key] = self._working.get(key), me
@@ -281,28 +268,22 @@ class ProcessRuns:
             if before is not None:  # its claim was taken for lost, and came back here
                 before.cancel()
                 await asyncio.wait([before])
-            await self._attempt(key)
+            await self._attempt(key, job)
         finally:
             if self._working.get(key) is me:
                 del self._working[key]
 
-    async def _attempt(self, key: RunKey) -> None:
+    async def _attempt(self, key: RunKey, job: Job | None = None) -> None:
         """Perform a run to its end, unless it has ended or another process performs it."""
         claim = await self._journal.claim(key)
         if claim is None:
             return
-        await self._perform_claim(claim)
-        with suppress(StorageError):  # the next sweep finds it
-            await self.promote()
-
-    async def _perform_claim(self, claim: Claim) -> None:
-        key = claim.key
         try:
             attempts = claim.attempt - claim.run.releases
             if attempts > self._most_attempts:
                 await self._end(claim, _poison(attempts - 1))
             else:
-                await self._go_on(claim)
+                await self._go_on(claim, job)
         except ClaimLostError:
             now = await self._journal.get(key)
             if now is not None and now.status == "running" and now.attempt == claim.attempt:
@@ -310,14 +291,14 @@ class ProcessRuns:
                 raise StorageError(key.run, problem, "it is retried") from None
             _log.info("run %s is performed by another process now", key.run)
 
-    async def _go_on(self, claim: Claim) -> None:
+    async def _go_on(self, claim: Claim, job: Job | None) -> None:
         emit = Emit(self._journal, claim)
         try:
             outcome = await self._outcome(claim, emit)
             await emit.drain()
             await self._end(claim, outcome)
         except asyncio.CancelledError:
-            await self._leave(claim, emit)
+            await self._leave(claim, emit, job)
             raise
         finally:
             await emit.close()
@@ -329,41 +310,49 @@ class ProcessRuns:
         watching = asyncio.create_task(self._journal.called_off(claim))
         try:
             ends: list[asyncio.Future[Any]] = [performing, watching, emit.failed]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                ends, timeout=self._time_limit_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            is_late = not any(end.done() for end in ends)
         finally:
             watching.cancel()
             performing.cancel()
             await asyncio.wait([performing, watching], timeout=_STOP_S)
         if emit.failed.done():
             raise emit.failed.result()
+        if is_late:
+            return _failed("run.time_limit", f"it took longer than {self._time_limit_s:g} s")
         if not performing.done() or performing.cancelled():
             is_requested = not watching.cancelled() and watching.result()
             if watching.done() and not watching.cancelled() and not is_requested:
                 raise ClaimLostError(claim.key.run, claim.attempt)
-            return RunOutcome("cancelled", RunCancelled().model_dump_json())
+            return _CANCELLED
         return _outcome_of(run, performing)
 
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
         await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
         if self._on_end is not None:
-            task = asyncio.create_task(self._on_end(claim.key), name=f"ended-{claim.key.run}")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._create_task(self._on_end(claim.key), f"ended-{claim.key.run}")
 
-    async def _leave(self, claim: Claim, emit: Emit) -> None:
+    async def _leave(self, claim: Claim, emit: Emit, job: Job | None) -> None:
         """Release a run for other processes to resume."""
         with suppress(RunError, StorageError, TimeoutError):
             async with asyncio.timeout(_LEAVE_S):
                 await emit.drain()
         with suppress(StorageError):
-            await self._journal.release(claim)
+            await self._journal.release(claim, job)
 
 
-def _retrieve_error(done: asyncio.Task[RunRecord]) -> None:
-    """Retrieve an error whose waiter may no longer exist."""
-    if not done.cancelled():
-        done.exception()
+async def _forever(step: Callable[[], Coroutine[Any, Any, None]], pause_s: float) -> None:
+    """Repeat a step of the queue."""
+    while True:
+        try:
+            await step()
+        except StorageError as error:
+            _log.warning("the queue of runs cannot be used: %s", error)
+            await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(pause_s)
 
 
 def _outcome_of(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:

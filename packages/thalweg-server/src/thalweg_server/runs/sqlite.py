@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from thalweg.database.jobs import LEASE_S, Job, JobQueue, Statement
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
@@ -59,35 +60,18 @@ STATES = """
         AND runs.run = json_extract(given.value, '$[2]')
 """
 """The states of runs (owner, thread, run), each with its index in the list."""
-WORKERS = "SELECT DISTINCT work FROM runs WHERE status IN ('queued', 'running')"
-"""The processes that have runs which have not ended."""
-TAKE_OVER = """
-    WITH given (processes, process, most) AS (VALUES (?, ?, ?))
-    UPDATE runs SET work = (SELECT process FROM given) WHERE number IN (
-        SELECT number FROM runs
-        WHERE status IN ('queued', 'running')
-            AND work IN (SELECT value FROM given, json_each(given.processes))
-        ORDER BY number LIMIT (SELECT most FROM given)
-    ) RETURNING owner, thread, run
+SUBMIT_MISSING = """
+    WITH given (separator) AS (VALUES (?))
+    INSERT INTO queue_job (queue, key, lock, due)
+    SELECT 'run', owner || separator || thread || separator || run,
+        owner || separator || thread, due
+    FROM runs, given WHERE status IN ('queued', 'running') AND NOT EXISTS (
+        SELECT 1 FROM queue_job
+        WHERE queue = 'run' AND lock = owner || separator || thread
+            AND key = owner || separator || thread || separator || run
+    ) ORDER BY number RETURNING id
 """
-"""Assigns runs of some processes to another one."""
-_NOW_MS = "(julianday('now') - 2440587.5) * 86400000"
-"""Milliseconds since 1970."""
-IS_DUE = f"SELECT 1 FROM runs WHERE status = 'waiting' AND due <= {_NOW_MS} LIMIT 1"  # noqa: S608
-"""Whether a run waits that may start now, if its thread is free."""
-PROMOTE = f"""
-    WITH given (process, most) AS (VALUES (?, ?))
-    UPDATE runs SET status = 'queued', work = (SELECT process FROM given) WHERE number IN (
-        SELECT min(number) FROM runs AS waiting
-        WHERE status = 'waiting' AND due <= {_NOW_MS} AND NOT EXISTS (
-            SELECT 1 FROM runs AS other
-            WHERE other.owner = waiting.owner AND other.thread = waiting.thread
-                AND other.status IN ('queued', 'running')
-        )
-        GROUP BY owner, thread ORDER BY min(number) LIMIT (SELECT most FROM given)
-    ) RETURNING owner, thread, run
-"""  # noqa: S608 (constants)
-"""Queues the first waiting run of each thread in which none is under way."""
+"""Submits jobs of unended runs that have none."""
 R = TypeVar("R")
 T = TypeVar("T")
 POLL_S = 0.1
@@ -109,9 +93,8 @@ class SqliteJournal(Journal):
     """
 
     now = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
-    workers_statement = WORKERS
-    take_over_statement = TAKE_OVER
-    promote_statement = PROMOTE
+    jobs = JobQueue("run", "sqlite")
+    submit_missing = SUBMIT_MISSING
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -149,11 +132,22 @@ class SqliteJournal(Journal):
         values: Sequence[Any],
         *,
         notified: RunKey | None = None,
-        claimed: RunKey | None = None,
+        locked: str = "",
+        then: Statement | None = None,
     ) -> Sequence[Any]:
-        """See `Tables`. On one machine no process that holds a claim is taken for dead."""
-        del owner, notified, claimed
-        return await self._writer.change(lambda rows: [*rows.rows(statement, values)])
+        """See `Tables`. A transaction has the file to itself; other processes notice that."""
+        del owner, notified, locked
+
+        def change(rows: SqliteRows) -> Sequence[Any]:
+            changed = [*rows.rows(statement, values)]
+            if then is not None and changed:
+                rows.run(*then)
+            return changed
+
+        changed = await self._writer.change(change)
+        if then is not None:
+            self.job_available.set()
+        return changed
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:
@@ -184,9 +178,11 @@ class SqliteJournal(Journal):
             lambda database: {key: _events(database, key, seq, limit) for key, seq in after.items()}
         )
 
-    async def promote(self, worker: str, limit: int) -> Sequence[RunKey]:
-        """Queue waiting runs; see `Tables.promote`. Nothing is written if none is due."""
-        return await super().promote(worker, limit) if await self._reader.read(IS_DUE) else ()
+    async def claim_job(self, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
+        """Claim a job; see `Tables.claim_job`. Nothing is written if none waits."""
+        if not await self._reader.read(*self.jobs.pending()):
+            return None
+        return await super().claim_job(worker, lease_s=lease_s)
 
     async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
         """Delete the runs of a thread, or one of them, events and all."""
@@ -197,8 +193,6 @@ class SqliteJournal(Journal):
         seen = None
         while True:
             await asyncio.sleep(POLL_S)
-            if not self._names:
-                continue
             try:
                 found = await self._writer.read("PRAGMA data_version")
             except StorageError:

@@ -1,15 +1,15 @@
 """The tables of runs and of their events, with the statements for either database."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from thalweg.database.jobs import LEASE_S, Job, JobQueue, Statement
 from thalweg.errors import BusyError, RunExistsError
-from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
+from thalweg_server.runs.base import BETWEEN, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import sound
 
 
@@ -68,12 +68,10 @@ class Tables(ABC):
 
     now: ClassVar[str]
     """The time of the database, in SQL."""
-    workers_statement: ClassVar[str]
-    """Selects the processes with runs that have not ended, of all owners."""
-    take_over_statement: ClassVar[str]
-    """Assigns runs of all owners: processes as a JSON list, the new process, how many."""
-    promote_statement: ClassVar[str]
-    """Queues waiting runs of all owners for a process: the process, how many."""
+    jobs: ClassVar[JobQueue]
+    """The queue of runs."""
+    submit_missing: ClassVar[str]
+    """Submits jobs of unended runs of all owners that have none; the value is `BETWEEN`."""
 
     @abstractmethod
     async def _read(self, owner: str, statement: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -87,43 +85,59 @@ class Tables(ABC):
         values: Sequence[Any],
         *,
         notified: RunKey | None = None,
-        claimed: RunKey | None = None,
+        locked: str = "",
+        then: Statement | None = None,
     ) -> Sequence[Any]:
-        """Change runs of an owner in a transaction of its own, and return the statement's rows.
+        """Change rows of an owner in a transaction of its own, and return the statement's rows.
 
         Args:
             owner: The owner.
             statement: Ends in `RETURNING`.
             values: The values of its `?`.
             notified: A run of whose change other processes are notified.
-            claimed: A run: waits until no claim of it is held any more.
+            locked: The mark of a run, or the lock of a thread, to hold exclusively.
+            then: A statement for the queue of runs, in the same transaction; other processes are
+                notified that a job may be claimed.
         """
 
     async def create(
-        self, key: RunKey, request: str, *, worker: str = "", due_ms: int | None = None
+        self,
+        key: RunKey,
+        request: str,
+        *,
+        if_busy: Literal["enqueue", "reject"] = "reject",
+        due_ms: int = 0,
+        priority: int = 0,
     ) -> RunRecord:
-        """Store a new run.
+        """Store a new run and submit its job, in one transaction.
 
         Args:
             key: Its id is chosen by the caller.
             request: The request, a JSON object.
-            worker: See `RunRecord.worker`.
-            due_ms: The run waits until `promote` queues it, not before this time in milliseconds
-                since 1970; by default it is queued at once.
+            if_busy: Whether it may wait for earlier runs of its thread.
+            due_ms: The earliest start, in milliseconds since 1970.
+            priority: See `JobQueue.submit`.
 
         Raises:
             BusyError: Another run of the thread has not ended, and the run may not wait.
             RunExistsError: The owner has a run with that id.
         """
-        status, work = ("queued", worker) if due_ms is None else ("waiting", "")
-        values = (*key, sound(request), work, status, due_ms or 0)
+        statement = _CREATE
+        values: tuple[str | int, ...] = (*key, sound(request), due_ms)
+        if if_busy == "reject":
+            statement, values = _CREATE_ALONE, (*values, *key[:2])
+        job = self.jobs.submit(key.job, key.lock, due_ms=due_ms, priority=priority)
         while True:
-            if rows := await self._change(key.owner, _CREATE.format(now=self.now), values):
+            if rows := await self._change(
+                key.owner, statement.format(now=self.now), values,
+                locked=key.lock if if_busy == "reject" else "", then=job,
+            ):  # fmt: skip
                 return _run(rows[0])
             if await self._read(key.owner, _EXISTS, (key.owner, key.run)):
                 raise RunExistsError(key.run)
-            if rows := await self._read(key.owner, ACTIVE, (key.owner, key.thread)):
-                raise BusyError(key.thread, rows[0][0])
+            unended = await self.unended(key.owner, key.thread)
+            if unended and if_busy == "reject":
+                raise BusyError(key.thread, unended[0].key.run)
             # What was in the way ended in between.
 
     async def get(self, key: RunKey) -> RunRecord | None:
@@ -159,7 +173,7 @@ class Tables(ABC):
         return {run.key.thread: run for run in map(_run, rows)}
 
     async def unended(self, owner: str, thread: str) -> Sequence[RunRecord]:
-        """Return the runs of a thread that have not ended, those that wait too, oldest first."""
+        """Return the runs of a thread that have not ended, oldest first."""
         rows = await self._read(owner, _UNENDED, (owner, thread))
         return [_run(row) for row in rows]
 
@@ -168,57 +182,48 @@ class Tables(ABC):
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
         return int(count)
 
-    async def claim(self, key: RunKey) -> Claim | None:
-        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
-        statement = _CLAIM.format(now=self.now)
-        rows = await self._change(key.owner, statement, key, notified=key, claimed=key)
+    async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
+
+        Args:
+            key: The run.
+            only_queued: Whether `None` is also returned for a run under way.
+        """
+        statement = _CLAIM.format(now=self.now) + (_ONLY_QUEUED if only_queued else "") + _RETURNING
+        rows = await self._change(key.owner, statement, key, notified=key, locked=key.mark)
         run = _run(rows[0]) if rows else None
         return None if run is None else Claim(key, run.attempt, run)
 
-    async def release(self, claim: Claim) -> bool:
-        """Release a claim for another process; return False if it was void."""
-        key = claim.key
-        return bool(await self._change(key.owner, _RELEASE, (*key, claim.attempt), notified=key))
+    async def release(self, claim: Claim, job: Job | None = None) -> bool:
+        """Release a claim and its job for another process; return False if it was void."""
+        key, then = claim.key, None if job is None else self.jobs.release(job)
+        values = (*key, claim.attempt)
+        return bool(await self._change(key.owner, _RELEASE, values, notified=key, then=then))
 
     async def ask_cancel(self, key: RunKey) -> bool:
-        """Request cancellation of a run; return False if it has ended. One that waits ends."""
-        ended = _CANCEL_WAITING.format(now=self.now)
-        if await self._change(key.owner, ended, key, notified=key):
-            return True
+        """Request cancellation of a run; return False if it has ended."""
         return bool(await self._change(key.owner, _CANCEL, key, notified=key))
 
-    async def workers(self) -> Collection[str]:
-        """Return the processes with runs that have not ended, of all owners."""
-        return {name for (name,) in await self._read("", self.workers_statement, ())}
+    async def claim_job(self, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
+        """Claim the job of a run of any owner; `None` if none may start."""
+        rows = await self._change("", *self.jobs.claim(worker, lease_s=lease_s))
+        return Job(*rows[0]) if rows else None
 
-    async def take_over(
-        self, workers: Collection[str], worker: str, limit: int
-    ) -> Sequence[RunKey]:
-        """Assign runs of some processes, of all owners, to another one.
+    async def renew_jobs(self, worker: str, ids: Collection[int]) -> None:
+        """Renew the leases of jobs."""
+        await self._change("", *self.jobs.renew(worker, ids))
 
-        Args:
-            workers: The processes that perform nothing any more.
-            worker: The one that takes over.
-            limit: How many runs at most: the oldest.
+    async def finish_job(self, job: Job) -> None:
+        """Remove the job of a run that has ended: the next one of its thread may be claimed."""
+        await self._change("", *self.jobs.finish(job))
 
-        Returns:
-            The runs, in any order; each to one caller alone, however many ask at once.
-        """
-        values = (json.dumps(list(workers)), worker, limit)
-        return [RunKey(*row) for row in await self._change("", self.take_over_statement, values)]
+    async def cancel_job(self, key: RunKey) -> None:
+        """Remove the job of a run that has ended before it was claimed."""
+        await self._change("", *self.jobs.cancel(key.job))
 
-    async def promote(self, worker: str, limit: int) -> Sequence[RunKey]:
-        """Queue waiting runs that are due and first in their threads, of all owners.
-
-        Args:
-            worker: The process that performs them.
-            limit: How many at most.
-
-        Returns:
-            The runs; each to one caller alone.
-        """
-        rows = await self._change("", self.promote_statement, (worker, limit))
-        return [RunKey(*row) for row in rows]
+    async def submit_missing_jobs(self) -> None:
+        """Submit the jobs of unended runs of all owners that have none."""
+        await self._change("", self.submit_missing, (BETWEEN,))
 
     async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
         """Return events after a number, oldest first."""
@@ -265,24 +270,26 @@ class Tables(ABC):
 
 _COLUMNS = (
     "owner, thread, run, status, request, created, started, ended, error,"
-    " attempt, handed, last_seq, cancel_asked, work"
+    " attempt, handed, last_seq, cancel_asked"
 )
 """Columns from which a run is read, in the order of the fields of `RunRecord`."""
 _KEY = "owner = ? AND thread = ? AND run = ?"
-_IS_ACTIVE = "status IN ('queued', 'running')"
-_IS_UNENDED = "status IN ('queued', 'running', 'waiting')"
+_IS_UNENDED = "status IN ('queued', 'running')"
 _EXISTS = "SELECT 1 FROM runs WHERE owner = ? AND run = ?"
-_CREATE = (
-    "INSERT INTO runs (owner, thread, run, request, work, status, due, created)"  # noqa: S608 (constants)
-    f" VALUES (?, ?, ?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING RETURNING {_COLUMNS}"
+_INTO = "INSERT INTO runs (owner, thread, run, request, due, created)"
+_RETURNING = f" RETURNING {_COLUMNS}"
+_CREATE = f"{_INTO} VALUES (?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING{_RETURNING}"
+_CREATE_ALONE = (
+    f"{_INTO} SELECT ?, ?, ?, ?, CAST(? AS bigint), {{now}} WHERE NOT EXISTS"  # noqa: S608 (constants)
+    f" (SELECT 1 FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED})"
+    f" ON CONFLICT DO NOTHING{_RETURNING}"
 )
 _CLAIM = f"""
     UPDATE runs SET status = 'running', attempt = attempt + 1,
         started = coalesce(started, {{now}})
-    WHERE {_KEY} AND {_IS_ACTIVE} RETURNING {_COLUMNS}
+    WHERE {_KEY} AND {_IS_UNENDED}
 """  # noqa: S608 (constants)
-ACTIVE = f"SELECT run FROM runs WHERE owner = ? AND thread = ? AND {_IS_ACTIVE}"  # noqa: S608
-"""The run of a thread that has not ended."""
+_ONLY_QUEUED = " AND status = 'queued'"
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
 _COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
 _NEWEST = (
@@ -293,24 +300,19 @@ _UNENDED = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED}"  # noqa: S608
     " ORDER BY number"
 )
-_CANCEL_WAITING = f"""
-    UPDATE runs SET status = 'cancelled', ended = {{now}}
-    WHERE {_KEY} AND status = 'waiting' RETURNING 1
-"""  # noqa: S608
 _LIST = f"SELECT {_COLUMNS} FROM runs WHERE owner = ?"  # noqa: S608
 _RELEASE = f"""
     UPDATE runs SET status = 'queued', handed = handed + 1
     WHERE {_KEY} AND attempt = ? AND status = 'running' RETURNING 1
 """  # noqa: S608
-_CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_ACTIVE} RETURNING 1"  # noqa: S608
+_CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_UNENDED} RETURNING 1"  # noqa: S608
 READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
 """Events of a run after a number."""
 
 
 def _run(row: Sequence[Any]) -> RunRecord:
     times = map(_time, row[5:8])
-    status = "queued" if row[3] == "waiting" else row[3]  # the difference is the tables' own
-    fields: list[Any] = [status, row[4], *times, *row[8:12], bool(row[12]), row[13]]
+    fields: list[Any] = [*row[3:5], *times, *row[8:12], bool(row[12])]
     return RunRecord(RunKey(*row[:3]), *fields)
 
 

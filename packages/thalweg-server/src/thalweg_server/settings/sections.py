@@ -360,12 +360,15 @@ class StorageSettings(SettingsSection):
     url: Secret | None = None
     """A PostgreSQL server, `postgresql://user:password@host/name`, for one machine or many; a
     SQLite file in `home` by default. It may hold a password and is never shown whole."""
+    direct_url: Secret | None = None
+    """The address of the server itself, if `url` is a pooler in transaction mode: one connection
+    of each process listens there."""
     home: Name = ".thalweg"
     """The folder of Thalweg's own files; the variable THALWEG_HOME by default."""
     files: Name = "database"
     """Where files of threads are: in the `database`, or in a folder of this name."""
 
-    @field_validator("url")
+    @field_validator("url", "direct_url")
     @classmethod
     def _validate_url(cls, url: Secret | None) -> Secret | None:
         if url is not None and not url.get_secret_value().startswith(_SCHEMES):
@@ -377,6 +380,11 @@ class StorageSettings(SettingsSection):
     def address(self) -> str | None:
         """The PostgreSQL server with its password: to connect, not to show."""
         return None if self.url is None else self.url.get_secret_value()
+
+    @property
+    def direct_address(self) -> str | None:
+        """The address to listen at, with its password."""
+        return None if self.direct_url is None else self.direct_url.get_secret_value()
 
 
 def _validate_suffix(suffix: str) -> str:
@@ -471,6 +479,10 @@ class GatewaySettings(SettingsSection):
     """Name suffixes of files that may be uploaded; their content is checked as well."""
     max_streams: PositiveInt = 1_000
     """Streams that one owner may have open at once; another one is answered with 429."""
+    max_runs: PositiveInt = 100
+    """Runs that one process performs at a time; further ones wait for any process."""
+    run_time_limit_s: PositiveFloat = 3_600
+    """Seconds that an attempt at a run may take; then the run fails."""
     limits: OwnerLimits = Field(default_factory=OwnerLimits)
     """Limits of one owner, so that no owner can slow down the others."""
     header_timeout_s: PositiveFloat = HEADER_TIMEOUT_S

@@ -41,7 +41,6 @@ from thalweg.database.postgres_server import as_storage_error
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg.testing import ScriptedModel
 from thalweg_server.checkpoints.owners import OwnSaver
-from thalweg_server.liveness.opening import presence_at
 from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
@@ -263,7 +262,7 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     async with open_saver(address) as saver, open_journal(rows) as journal:
         own = OwnSaver(saver, MARK, lost_connections)
         performer = Performer(agent_of(own, told, pause_s), journal)
-        async with ProcessRuns(journal, presence_at(rows), performer, most_attempts=1_000) as runs:
+        async with ProcessRuns(journal, performer, most_attempts=1_000) as runs:
             commands = Commands(runs, journal)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -391,7 +391,7 @@ async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None
             if isinstance(one.event, ToolStarted):
                 assert (await ada.threads.get("t1")).run == run.id
                 with pytest.raises(BusyError):
-                    await ada.runs.start("t1", NewRun(message="more"))
+                    await ada.runs.start("t1", NewRun(message="more", if_busy="reject"))
                 with pytest.raises(BusyError):
                     await ada.threads.rewind("t1", Rewind(turn=1))
                 with pytest.raises(BusyError):

@@ -1,17 +1,20 @@
-"""Archive, memory, files and presence through PgBouncer on loopback."""
+"""Archive, memory, files and runs through PgBouncer on loopback."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 
 import psycopg
 import pytest
 
-from core_tests.postgres import Pooled
+from core_tests.postgres import Pooled, Served
 from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.engine.entries import Message, Text
-from thalweg.errors import ConfigError
 from thalweg_memory import Memory, Scope, open_memory
-from thalweg_server.liveness.server import ServerPresence
+from thalweg_server.runs.base import Draft, RunKey, RunRecord
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.running import Perform, ProcessRuns, RunOutcome
 
 OWNERS = ("ada", "bob", "cem", "dua")
 
@@ -76,23 +79,60 @@ def test_owners_who_share_two_connections_recall_their_own_facts(pooled: Pooled)
 
 
 @pytest.mark.anyio
-class TestPresence:
-    """What a gateway needs."""
+class TestRuns:
+    """What a gateway needs: every statement through the pool, one connection that listens."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
         """Run on asyncio."""
         return "asyncio"
 
-    async def test_a_pool_of_transactions_is_refused(self, pooled: Pooled) -> None:
-        """Its lock would outlive its process: no process would resume the work of a dead one."""
-        with pytest.raises(ConfigError, match="pool in session mode"):
-            await ServerPresence(pooled.transactions).enter()
+    async def test_two_processes_perform_runs_through_a_pool_of_transactions(
+        self, pooled: Pooled, served: Served
+    ) -> None:
+        """Events arrive at once; a run whose process vanished is taken over."""
+        by: list[str] = []
 
-    async def test_a_pool_of_sessions_is_as_good_as_the_server(self, pooled: Pooled) -> None:
-        """Each process has its own connection, and its lock."""
-        one, other = ServerPresence(pooled.sessions), ServerPresence(pooled.sessions)
-        names = [await one.enter(), await other.enter()]
-        assert list(await one.dead([*names, "0" * 16])) == ["0" * 16]
-        await other.leave()
-        await one.leave()
+        def worker(name: str) -> Perform:
+            async def perform(run: RunRecord, emit: Emit) -> RunOutcome:
+                by.append(name)
+                await emit(Draft("notice", "{}"))
+                await asyncio.sleep(0.3)
+                return RunOutcome("completed", run.request)
+
+            return perform
+
+        keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in OWNERS for n in range(4)]
+        async with (
+            asyncio.timeout(60),
+            open_journal(pooled.transactions, served.url) as one,
+            open_journal(pooled.transactions, served.url) as other,
+        ):
+            for key in keys:
+                await one.create(key, "{}")
+            assert await one.claim_job("vanished", lease_s=0.5)
+            async with ProcessRuns(one, worker("one")), ProcessRuns(other, worker("other")) as runs:
+                for key in keys:
+                    run = await runs.join(key)
+                    assert (run.status, run.attempt) == ("completed", 1)
+                    assert [event.seq for event in await one.read(key)] == [1, 2]
+            assert {*by} == {"one", "other"}
+
+    async def test_a_pool_without_the_address_of_the_server_is_reported(
+        self, pooled: Pooled, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Notifications may be lost in it; runs are found by polling."""
+        key = RunKey("ada", "t", "r")
+        async with (
+            asyncio.timeout(20),
+            open_journal(pooled.transactions) as journal,
+            ProcessRuns(journal, done) as runs,
+        ):
+            await runs.start(key, "{}")
+            assert (await runs.join(key)).status == "completed"
+        assert "storage.direct_url" in caplog.text
+
+
+async def done(_run: RunRecord, _emit: Emit) -> RunOutcome:
+    """Perform nothing."""
+    return RunOutcome("completed", "{}")

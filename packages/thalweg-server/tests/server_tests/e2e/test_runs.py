@@ -3,14 +3,16 @@
 import asyncio
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
-from thalweg_server.liveness.opening import presence_at
+from thalweg.database.jobs import LEASE_S
+from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError
 from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
@@ -22,12 +24,16 @@ DONE = RunOutcome("completed", "{}")
 
 
 @asynccontextmanager
-async def running(home: Path, perform: Perform) -> AsyncIterator[tuple[ProcessRuns, Journal]]:
+async def running(
+    home: Path,
+    perform: Perform,
+    **given: Any,  # noqa: ANN401 (passed on)
+) -> AsyncIterator[tuple[ProcessRuns, Journal]]:
     """Open all that performs runs."""
     place = home / "runs.db"
     async with (
         open_journal(place) as journal,
-        ProcessRuns(journal, presence_at(place), perform, most_attempts=2) as runs,
+        ProcessRuns(journal, perform, **{"most_attempts": 2, **given}) as runs,
     ):
         yield runs, journal
 
@@ -97,8 +103,9 @@ class TestRuns:
         async with running(tmp_path, linger) as (runs, journal):
             await runs.start(KEY, "{}")
             with pytest.raises(BusyError):
-                await runs.start(second, "{}")
+                await runs.start(second, "{}", if_busy="reject")
             await runs.start(second, "{}", if_busy="cancel")
+            await runs.join(KEY)
             first = await journal.get(KEY)
             await runs.cancel(second)
 
@@ -110,14 +117,14 @@ class TestRuns:
         self, tmp_path: Path
     ) -> None:
         """However far it came until then."""
-        async with running(tmp_path, linger) as (runs, journal), asyncio.timeout(120):
+        async with running(tmp_path, linger) as (runs, _), asyncio.timeout(120):
             for number in range(50):
                 first = RunKey("ada", f"t{number}", f"first{number}")
                 second = RunKey("ada", f"t{number}", f"second{number}")
                 await runs.start(first, "{}")
                 await asyncio.sleep(number / 2_000)
                 await runs.start(second, "{}", if_busy="cancel")
-                run = await journal.get(first)
+                run = await runs.join(first)
                 await runs.cancel(second)
 
                 assert run is not None
@@ -132,7 +139,7 @@ class TestRuns:
             with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as busy:
                 busy.execute("BEGIN IMMEDIATE")
                 starting = asyncio.create_task(runs.start(KEY, "{}"))
-                await asyncio.sleep(1)  # its work is noted, and waits for the run to be
+                await asyncio.sleep(0.5)
                 starting.cancel()
                 await asyncio.wait([starting])
                 await asyncio.sleep(0.5)
@@ -159,7 +166,7 @@ class TestRuns:
     async def test_the_last_attempt_of_a_run_is_performed(self, tmp_path: Path) -> None:
         """As many attempts are performed as are allowed; only one more fails."""
         async with open_journal(tmp_path / "runs.db") as journal:
-            await journal.create(KEY, "{}", worker="1-dead")
+            await journal.create(KEY, "{}")
             await journal.claim(KEY)
         async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
             run = await runs.join(KEY)
@@ -168,11 +175,11 @@ class TestRuns:
 
     async def test_a_run_that_kills_its_processes_is_given_up(self, tmp_path: Path) -> None:
         """A run that kills its processes fails, and its error has the reason."""
-        async with running(tmp_path, greet) as (runs, journal):
+        async with open_journal(tmp_path / "runs.db") as journal:
             await journal.create(KEY, "{}")
             for _ in range(2):
                 await journal.claim(KEY)
-            await runs._attempt(KEY)  # noqa: SLF001 (what a takeover ends with)
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(20):
             run = await runs.join(KEY)
 
             assert run.status == "failed"
@@ -221,47 +228,99 @@ class TestRuns:
             assert told[-1] == "run.completed"
             assert (run.attempt, run.releases) == (2, 1)
 
-    async def test_a_run_whose_process_died_before_it_began_is_taken_over(
+    async def test_a_run_whose_process_died_is_taken_over_when_its_lease_expires(
         self, tmp_path: Path
     ) -> None:
-        """The next process takes over such a run; also one that was created by an older Thalweg."""
+        """So is the run of an older Thalweg, which has no job."""
+        older = RunKey("bob", "t2", "r2")
         async with open_journal(tmp_path / "runs.db") as journal:
-            await journal.create(KEY, "{}", worker="1-dead")
-            older = RunKey("bob", "t2", "r2")
-            await journal.create(older, "{}", worker="run-0f3c")
+            await journal.create(KEY, "{}")
+            await journal.create(older, "{}")
+            assert await journal.claim_job("dead", lease_s=0.3)
+            await journal.claim(KEY)
+            await journal.cancel_job(older)
         async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
-            for key in (KEY, older):
-                assert (await runs.join(key)).status == "completed"
-
-    async def test_a_run_that_was_created_while_its_database_failed_is_performed(
-        self, tmp_path: Path
-    ) -> None:
-        """Who started it was refused and cannot know; it must not block the thread for good."""
-        async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
-            create = journal.create
-
-            async def broken(
-                key: RunKey, request: str, *, worker: str = "", due_ms: int | None = None
-            ) -> RunRecord:
-                await create(key, request, worker=worker, due_ms=due_ms)
-                error = StorageError("a server", "it broke behind the commit", "try again")
-                raise error
-
-            journal.create = broken  # type: ignore[method-assign]
-            with pytest.raises(StorageError, match="behind the commit"):
-                await runs.start(KEY, "{}")
-            assert (await runs.join(KEY)).status == "completed"
+            for key, attempt in ((KEY, 2), (older, 1)):
+                run = await runs.join(key)
+                assert (run.status, run.attempt) == ("completed", attempt)
 
     async def test_a_run_of_a_living_process_is_left_alone(self, tmp_path: Path) -> None:
-        """However often others look."""
+        """It renews its lease, for longer than one lasts."""
         async with running(tmp_path, linger) as (first, journal):
             await first.start(KEY, "{}")
             await first_of(journal)
-            async with running(tmp_path, greet) as (second, _):
-                assert await second.recover() == 0
+            async with running(tmp_path, greet):
+                await asyncio.sleep(LEASE_S + 0.5)
             run = await journal.get(KEY)
             assert run is not None
-            assert (run.status, run.attempt, run.worker) == ("running", 1, first.name)
+            assert (run.status, run.attempt) == ("running", 1)
+
+    async def test_a_process_performs_as_many_runs_as_it_may(self, tmp_path: Path) -> None:
+        """The others wait, the one of higher priority for the shortest time."""
+        performed: list[str] = []
+        are_two, may_end = asyncio.Event(), asyncio.Event()
+
+        async def wait(run: RunRecord, _emit: Emit) -> RunOutcome:
+            performed.append(run.key.run)
+            if len(performed) == 2:
+                are_two.set()
+            await may_end.wait()
+            return DONE
+
+        keys = [RunKey("ada", f"t{n}", f"r{n}") for n in range(4)]
+        async with running(tmp_path, wait, limit=2) as (runs, _), asyncio.timeout(20):
+            for priority, key in enumerate(keys[:3]):
+                await runs.start(key, "{}", priority=priority)
+            await are_two.wait()
+            await runs.start(keys[3], "{}", priority=9)
+            await asyncio.sleep(0.3)
+            assert len(performed) == 2
+            may_end.set()
+            for key in keys:
+                await runs.join(key)
+            assert performed[2:3] == ["r3"]
+
+    async def test_two_processes_share_runs_that_one_accepts(self, tmp_path: Path) -> None:
+        """One that performs none has them performed by the others."""
+        by: Counter[str] = Counter()
+
+        def worker(name: str) -> Perform:
+            async def perform(_run: RunRecord, _emit: Emit) -> RunOutcome:
+                by[name] += 1
+                await asyncio.sleep(1)
+                return DONE
+
+            return perform
+
+        async with (
+            running(tmp_path, worker("api"), limit=0) as (api, _),
+            running(tmp_path, worker("one")),
+            running(tmp_path, worker("two")),
+            asyncio.timeout(60),
+        ):
+            keys = [RunKey("ada", f"t{n}", f"r{n}") for n in range(30)]
+            await asyncio.gather(*(api.start(key, "{}") for key in keys))
+            for key in keys:
+                await api.join(key)
+        assert sum(by.values()) == 30
+        assert min(by["one"], by["two"]) >= 10
+
+    async def test_a_run_that_takes_too_long_fails(self, tmp_path: Path) -> None:
+        """Its events remain, and its thread is free."""
+        async with running(tmp_path, linger, time_limit_s=0.2) as (runs, journal):
+            await runs.start(KEY, "{}")
+            assert await types(journal) == ["notice", "run.failed"]
+            run = await runs.join(KEY)
+            assert json.loads(run.error or "")["code"] == "run.time_limit"
+
+    async def test_a_run_that_waits_is_cancelled_at_once(self, tmp_path: Path) -> None:
+        """Also if no process performs runs; its stream ends."""
+        async with running(tmp_path, greet, limit=0) as (runs, journal):
+            await runs.start(KEY, "{}")
+            assert await runs.cancel(KEY)
+            assert await types(journal) == ["run.cancelled"]
+            assert not await runs.cancel(KEY)
+            assert await journal.claim_job("none") is None
 
     async def test_a_start_that_was_refused_may_be_tried_again(self, tmp_path: Path) -> None:
         """A refused start can be retried with its id: the first try does not block it."""
@@ -270,7 +329,7 @@ class TestRuns:
             await runs.start(KEY, "{}")
             for _ in range(2):
                 with pytest.raises(BusyError):
-                    await runs.start(second, "{}")
+                    await runs.start(second, "{}", if_busy="reject")
             await asyncio.sleep(0.2)
             await runs.cancel(KEY)
             await runs.join(KEY)

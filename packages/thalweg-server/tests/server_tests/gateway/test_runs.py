@@ -144,7 +144,9 @@ def test_a_retry_replaces_an_answer_that_was_cut_off(served: Served) -> None:
 
 def test_a_busy_thread_says_which_run_it_is_busy_with(served: Served) -> None:
     run = start(served, "busy", message="hi", model="slow")
-    answer = httpx2.post(f"{served.url}/api/threads/busy/runs", json={"message": "more"})
+    answer = httpx2.post(
+        f"{served.url}/api/threads/busy/runs", json={"message": "more", "if_busy": "reject"}
+    )
 
     assert answer.status_code == 409
     assert answer.json()["code"] == "run.busy"

@@ -237,6 +237,7 @@ class ChatSession:
             model=self._model or None,
             memory=self._memory,
             place=self._place or None,
+            if_busy="reject",
         )
 
     def _follow(self, stream: BlockingStream) -> None:

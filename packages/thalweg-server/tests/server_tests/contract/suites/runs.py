@@ -227,30 +227,46 @@ class JournalContract:
             assert run is not None
             assert (run.attempt, run.releases, run.status) == (2, 1, "running")
 
-    async def test_runs_of_dead_processes_are_taken_over_once(self, journals: Journals) -> None:
-        """By the first process that claims, for any owner; not those of live processes."""
+    async def test_each_job_is_claimed_once(self, journals: Journals) -> None:
+        """By any process, for any owner, the higher priority first; a renewed one is kept."""
         keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in ("ada", "bob") for n in range(4)]
         async with journals() as journal, journals() as other:
-            for key in keys:
-                await journal.create(key, "{}", worker="dead")
-            await journal.create(RunKey("ada", "own", "own"), "{}", worker="living")
-            ended = await journal.claim(keys[0])
-            assert ended is not None
-            await journal.finish(ended, "completed", [END])
-            assert {*await other.workers()} == {"dead", "living"}
-            first = await journal.take_over(["dead"], "one", 2)
+            for number, key in enumerate(keys):
+                await journal.create(key, "{}", priority=number // 7)
+            first = await other.claim_job("first")
             taken = await asyncio.gather(
-                *(j.take_over(["dead", "gone"], "two", 50) for j in (journal, other))
+                *(one.claim_job(str(n)) for n, one in enumerate([journal, other] * 5))
             )
-            run = await journal.get(first[0])
+            jobs = [job for job in taken if job is not None]
 
-            assert {*first} == {*keys[1:3]}
-            assert sorted((key.owner, key.run) for part in taken for key in part) == sorted(
-                (key.owner, key.run) for key in keys[3:]
-            )
-            assert {*await journal.workers()} == {"one", "two", "living"}
-            assert run is not None
-            assert (run.worker, run.status, run.attempt) == ("one", "queued", 0)
+            assert first is not None
+            assert RunKey.of_job(first.key) == keys[-1]
+            assert {RunKey.of_job(job.key) for job in jobs} == {*keys[:-1]}
+            assert len(jobs) == 7
+            assert {job.attempt for job in jobs} == {1}
+            await journal.renew_jobs("first", [first.id])
+            assert await other.claim_job("second") is None
+
+    async def test_an_expired_job_is_claimed_again(self, journals: Journals) -> None:
+        """The former holder can neither finish nor return it."""
+        async with journals() as journal, journals() as other:
+            await journal.create(KEY, "{}")
+            lost = await journal.claim_job("dead", lease_s=-1)
+            again = await other.claim_job("living")
+            assert lost is not None
+            await journal.finish_job(lost)
+
+            assert again is not None
+            assert (again.id, again.attempt) == (lost.id, 2)
+            claim = await other.claim(KEY)
+            assert claim is not None
+            assert await other.release(claim, lost)
+            assert await journal.claim_job("third") is None
+            await other.finish_job(again)
+            await journal.submit_missing_jobs()
+            third = await journal.claim_job("third")
+            assert third is not None
+            assert (third.key, third.attempt) == (KEY.job, 1)
 
     async def test_followers_see_events_as_they_come(self, journals: Journals) -> None:
         """From any number on, in the same process and in another, up to the end."""
@@ -376,46 +392,42 @@ class JournalContract:
     async def test_a_run_waits_behind_those_of_its_thread(self, journals: Journals) -> None:
         """In the order of their creation; any process begins it, one alone, when it is due."""
         second, third, later = (RunKey("ada", "t1", f"r{n}") for n in (2, 3, 4))
-        far = 2**52
+        async with journals() as journal, journals() as other:
+            for key, due_ms in ((KEY, 0), (later, 2**52), (second, 0), (third, 0)):
+                run = await journal.create(key, "{}", if_busy="enqueue", due_ms=due_ms)
+                assert run.status == "queued"
+            unended = await other.unended("ada", "t1")
+            assert [run.key for run in unended] == [KEY, later, second, third]
+            for key in (KEY, second, third):
+                both = await asyncio.gather(journal.claim_job("v"), other.claim_job("w"))
+                (job,) = [job for job in both if job is not None]
+                assert RunKey.of_job(job.key) == key
+                claim = await other.claim(key)
+                assert claim is not None
+                assert await journal.claim_job("x") is None
+                await other.finish(claim, "completed", [END])
+                await other.finish_job(job)
+            assert await journal.claim_job("x") is None
+            assert (await other.newest("ada"))["t1"].key == third
+
+    async def test_a_run_that_waits_is_claimed_to_end_it(self, journals: Journals) -> None:
+        """A run under way is not."""
+        second = RunKey("ada", "t1", "r2")
         async with journals() as journal, journals() as other:
             claim = await begun(journal)
-            for key, due_ms in ((second, 0), (third, 0), (later, far)):
-                assert (await journal.create(key, "{}", due_ms=due_ms)).status == "queued"
-            assert [run.key for run in await other.unended("ada", "t1")] == [
-                KEY,
-                second,
-                third,
-                later,
-            ]
-            assert not await other.promote("w", 9)
-            assert await journal.claim(second) is None
-            await journal.finish(claim, "completed", [END])
-            both = await asyncio.gather(journal.promote("v", 9), other.promote("w", 9))
-
-            assert sorted(map(list, both)) == [[], [second]]
-            next_claim = await journal.claim(second)
-            assert next_claim is not None
-            assert next_claim.run.worker == ("v" if both[0] else "w")
-            await journal.finish(next_claim, "failed", [END])
-            assert await other.promote("w", 9) == [third]
-            assert (await other.newest("ada"))["t1"].key == later
-
-    async def test_a_run_that_waits_can_be_cancelled(self, journals: Journals) -> None:
-        """It ends at once, without an event, and those behind it move up."""
-        second, third = RunKey("ada", "t1", "r2"), RunKey("bob", "t1", "r1")
-        async with journals() as journal, journals() as other:
-            claim = await begun(journal)
-            await journal.create(second, "{}", due_ms=0)
-            await journal.create(third, "{}", due_ms=0)
+            await journal.create(second, "{}", if_busy="enqueue")
             following = asyncio.create_task(read_all(other, second))
-            assert await other.promote("w", 9) == [third]
-            assert await other.ask_cancel(second)
-            assert await following == []
-            found = await journal.get(second)
-            assert found is not None
-            assert (found.status, found.ended is not None) == ("cancelled", True)
+            assert await other.claim(KEY, only_queued=True) is None
             await journal.finish(claim, "completed", [END])
-            assert not await journal.promote("w", 9)
+            waiting = await other.claim(second, only_queued=True)
+            assert waiting is not None
+            await other.finish(waiting, "cancelled", [END])
+            await other.cancel_job(second)
+
+            assert await following == [Event(1, END.type, END.data)]
+            job = await journal.claim_job("v")
+            assert job is not None
+            assert RunKey.of_job(job.key) == KEY
 
     async def test_one_run_of_a_thread_is_deleted(self, journals: Journals) -> None:
         """With its events; one that has not ended is not, and the others remain."""

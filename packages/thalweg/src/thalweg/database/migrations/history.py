@@ -13,6 +13,7 @@ from thalweg.database.migrations.versions import (
     v0007_deletions,
     v0008_waiting_runs,
     v0009_charges,
+    v0010_jobs,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -25,6 +26,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0007_deletions,
     v0008_waiting_runs,
     v0009_charges,
+    v0010_jobs,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

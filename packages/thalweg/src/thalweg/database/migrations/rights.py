@@ -28,8 +28,9 @@ OPEN_TABLES = {
     "memory_meta": "SELECT, INSERT",
     "checkpoint_migrations": "SELECT",
     "thalweg_version": "SELECT",
+    "queue_job": "SELECT, INSERT, UPDATE, DELETE",
 }
-"""Tables without data of an owner, and the rights on them of a role that serves."""
+"""Tables without data of an owner, but ids, and the rights on them of a role that serves."""
 _CROSS_OWNER_FUNCTIONS = """
 SELECT CAST(CAST(oid AS regprocedure) AS text) FROM pg_proc
 WHERE pronamespace = CAST(current_schema() AS regnamespace) AND prosecdef

@@ -1,0 +1,140 @@
+"""The queue of jobs: one table, in the database of the rows that its jobs follow from.
+
+A queue has five verbs: submit, claim, cancel, finish, and the notification of a submitted job,
+which the user of the queue sends with its transaction. Each verb is one statement, so that any
+driver runs it, and a job is submitted in the transaction that it follows from. A job is named by
+ids alone. Its performer holds it by a lease of `LEASE_S` and renews it; an expired lease is the
+only sign of a crashed process. A claim is counted (`Job.attempt`), and finishes its own job only.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from thalweg.database.base import Value
+
+LEASE_S: Final = 4.0
+"""Seconds after which a job that was claimed and not renewed may be claimed by another process."""
+RENEW_S: Final = 1.0
+"""Seconds between two renewals."""
+
+
+class Statement(NamedTuple):
+    """SQL with values as `?`."""
+
+    text: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it was claimed."""
+
+    id: int
+    key: str
+    """The ids that name it; unique among the jobs of its queue that wait."""
+    attempt: int
+    """How often it was claimed; a later claim ends this one."""
+
+
+class JobQueue:
+    """The statements of one queue.
+
+    Example:
+        >>> JobQueue("run", "sqlite").cancel("ada").values
+        ('run', 'ada')
+    """
+
+    def __init__(self, name: str, dialect: Literal["sqlite", "postgres"]) -> None:
+        self._name = name
+        self._now, self._is_settled, self._locks = _DIALECTS[dialect]
+
+    def submit(self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0) -> Statement:
+        """Add a job, unless one with its key waits.
+
+        Args:
+            key: See `Job.key`.
+            lock: One job of a lock is performed at a time, in the order of submission.
+            due_ms: The earliest start, in milliseconds since 1970.
+            priority: Jobs of a higher one are claimed first.
+        """
+        return Statement(_SUBMIT, (self._name, key, lock, due_ms, priority))
+
+    def pending(self) -> Statement:
+        """Select a row if a job may be claimed, or waits for its lock."""
+        text = f"SELECT 1 FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
+        return Statement(f"{text} AND held_until < {self._now} LIMIT 1", (self._name,))
+
+    def claim(self, worker: str, *, lease_s: float = LEASE_S) -> Statement:
+        """Claim the next job that may start, or whose lease expired.
+
+        Args:
+            worker: The name of this process, which no other has.
+            lease_s: Seconds until the job has to be renewed.
+
+        Returns:
+            The statement; its row, if there is a job, has the fields of `Job`.
+        """
+        text = _CLAIM.format(now=self._now, is_settled=self._is_settled, locks=self._locks)
+        return Statement(text, (worker, round(1_000 * lease_s), self._name))
+
+    def renew(self, worker: str, ids: Collection[int]) -> Statement:
+        """Renew the leases of jobs that this process performs."""
+        listed = ", ".join(map(str, map(int, ids)))
+        text = (
+            f"UPDATE queue_job SET held_until = {self._now} + {_LEASE_MS}"  # noqa: S608 (integers)
+            f" WHERE worker = ? AND id IN ({listed}) RETURNING id"
+        )
+        return Statement(text, (worker,))
+
+    def cancel(self, key: str) -> Statement:
+        """Remove a job that waits; its row is returned if there was one."""
+        return Statement(_CANCEL, (self._name, key))
+
+    def finish(self, job: Job) -> Statement:
+        """Remove a job, unless it was claimed again."""
+        text = "DELETE FROM queue_job WHERE id = ? AND attempt = ? RETURNING id"
+        return Statement(text, (job.id, job.attempt))
+
+    def release(self, job: Job) -> Statement:
+        """Return a job to the queue, unless it was claimed again."""
+        text = (
+            "UPDATE queue_job SET worker = '', held_until = 0"
+            " WHERE id = ? AND attempt = ? RETURNING id"
+        )
+        return Statement(text, (job.id, job.attempt))
+
+
+_LEASE_MS = round(1_000 * LEASE_S)
+_DIALECTS: Final = {
+    "sqlite": ("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", "true", ""),
+    "postgres": (
+        "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
+        # Leases expired while the server was down: their holders renew them first.
+        f"pg_postmaster_start_time() < clock_timestamp() - interval '{LEASE_S + RENEW_S} s'",
+        " FOR UPDATE SKIP LOCKED",
+    ),
+}
+"""Of each database: milliseconds since 1970; whether an expired lease means a crashed process;
+what ends the selection of a row that other claims skip."""
+_SUBMIT = (
+    "INSERT INTO queue_job (queue, key, lock, due, priority) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (queue, key) WHERE worker = '' DO NOTHING RETURNING id"
+)
+_CANCEL = "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' RETURNING id"
+# The unique index on held locks decides between two claims at the same time.
+_CLAIM = """
+    UPDATE queue_job SET worker = ?, attempt = attempt + 1, held_until = {now} + ?
+    WHERE id = (
+        SELECT id FROM queue_job AS job
+        WHERE queue = ? AND (
+            (worker = '' AND due <= {now} AND NOT EXISTS (
+                SELECT 1 FROM queue_job AS other
+                WHERE other.queue = job.queue AND other.lock = job.lock AND other.id <> job.id
+                    AND (other.worker <> '' OR (other.id < job.id AND other.due <= {now}))
+            ))
+            OR (worker <> '' AND held_until < {now} AND {is_settled})
+        )
+        ORDER BY priority DESC, id LIMIT 1{locks}
+    ) RETURNING id, key, attempt
+"""
