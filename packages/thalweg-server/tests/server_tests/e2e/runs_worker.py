@@ -131,7 +131,8 @@ class Performer:
             for message in untold(seen, kept):
                 await emit(_completed(kept[message]))
         if not run.last_seq:
-            await emit(Draft("run.started", json.dumps({"run": run.key.run})))
+            data = json.dumps({"run": run.key.run, "worker": os.getpid()})
+            await emit(Draft("run.started", data))
         asked = HumanMessage(run.request, id=run.key.run)
         # Not `state.next`: it leaves out a step that was done and not checkpointed.
         if not begun or state.tasks:

@@ -86,6 +86,9 @@ class World:
         self.workers: list[Worker] = []
         self.streams: dict[Key, Stream] = {}
         self.errors: list[str] = []
+        self.killed_at = 0.0
+        self.takeovers_s: list[float] = []
+        """Seconds from a kill to the first event of another attempt at a run."""
         self.random = random.Random(5)  # noqa: S311 (moments, the same each time)
 
     def add_worker(self) -> Worker:
@@ -98,11 +101,18 @@ class World:
         """End one, and follow its streams elsewhere."""
         self.workers.remove(worker)
         worker.kill(number)
+        self.killed_at = time.monotonic()
         self.tend()  # what it said before
 
-    def start(self, key: Key) -> None:
-        """Have a run started by any living process."""
-        self.streams[key] = Stream()
+    def start(self, key: Key, at: Worker | None = None) -> None:
+        """Have a run started by a process; by default by any living one."""
+        self.streams[key] = Stream(at=at)
+        if at is not None:
+            at.send(do="start", key=key, request=json.dumps([key[2], self.words]))
+
+    def cancel(self, key: Key) -> None:
+        """Request the end of a run at any living process."""
+        self.random.choice(self.workers).send(do="cancel", key=key)
 
     def tend(self, seconds: float = 0.0) -> None:
         """Process the answers of the workers; repeat requests that were sent to dead ones."""
@@ -179,7 +189,9 @@ class World:
             return
         owner, thread, run = answer["key"]
         key: Key = (owner, thread, run)
-        stream = self.streams[key]
+        stream = self.streams.get(key)
+        if stream is None:
+            return
         if what == "error":
             self.errors.append(f"{key}: {answer['told']}")
             stream.at = None
@@ -190,6 +202,8 @@ class World:
             stream.at = None  # to be followed anywhere, not only where it is performed
         elif what == "event":
             stream.events.append(Event(answer["seq"], answer["type"], answer["data"]))
+            if answer["type"] == "run.resumed":
+                self.takeovers_s.append(time.monotonic() - self.killed_at)
         elif what == "ended":
             stream.is_ended = True
 

@@ -1,0 +1,80 @@
+"""Runs that an older Thalweg had not ended are performed after the upgrade of the tables."""
+
+import sqlite3
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from thalweg.database.migrations.history import VERSIONS
+from thalweg.database.migrations.postgres import _PostgresSchema
+from thalweg.database.migrations.schema import VERSION_TABLE
+from thalweg.database.migrations.sqlite import _SqliteSchema
+from thalweg_server.runs.base import Draft, RunKey, RunRecord
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.running import ProcessRuns, RunOutcome
+
+OLD = [version for version in VERSIONS if version.NUMBER <= "0008"]
+INSERT = (
+    "INSERT INTO runs (owner, thread, run, status, request, work, attempt) VALUES"
+    " ('ada', 't1', 'r1', 'running', '{}', 'gone', 1), ('ada', 't1', 'r2', 'waiting', '{}', '', 0),"
+    " ('ada', 't1', 'r3', 'waiting', '{}', '', 0), ('bob', 't1', 'r1', 'queued', '{}', 'gone', 0),"
+    " ('cem', 't1', 'r1', 'completed', '{}', '', 1)"
+)
+
+
+async def perform_all(address: str | Path) -> list[str]:
+    """Open the journal, and perform what it has; return the runs in the order of their start."""
+    performed: list[str] = []
+
+    async def perform(run: RunRecord, emit: Emit) -> RunOutcome:
+        performed.append(f"{run.key.owner} {run.key.run} {run.attempt}")
+        await emit(Draft("notice", "{}"))
+        return RunOutcome("completed", "{}")
+
+    keys = [RunKey("ada", "t1", f"r{n}") for n in (1, 2, 3)] + [RunKey("bob", "t1", "r1")]
+    async with open_journal(address) as journal, ProcessRuns(journal, perform) as runs:
+        for key in keys:
+            assert (await runs.join(key)).status == "completed"
+    return performed
+
+
+@pytest.mark.anyio
+class TestUpgrade:
+    """From the newest tables without a queue."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Run on asyncio."""
+        return "asyncio"
+
+    async def test_a_file(self, tmp_path: Path) -> None:
+        """Each run once, in the order of its thread."""
+        connection = sqlite3.connect(path := tmp_path / "runs.db", isolation_level=None)
+        for version in OLD:
+            version.upgrade(_SqliteSchema(connection, "runs"))
+        connection.execute(
+            f"CREATE TABLE {VERSION_TABLE} (component TEXT PRIMARY KEY, version TEXT)"
+        )
+        connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('runs', '0008')")  # noqa: S608 (ours)
+        connection.execute(INSERT)
+        connection.close()
+        check(await perform_all(path))
+
+    async def test_a_server(self, plain_postgres_url: str) -> None:
+        """The same, with walls between owners."""
+        with psycopg.connect(plain_postgres_url, autocommit=True) as connection:
+            for version in OLD:
+                version.upgrade(_PostgresSchema(connection))
+            connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num varchar(32))".encode())
+            connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('0008')".encode())  # noqa: S608 (ours)
+            connection.execute("SELECT set_config('thalweg.owner', 'ada\x1fbob\x1fcem', false)")
+            connection.execute(INSERT.encode())
+        check(await perform_all(plain_postgres_url))
+
+
+def check(performed: list[str]) -> None:
+    """Check that each run was performed once, those of a thread in their order."""
+    assert sorted(performed) == ["ada r1 2", "ada r2 1", "ada r3 1", "bob r1 1"]
+    assert [one for one in performed if one.startswith("ada")] == sorted(performed)[:3]
