@@ -193,7 +193,7 @@ class World:
         if stream is None:
             return
         if what == "error":
-            self.errors.append(f"{key}: {answer['told']}")
+            self.errors.append(f"{key}: {answer['notice']}")
             stream.at = None
         if stream.at is not worker:
             return

@@ -15,7 +15,7 @@ from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
 
-OLD = [version for version in VERSIONS if version.NUMBER <= "0008"]
+OLD = [version for version in VERSIONS if version.NUMBER < "0010"]
 INSERT = (
     "INSERT INTO runs (owner, thread, run, status, request, work, attempt) VALUES"
     " ('ada', 't1', 'r1', 'running', '{}', 'gone', 1), ('ada', 't1', 'r2', 'waiting', '{}', '', 0),"
@@ -57,7 +57,7 @@ class TestUpgrade:
         connection.execute(
             f"CREATE TABLE {VERSION_TABLE} (component TEXT PRIMARY KEY, version TEXT)"
         )
-        connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('runs', '0008')")  # noqa: S608 (ours)
+        connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('runs', '0009')")  # noqa: S608 (ours)
         connection.execute(INSERT)
         connection.close()
         check(await perform_all(path))
@@ -68,7 +68,7 @@ class TestUpgrade:
             for version in OLD:
                 version.upgrade(_PostgresSchema(connection))
             connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num varchar(32))".encode())
-            connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('0008')".encode())  # noqa: S608 (ours)
+            connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('0009')".encode())  # noqa: S608 (ours)
             connection.execute("SELECT set_config('thalweg.owner', 'ada\x1fbob\x1fcem', false)")
             connection.execute(INSERT.encode())
         check(await perform_all(plain_postgres_url))
