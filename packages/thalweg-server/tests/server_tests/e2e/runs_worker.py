@@ -125,7 +125,8 @@ class Performer:
             kept = {str(m.id): m for m in of_run if isinstance(m, AIMessage)}
             seen = await self._journal.read(run.key, limit=1_000_000)
             if seen:
-                await emit(Draft("run.resumed", json.dumps({"attempt": run.attempt})))
+                data = json.dumps({"attempt": run.attempt, "worker": os.getpid()})
+                await emit(Draft("run.resumed", data))
             for draft in withdrawals(seen, kept):
                 await emit(draft)
             for message in untold(seen, kept):
@@ -263,7 +264,7 @@ async def main(address: str, told: Path, pause_s: float) -> None:
     async with open_saver(address) as saver, open_journal(rows) as journal:
         own = OwnSaver(saver, MARK, lost_connections)
         performer = Performer(agent_of(own, told, pause_s), journal)
-        async with ProcessRuns(journal, performer, most_attempts=1_000) as runs:
+        async with ProcessRuns(journal, performer, limit=25, most_attempts=1_000) as runs:
             commands = Commands(runs, journal)
             reader = asyncio.StreamReader(limit=2**24)
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -71,6 +71,8 @@ class Stream:
     events: list[Event] = field(default_factory=list)
     at: Worker | None = None
     """Through whom it is followed."""
+    performer: int = 0
+    """The id of the process that performs it."""
     is_ended: bool = False
     is_started: bool = False
     resumed: int = 0
@@ -86,9 +88,10 @@ class World:
         self.workers: list[Worker] = []
         self.streams: dict[Key, Stream] = {}
         self.errors: list[str] = []
-        self.killed_at = 0.0
+        self.killed_at: dict[int, float] = {}
+        """When processes were killed, by their ids."""
         self.takeovers_s: list[float] = []
-        """Seconds from a kill to the first event of another attempt at a run."""
+        """Seconds from a kill to the first event of a run's next attempt."""
         self.random = random.Random(5)  # noqa: S311 (moments, the same each time)
 
     def add_worker(self) -> Worker:
@@ -101,7 +104,7 @@ class World:
         """End one, and follow its streams elsewhere."""
         self.workers.remove(worker)
         worker.kill(number)
-        self.killed_at = time.monotonic()
+        self.killed_at[worker.process.pid] = time.monotonic()
         self.tend()  # what it said before
 
     def start(self, key: Key, at: Worker | None = None) -> None:
@@ -202,8 +205,10 @@ class World:
             stream.at = None  # to be followed anywhere, not only where it is performed
         elif what == "event":
             stream.events.append(Event(answer["seq"], answer["type"], answer["data"]))
-            if answer["type"] == "run.resumed":
-                self.takeovers_s.append(time.monotonic() - self.killed_at)
+            if answer["type"] in {"run.started", "run.resumed"}:
+                before, stream.performer = stream.performer, json.loads(answer["data"])["worker"]
+                if (killed_at := self.killed_at.get(before)) is not None:
+                    self.takeovers_s.append(time.monotonic() - killed_at)
         elif what == "ended":
             stream.is_ended = True
 
