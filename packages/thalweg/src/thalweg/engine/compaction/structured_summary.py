@@ -26,6 +26,8 @@ _IDENTIFIER_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.
 _KIND = re.compile("|".join(f"({pattern})" for _, pattern in _IDENTIFIER_KINDS))
 _WEIGHTS = tuple(weight for weight, _ in _IDENTIFIER_KINDS)
 _TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")
+_GREP_CONTEXT = re.compile(r"(?<=\.)([A-Za-z]\w{0,7})-\d+(?:-.*)?$")
+"""After a path in the lines around a match that grep and ripgrep print: `app.py-40-text`."""
 _PROMISING = re.compile(r"[\d_/]|\.\w|[a-z][A-Z]")
 _AMOUNT = re.compile(
     r"(?<![\w.])\d+(?:\.\d+)?\s?(?:ms|s|min|h|kB|KB|MB|GB|KiB|MiB|%|tokens|lines|files)(?!\w)"
@@ -75,11 +77,12 @@ def identifiers(text: str, scanned_chars: int = 20_000) -> Iterator[tuple[int, s
         if len(text) <= 2 * scanned_chars
         else f"{text[:scanned_chars]}\n{text[-scanned_chars:]}"
     )
-    for token in dict.fromkeys(_TOKEN.findall(ends_text)):
-        if _PROMISING.search(token):
-            bare = token.rstrip(".-/+")
-            if (match := _KIND.fullmatch(bare)) and match.lastindex:
-                yield _WEIGHTS[match.lastindex - 1], bare
+    tokens = (
+        token.rstrip(".-/+") for token in _TOKEN.findall(ends_text) if _PROMISING.search(token)
+    )
+    for token in dict.fromkeys(_GREP_CONTEXT.sub(r"\1", token) for token in tokens):
+        if (match := _KIND.fullmatch(token)) and match.lastindex:
+            yield _WEIGHTS[match.lastindex - 1], token
     for amount in dict.fromkeys(_AMOUNT.findall(ends_text)):
         yield _AMOUNT_WEIGHT, amount
 
@@ -240,17 +243,18 @@ def outcome(entry: Entry, *, failed: bool) -> str:
     if failed and (error := _FAILURE.search(ends_text)):
         return _outcome_line(error[0])
     lines = [line for line in ends_text.splitlines() if line.strip()]
-    if entry.answers and entry.answers.action == "search" and not failed:
-        return f"{text.count(chr(10)) + 1 if lines else 0} lines"
     if not lines:
         return "(empty)"
+    count = len([line for line in text.splitlines() if line.strip()])
+    if entry.answers and entry.answers.action == "search" and len(lines) > 1 and not failed:
+        return f"{count} lines"
     if entry.answers and entry.answers.action == "delegate":
         return _outcome_line(lines[0])
     requested = (
         requested_lines(ends_text, entry.answers.brief, max_lines=1) if entry.answers else []
     )
-    shown_lines = dict.fromkeys(_outcome_line(line) for line in (*requested, lines[-1]))
-    return " … ".join(shown_lines)
+    shown_lines = " … ".join(dict.fromkeys(map(_outcome_line, (*requested, lines[-1]))))
+    return shown_lines if len(lines) <= len(requested) + 1 else f"{shown_lines} (of {count} lines)"
 
 
 def _outcome_line(text: str) -> str:

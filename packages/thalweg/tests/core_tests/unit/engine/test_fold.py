@@ -6,7 +6,7 @@ import pytest
 
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
-from thalweg.engine.compaction.structured_summary import absorb, outcome
+from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
 from thalweg.engine.compaction.summary_rendering import render
 from thalweg.engine.entries import Media, Message, Text
 from thalweg.engine.snapshot import Quote, Record
@@ -211,7 +211,26 @@ def test_an_outcome_has_the_line_about_what_was_called() -> None:
     log = "\n".join(["wind and rain"] * 30 + ["check harbor, run 2: p95 181 ms"] + ["tide"] * 30)
     read = entries(call("a", "run_check", '{"name": "harbor"}'), result("a", log))
 
-    assert outcome(read[1], failed=False) == "check harbor, run 2: p95 181 ms … tide"
+    assert outcome(read[1], failed=False) == (
+        "check harbor, run 2: p95 181 ms … tide (of 61 lines)"
+    )
+
+
+def test_a_search_without_a_match_is_not_a_match() -> None:
+    """A count is of several lines; one line may be a sentence of the tool."""
+    read = entries(
+        call("a", "Grep", '{"pattern": "agent"}'), result("a", "No matches found"),
+        call("b", "Grep", '{"pattern": "field"}'), result("b", "a.go:1:field\nb.go:2:field"),
+    )  # fmt: skip
+
+    assert [outcome(read[k], failed=False) for k in (1, 3)] == ["No matches found", "2 lines"]
+
+
+def test_lines_around_a_match_are_no_files() -> None:
+    """As grep and ripgrep print them."""
+    text = "cmd/cli/hooks.go-148-\tif agent\ncmd/cli/hooks.go:149:\tname\ncmd/cli/hooks.go-150-"
+
+    assert [name for _, name in identifiers(text)] == ["cmd/cli/hooks.go", "cmd/cli/hooks.go:149"]
 
 
 def test_what_recall_read_back_is_in_no_section() -> None:
@@ -238,7 +257,7 @@ def test_an_outcome_is_the_error_that_stands_out_or_the_last_line() -> None:
 
     assert [*shown, outcome(read[7], failed=True)] == [
         "TypeError: boom",
-        "3 passed",
+        "3 passed (of 2 lines)",
         "(empty)",
         "no such file",
     ]
