@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from langchain_core.messages import BaseMessage
 
-from memory_tests.learning import Clock, answer, learner, say
+from memory_tests.learning import Clock, answer, learner, say, sources
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg_memory.base import Job, Selection
 from thalweg_memory.facts.settings import MemorySettings
@@ -648,3 +648,44 @@ def test_a_reworded_fact_keeps_its_turns_beside_an_unsure_statement(
     run(store, clock, both)
 
     assert [turn.uid for turn in store.turns(ADA, "t", 0)] == ["t-0", "t-1"]
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_yesterday_is_shown_under_the_day_of_its_message(
+    store: MemoryStore, clock: Clock, *, verified: bool
+) -> None:
+    """A learner that copies the word leaves a fact that is still read with its day, weeks later."""
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        asked = str(messages[-1].content)
+        if asked.startswith("Now judge"):
+            return json.dumps({"sources": sources(asked) if verified else [], "pairs": []})
+        assert "Sunday 2026-03-01" in asked
+        quote = "I saw the dentist yesterday"
+        fact = {"turn": 1, "quote": quote, "content": "User saw the dentist yesterday"}
+        return json.dumps({"facts": [{**fact, "category": "context", "confidence": 0.9}]})
+
+    say(store, ADA, "I saw the dentist yesterday, all fine.", clock=clock)
+    run(store, clock, script)
+    clock.forward(40 * 86_400)
+
+    text = recalled(store, "When was I at the dentist?")
+    heading, line = text.splitlines()[2:4]
+    assert heading == "1 March 2026 Sunday"
+    assert "dentist yesterday" in line
+    assert ("User's words of 1 March 2026" in line) is not verified
+
+
+def test_what_the_user_states_after_a_tool_and_a_page_is_a_fact(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """One search in a thread makes nothing that the user types later less reliable."""
+    say(store, ADA, "Look up the library.", clock=clock)
+    say(store, ADA, "Open 9 to 18.", clock=clock, trust=Trust.TOOL)
+    say(store, ADA, "The page says it moves.", clock=clock, trust=Trust.WEB)
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+
+    run(store, clock)
+
+    (fact,) = store.facts(ADA, statuses=None)
+    assert (fact.status, fact.trust, fact.claim) == ("active", Trust.USER, "")
