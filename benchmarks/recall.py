@@ -33,8 +33,7 @@ from thalweg_memory import Memory, open_memory
 from thalweg_memory.facts.recall.found import RecallItem, index_words
 from thalweg_memory.facts.recall.seeds import MOST, render_system, top_facts
 from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
-from thalweg_memory.search.embedding import SentenceEmbedder
-from thalweg_memory.search.vectors import Embed
+from thalweg_memory.search.vectors import Embed, SentenceEmbedder
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)

@@ -49,8 +49,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, open_memory
 from thalweg_memory.facts.values import Scope, Statement, Trust
 from thalweg_memory.middleware.recall import MESSAGE_TOKENS, recent
-from thalweg_memory.search.embedding import SentenceEmbedder
-from thalweg_memory.search.vectors import Embed
+from thalweg_memory.search.vectors import Embed, SentenceEmbedder
 
 BUDGET = BUDGETS[-1]
 ASKED_AT = "2024-06-01T10:00:00Z"

@@ -34,8 +34,8 @@ from thalweg_memory.facts.document import (
     without,
 )
 from thalweg_memory.facts.values import Change, Scope
+from thalweg_memory.store.records import FactTexts
 from thalweg_memory.store.tables import MemoryStore
-from thalweg_memory.verbatim import FactTexts
 
 _log = logging.getLogger("thalweg.memory")
 _Stamp = tuple[int, ...]

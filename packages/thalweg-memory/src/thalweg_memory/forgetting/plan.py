@@ -12,10 +12,8 @@ from thalweg_memory.facts.gates.judging import beginning
 from thalweg_memory.facts.merging.comparing import words_of
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import Evidence, Fact, FactId, SectionName, Statement
-from thalweg_memory.forgetting.lineage import Lineage
-from thalweg_memory.forgetting.remaining import ForgottenData
-from thalweg_memory.store.records import Kind, ScopeContents, Step, StepRow, TurnsStep
-from thalweg_memory.verbatim import FactTexts
+from thalweg_memory.forgetting.remaining import ForgottenData, Lineage
+from thalweg_memory.store.records import FactTexts, Kind, ScopeContents, Step, StepRow, TurnsStep
 
 
 @dataclass(frozen=True, slots=True)

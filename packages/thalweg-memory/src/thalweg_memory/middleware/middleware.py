@@ -1,8 +1,12 @@
 """`MemoryMiddleware`: the memory of the user, in each request of an agent."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from os import PathLike
-from typing import Annotated, Any, NotRequired, Self
+from typing import Annotated, Any, NotRequired, Self, TypeVar
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -15,16 +19,414 @@ from langchain.agents.middleware.types import (
     omit_payload,
 )
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
-from thalweg.context.arguments import AgentName, Owner
+from thalweg.context.arguments import AgentName, Owner, only_model, short_value
+from thalweg.context.request.message_writer import read_state
+from thalweg.context.request.model_limits import is_stand_in, model_name, provider_of
+from thalweg.context.system_prompt import with_part
 from thalweg.context.turn.effects import run_in_worker
+from thalweg.context.turn.events import CustomStream
+from thalweg.context.turn.inserts import Inserts, with_inserts
+from thalweg.context.turn.session_pool import SessionPool
+from thalweg.engine.additions import MEMORY, Addition
+from thalweg.engine.pricing.matching import tariff_for
+from thalweg.engine.tracing import trace
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg_memory.base import utc_now
 from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.handle import Memory
-from thalweg_memory.middleware.of_user import UserMemory, shown_in
+from thalweg_memory.jobs.worker import Worker, background
+from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
+from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
+from thalweg_memory.middleware.recall import (
+    IN_PROMPT,
+    MemoryRewrites,
+    RecallRenderer,
+    ShownMemory,
+    from_plain,
+    to_plain,
+)
+from thalweg_memory.middleware.tools import memory_tools
 from thalweg_memory.store.tables import MemoryStore
+
+ANNOUNCED = "thalweg:review"
+"""Name of that thread."""
+MOST = 100
+"""Facts that are looked at: the newest that wait."""
+INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
+REVIEW = "thalweg.memory.review"
+"""Types of the events in LangGraph's custom stream, and names of those in a trace."""
+_log = logging.getLogger("thalweg.memory")
+SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
+"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
+thread."""
+CHARS = 4
+"""Of a token, about."""
+Result = TypeVar("Result")
+
+
+def newly_waiting(bound: BoundMemory) -> tuple[list[FactId], int]:
+    """List the facts that wait for review and were not announced yet, and note that they are now.
+
+    Returns:
+        Their ids, and how many wait in all, counted up to `MOST`.
+    """
+    store, scope = bound.memory.store, bound.memory.scope
+    waiting = [f.id for f in store.facts(scope, statuses=("quarantined",), limit=MOST)]
+    if not waiting:
+        return [], 0
+    announced = {
+        one.fact for outcome in store.shown_facts(scope, ANNOUNCED) for one in outcome.weighed
+    }
+    new = [id_ for id_ in waiting if id_ not in announced]
+    if new:
+        noted = tuple(RecalledPart("told", fact=id_) for id_ in waiting)
+        store.keep_shown(scope, ANNOUNCED, ShownFacts(ANNOUNCED, utc_now(), 0, noted))
+    return new, len(waiting)
+
+
+class BackgroundLearning:
+    """Extraction of facts from stored messages, in the background.
+
+    Args:
+        model: The model that extracts; `None` for the agent's own, which is available after its
+            first call.
+        is_on: Off: a worker in another process does it.
+    """
+
+    def __init__(self, model: BaseChatModel | None, *, is_on: bool) -> None:
+        self._model = model
+        self._is_on = is_on
+        self._worker: Worker | None = None
+
+    def use_model(self, model: BaseChatModel) -> None:
+        """Set the agent's own model."""
+        self._model = self._model or model
+
+    def go_on(self, store: MemoryStore, settings: MemorySettings) -> None:
+        """Start work on a store that may have messages to extract facts from."""
+        if not self._is_on or self._model is None:
+            return
+        if self._worker is None:
+            tariff = None
+            if not is_stand_in(self._model):
+                found = tariff_for(provider_of(self._model), model_name(self._model))
+                tariff = None if found.by == "nobody" else found.tariff
+            self._worker = background(store, self._model, settings, tariff=tariff)
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """Stop after the current step; the remaining messages are processed another time."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+
+def announce_shown(
+    bound: BoundMemory,
+    shown: Sequence[ShownMemory],
+    before: Sequence[ShownMemory],
+    runtime: CustomStream,
+) -> None:
+    """Emit the items that a run is shown in addition to earlier items."""
+    old = {one.uid for one in before}
+    new = [one for one in shown if one.uid not in old]
+    facts = [fact for one in new for fact in one.facts]
+    event: dict[str, Any] = {
+        "type": INSERTED,
+        "thread": bound.thread,
+        "messages": [one.uid for one in new],
+        "facts": facts,
+        "turns": sum(len(one.pieces) for one in new),
+        "tokens": sum(one.tokens for one in new),
+        "tokens_in_all": sum(one.tokens for one in shown),
+        "taken_back": len(old - {one.uid for one in shown}),
+    }
+    runtime.stream_writer(event)
+    _log.info(
+        "thread %s: inserted %d facts and %d turns in %d tokens, %d in total",
+        bound.thread,
+        len(facts),
+        event["turns"],
+        event["tokens"],
+        event["tokens_in_all"],
+        extra={"thalweg": event},
+    )
+    trace(event)
+
+
+def announce_review(
+    thread: str, facts: Sequence[FactId], waiting: int, runtime: CustomStream
+) -> None:
+    """Emit that facts wait for the user's review.
+
+    Args:
+        thread: Of the run that begins.
+        facts: Those that were not announced before.
+        waiting: How many wait in all.
+        runtime: Of the run.
+    """
+    event = {"type": REVIEW, "thread": thread, "facts": list(facts), "waiting": waiting}
+    runtime.stream_writer(event)
+    sentence = "%d new facts wait for review, %d in all: see `thalweg memory review`"
+    _log.info(sentence, len(facts), waiting, extra={"thalweg": event})
+    trace(event)
+
+
+def announce_failure(error: ThalwegError, runtime: CustomStream) -> None:
+    """Emit that a run continues without its memory."""
+    event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
+    runtime.stream_writer(event)
+    _log.warning("a run continues without its memory: %s", error, extra={"thalweg": event})
+    trace(event)
+
+
+def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
+    """Find the model that learns; `None` for the agent's own.
+
+    Raises:
+        ConfigError: There is no such model, or two are named.
+    """
+    return only_model(given, "model", settings.model_name, "the settings name")
+
+
+def as_memory_settings(given: object) -> MemorySettings | None:
+    """Return settings of memory; a mapping is parsed with `MemorySettings.from_mapping`.
+
+    Raises:
+        ConfigError: It is neither, or the mapping is invalid.
+    """
+    if given is None or isinstance(given, MemorySettings):
+        return given
+    if isinstance(given, Mapping):
+        return MemorySettings.from_mapping(given, where="memory")
+    fix = "pass MemorySettings, or a mapping with its settings"
+    raise ConfigError("settings", f"it is {short_value(given)}", fix)
+
+
+class UserMemory:
+    """The middleware's operations on a memory; see `MemoryMiddleware` for the arguments."""
+
+    def __init__(
+        self,
+        given: Given,
+        *,
+        owner: Owner,
+        agent: AgentName,
+        settings: object,
+        learns: bool,
+        model: BaseChatModel | str | None,
+    ) -> None:
+        self._binding = MemoryBinding(
+            given, owner=owner, agent=agent, settings=as_memory_settings(settings)
+        )
+        self._settings = self._binding.settings
+        self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
+        self._renderer = RecallRenderer()
+        self._sessions: SessionPool | None = None
+        self.tools: Sequence[BaseTool] = []
+        if self._settings.mode == "tool" and self._settings.enabled:
+            self.tools = memory_tools(self._binding, self._unread)
+
+    def _unread(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
+    ) -> UnreadMessages:
+        """Return the messages up to the end of the last run; from a log also newer ones."""
+        kept = Kept(**state.get(KEPT) or {})
+        unread = stretch(bound, self._sessions, state, config, kept, is_over=True)
+        if unread.upto is None:
+            return unread
+        logged = {message.uid for _, message in unread.messages}
+        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
+        behind = enumerate(newer, unread.upto)
+        return replace(unread, messages=[*unread.messages, *behind])
+
+    def close(self) -> None:
+        """Stop learning, and close the resources opened here."""
+        if self._binding.owns_store:
+            self._learning.stop()
+        self._binding.close()
+
+    def begin(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Choose the memory that the run is shown, and store messages an earlier run did not."""
+        before = Kept(**state.get(KEPT) or {})
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
+            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
+            hidden = asdict(replace(before, hidden=True))
+            return update if before.hidden else {**update, KEPT: hidden}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None:
+            return {}
+        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
+        _without_failing(partial(_announced, bound, runtime), runtime)
+        update = (
+            _without_failing(partial(self._choose_memory, bound, state, runtime), runtime) or {}
+        )
+        return update if kept is None else {**update, KEPT: asdict(kept)}
+
+    def _caught_up(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig, before: Kept
+    ) -> Kept | None:
+        """Store an earlier run's messages if that run was allowed to and failed."""
+        if bound.is_subagent:
+            return None
+        hidden = before.hidden or not bound.writes
+        before = replace(before, hidden=hidden)
+        unread = stretch(bound, self._sessions, state, config, before, is_over=False)
+        kept = pass_over(bound, unread) if hidden else self._keep(bound, unread, before.begun)
+        begun = bound.memory.store.version(bound.memory.scope)
+        return replace(kept, hidden=not bound.writes, begun=begun)
+
+    def _choose_memory(
+        self, bound: BoundMemory, state: Mapping[str, Any], runtime: CustomStream
+    ) -> dict[str, Any]:
+        """Choose the memory to show, and return the changes of the state."""
+        settings = bound.settings
+        live = from_plain(state.get(SHOWN))
+        if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
+            return {SHOWN: []} if live else {}
+        meter = MemoryRewrites(**state.get(METER) or {})
+        begun = self._renderer.begin(bound, read_state(state["messages"]), live, meter)
+        if begun is None:
+            return {}
+        if bound.writes and begun.outcome.weighed:
+            bound.memory.store.keep_shown(bound.memory.scope, bound.thread, begun.outcome)
+        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
+        if begun.shown != live:
+            announce_shown(bound, begun.shown, live, runtime)
+            update[SHOWN] = to_plain(begun.shown)
+        return update
+
+    def compose(self, request: ModelRequest[Any], rendered: Mapping[str, str] | None) -> "Composed":
+        """Add the recalled memory to a request.
+
+        Args:
+            request: The request.
+            rendered: The result of `write`.
+        """
+        self._learning.use_model(request.model)
+        live, texts = shown_in(request), rendered or {}
+        additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
+        for one in additions:
+            request = request if one.before else with_part(request, one)
+        request, inserts = with_inserts(request, [one for one in additions if one.before])
+        return Composed(request, inserts, live, is_known=rendered is not None)
+
+    def settle(
+        self, composed: "Composed", response: ModelResponse[Any]
+    ) -> ExtendedModelResponse[Any]:
+        """Note what of the additions was sent, and the size of the request."""
+        request, inserts, live = composed.request, composed.inserts, composed.live
+        self._sessions = inserts.sessions or self._sessions
+        before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
+        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
+        update: dict[str, Any] = {METER: asdict(meter)}
+        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        if composed.is_known and len(left) < len(live):
+            update[SHOWN] = to_plain(left)
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def write(self, request: ModelRequest[Any], config: RunnableConfig) -> Mapping[str, str] | None:
+        """Return the texts of memory by their place; `None` if that fails or is not allowed."""
+        runtime = request.runtime
+        bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
+        if bound is None or not bound.tells:
+            return None
+        return _without_failing(partial(self._renderer.write, bound, shown_in(request)), runtime)
+
+    def end(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Store the messages of the run."""
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
+            return {}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None or bound.is_subagent:
+            return {}
+        kept = _without_failing(partial(self._kept, bound, state, config), runtime)
+        return {} if kept is None else {KEPT: asdict(kept)}
+
+    def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
+        before = Kept(**state.get(KEPT) or {})
+        unread = stretch(bound, self._sessions, state, config, before, is_over=True)
+        if bound.writes:
+            return self._keep(bound, unread, before.begun)
+        return replace(pass_over(bound, unread), hidden=True)
+
+    def _keep(self, bound: BoundMemory, unread: UnreadMessages, begun: int) -> Kept:
+        """Store messages, and start the extraction of facts when it is due."""
+        kept, is_new = keep(bound, unread, begun)
+        if is_new:
+            self._learning.go_on(bound.memory.store, bound.settings)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A request with what memory adds to it."""
+
+    request: ModelRequest[Any]
+    inserts: Inserts
+    live: Sequence[ShownMemory]
+    """The items that the state lists as shown."""
+    is_known: bool
+    """Whether the texts of these could be written."""
+
+
+def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:
+    """Return what memory shows in a run, from its state."""
+    return from_plain(request.state.get(SHOWN))
+
+
+def _announced(bound: BoundMemory, runtime: CustomStream) -> None:
+    """Announce the facts that wait for review, if the run may note that it did."""
+    if bound.writes:
+        new, waiting = newly_waiting(bound)
+        if new:
+            announce_review(bound.thread, new, waiting, runtime)
+
+
+def _addition(shown: ShownMemory, text: str) -> Addition:
+    counts = (
+        (len(shown.facts), "fact"),
+        (len(shown.pieces), "turn"),
+        (len(shown.sections), "section"),
+    )
+    about = ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for count, what in counts if count)
+    return Addition(MEMORY, text, about, "" if shown.uid == IN_PROMPT else shown.uid)
+
+
+def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
+    """Return the size of a request: the provider's count, or else an estimate."""
+    for message in response.result:
+        if isinstance(message, AIMessage) and message.usage_metadata:
+            return message.usage_metadata["input_tokens"]
+    return sum(len(str(message.content)) for message in request.messages) // CHARS
+
+
+def _without_failing(do: Callable[[], Result], runtime: CustomStream) -> Result | None:
+    """Run an operation on the memory; if it fails, the run continues without it.
+
+    Raises:
+        ConfigError: A setting is wrong, which the user has to correct.
+    """
+    try:
+        return do()
+    except ConfigError:
+        raise
+    except ThalwegError as error:
+        announce_failure(error, runtime)
+        return None
+
 
 __all__ = ["MemoryMiddleware", "MemoryState"]
 

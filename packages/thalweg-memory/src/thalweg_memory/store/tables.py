@@ -33,7 +33,7 @@ from thalweg_memory.search.index import MOST_WORDS
 from thalweg_memory.search.vectors import Embed, Embedding
 from thalweg_memory.store import commits, queue
 from thalweg_memory.store.commits import read_operations
-from thalweg_memory.store.records import Kind, read_fact
+from thalweg_memory.store.records import FactTexts, Kind, read_fact
 from thalweg_memory.store.scoped import (
     FORMAT,
     MemoryRows,
@@ -59,7 +59,6 @@ from thalweg_memory.store.turns import (
 )
 from thalweg_memory.store.turns import items as read_items
 from thalweg_memory.store.turns import newest as newest_items
-from thalweg_memory.verbatim import FactTexts
 
 if TYPE_CHECKING:
     from thalweg_memory.search.nearest import VectorIndex

@@ -17,7 +17,7 @@ from thalweg_memory.facts.values import Fact
 from thalweg_memory.jobs.learner import Learner
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.jobs.worker import Worker
-from thalweg_memory.middleware.of_user import REVIEW
+from thalweg_memory.middleware.middleware import REVIEW
 
 ADA = Scope("ada")
 SETTINGS = MemorySettings(debounce_seconds=0, profile=False)

@@ -9,8 +9,7 @@ from memory_tests.e2e.test_user_memory import ADA, AT, fact, known, learn
 from thalweg_memory import Memory, MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, ProfileSection, RemoveFact, WriteSection
-from thalweg_memory.middleware.recall import MemoryRenderer
-from thalweg_memory.middleware.shown import IN_PROMPT, ShownMemory
+from thalweg_memory.middleware.recall import IN_PROMPT, MemoryRenderer, ShownMemory
 
 TEA = fact("tea", "Ada drinks green tea")
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg_memory.facts.values import FactId
-from thalweg_memory.middleware.shown import (
+from thalweg_memory.middleware.recall import (
     ALLOWED,
     COLD_S,
     MemoryRewrites,
