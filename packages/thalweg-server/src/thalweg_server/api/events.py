@@ -22,6 +22,8 @@ class RunStarted(Shape):
     run: str
     thread: str
     model: str = ""
+    trace: str = ""
+    """The `traceparent` of its span; later attempts continue the trace."""
 
 
 class RunResumed(Shape):

@@ -13,6 +13,7 @@ from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.finding import check_writable
 from thalweg_server.app.graph_threads import TenantGraphThreads
+from thalweg_server.app.media_urls import check_media_urls
 from thalweg_server.app.runs import now_ms
 from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 
@@ -70,6 +71,8 @@ class TenantGraphRuns:
         parts, id_ = self._parts, thread or str(uuid4())
         parse_thread_id(id_)
         await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, id_))
+        if isinstance(new.input, dict) and not parts.settings().gateway.private_urls:
+            check_media_urls(new.input.get("messages"))
         if new.model_name is not None:
             named_model(parts.settings(), new.model_name, any_model=parts.any_model)
         if thread is not None and not creates:

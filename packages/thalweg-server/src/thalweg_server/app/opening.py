@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from importlib.metadata import version
@@ -57,6 +58,8 @@ Role = Literal["all", "api", "worker"]
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
+_HEALTH_S = 1.0
+"""Seconds that a part may take to answer, and that the result is kept."""
 _log = logging.getLogger("thalweg.server.app")
 
 
@@ -90,6 +93,9 @@ class App:
         self._stack = AsyncExitStack()
         self._parts: AppParts | None = None
         self._watchers: list[Publish] = []
+        self._health: asyncio.Task[Health] | None = None
+        self._looked_at = 0.0
+        self._probing: dict[str, asyncio.Task[Check]] = {}
 
     @property
     def settings(self) -> Settings:
@@ -148,20 +154,36 @@ class App:
         )
 
     async def health(self) -> Health:
-        """Look at every part: can archive, memory, checkpoints, runs and threads be read."""
+        """Return whether archive, memory, checkpoints, runs and threads can be read.
+
+        All are read at once; one that has not answered after a second has failed. The result is
+        kept for a second.
+        """
+        if self._health is None or time.monotonic() - self._looked_at > _HEALTH_S:
+            self._looked_at = time.monotonic()
+            self._health = asyncio.create_task(self._look(), name="thalweg-health")
+        return await asyncio.shield(self._health)
+
+    async def _look(self) -> Health:
         parts = self.parts
         key = ThreadKey(NOBODY, NOBODY)
         config: RunnableConfig = {"configurable": {"thread_id": NOBODY}}
+        probes: dict[str, Callable[[], Awaitable[object]]] = {
+            "archive": lambda: asyncio.to_thread(parts.archive.length, key),
+            "memory": lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY)),
+            "threads": lambda: asyncio.to_thread(parts.registry.names, NOBODY),
+            "checkpoints": lambda: parts.checkpoints.of(NOBODY).aget_tuple(config),
+            "runs": lambda: parts.journal.list(NOBODY, limit=1),
+        }
+        for name, probe in probes.items():  # a thread that hangs is not joined by another one
+            if name not in self._probing:
+                self._probing[name] = asyncio.create_task(_check(name, probe))
+        await asyncio.wait(self._probing.values(), timeout=_HEALTH_S)
         checks = [
-            await _check("archive", lambda: asyncio.to_thread(parts.archive.length, key)),
-            await _check(
-                "memory", lambda: asyncio.to_thread(parts.memories.version, Scope(NOBODY))
-            ),
-            await _check("threads", lambda: asyncio.to_thread(parts.registry.names, NOBODY)),
-            await _check("checkpoints", lambda: parts.checkpoints.of(NOBODY).aget_tuple(config)),
-            await _check("runs", lambda: parts.journal.list(NOBODY, limit=1)),
-            self._settings_check(),
+            self._probing.pop(name).result() if self._probing[name].done() else _silent(name)
+            for name in probes
         ]
+        checks.append(self._settings_check())
         is_well = all(check.status == "ok" for check in checks if check.name != "settings")
         return Health(
             status="ok" if is_well else "failed", version=version("thalweg"), checks=tuple(checks)
@@ -339,6 +361,10 @@ def _upload_policy(settings: Settings) -> UploadPolicy:
     gateway = settings.gateway
     allowed = tuple(suffix.removeprefix(".") for suffix in gateway.allowed_uploads)
     return UploadPolicy(max_file_bytes=gateway.max_upload_bytes, allowed=allowed)
+
+
+def _silent(name: str) -> Check:
+    return Check(name=name, status="failed", detail=f"no answer within {_HEALTH_S:g} s")
 
 
 async def _check(name: str, probe: Callable[[], Awaitable[object]]) -> Check:

@@ -15,6 +15,7 @@ from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.finding import Finder, check_writable
+from thalweg_server.app.media_urls import check_media_urls
 from thalweg_server.runs.base import ENDED, RunKey
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.base import RunRecord as Known
@@ -62,6 +63,8 @@ class TenantRuns:
         parts = self._parts
         await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, thread))
         named_model(parts.settings(), new.model, any_model=parts.any_model)
+        if not parts.settings().gateway.private_urls:
+            check_media_urls(new.model_dump(include={"message", "messages"}))
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
         request = new.model_dump_json(exclude={"id", "if_busy", "priority"})
         run = await parts.runs.start(key, request, if_busy=new.if_busy, priority=new.priority)

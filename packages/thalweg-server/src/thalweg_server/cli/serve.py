@@ -55,6 +55,9 @@ def serve(
     log_level: Annotated[
         str, typer.Option(help="Log level: debug, info (one line per request), warning, error.")
     ] = "info",
+    log_format: Annotated[
+        str, typer.Option(help="Format of log lines: text, or json with run and trace ids.")
+    ] = "text",
 ) -> None:
     """Serve the HTTP API: threads, runs as streams of events, memory, files.
 
@@ -67,6 +70,8 @@ def serve(
         raise ConfigError("--log-level", f"{log_level!r} is none", f"use {', '.join(_LEVELS)}")
     if workers > 1 and not hasattr(os, "fork"):
         raise ConfigError("--workers", "this system cannot fork", "start one process, or more")
+    if log_format not in _FORMATS:
+        raise ConfigError("--log-format", f"{log_format!r} is none", f"use {', '.join(_FORMATS)}")
     if file is not None and config is not None:
         raise ConfigError("--config", f"{file} is set as well", "name the file once")
     from thalweg_server.settings.loading import examine  # noqa: PLC0415 (reads YAML)
@@ -77,7 +82,7 @@ def serve(
     # Seconds: agents and all that they need come with it.
     from thalweg_server.gateway import serving  # noqa: PLC0415
 
-    serving.logs(log_level)
+    serving.logs(log_level, as_json=log_format == "json")
     with nullcontext() if role == "worker" else serving.bound(*at) as taken:
         number = serving.start_workers(workers) if workers > 1 else 0
 
@@ -93,6 +98,7 @@ def serve(
         asyncio.run(serving.serve(source, taken, ready, is_tokenless=no_token, role=role))
 
 
+_FORMATS = ("text", "json")
 _LEVELS = ("debug", "info", "warning", "error")
 
 

@@ -4,47 +4,72 @@ An owner comes from a key, from a claim of a signed token, or from there being n
 from anything else in a request.
 """
 
-import hashlib
 import hmac
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.settings.sections import is_loopback
+from thalweg_server.settings.fields import is_owner
+from thalweg_server.settings.sections import GatewayKey, hash_key, is_loopback
 
 LOCAL = "local"
 """The owner of everything if callers need not authenticate."""
 _KEY_HEADER = "x-api-key"
 OWNER = "thalweg.owner"
 """Where in a request's scope its owner is noted."""
+KEY_ID, IS_OPERATOR = "thalweg.key", "thalweg.operator"
+"""The same, for the name of its key, and whether an operator sent it."""
+_OTHER = "x-thalweg-owner"
+"""The header in which an operator names the owner whose data it reads."""
 UNKNOWN = "this key is unknown here"
 _CHALLENGE = 'Bearer realm="thalweg"'
 
 
+def other_owner(scope: Scope) -> str | None:
+    """Return the owner that an operator acts for; `None` if the request names none.
+
+    Raises:
+        GatewayRefusal: The caller is no operator, or the request would change data.
+    """
+    other = Headers(scope=scope).get(_OTHER)
+    if other is None:
+        return None
+    if not scope.get(IS_OPERATOR):
+        raise GatewayRefusal(403, "auth.operator", f"{_OTHER} needs the key of an operator")
+    if scope["method"] not in {"GET", "HEAD"}:
+        raise GatewayRefusal(403, "auth.operator", f"with {_OTHER}, data is only read")
+    if not is_owner(other):
+        raise GatewayRefusal(403, "auth.operator", f"{_OTHER} names no owner")
+    return other
+
+
 class Keys:
-    """Owners by key; of a key only its hash is kept."""
+    """The keys of callers."""
 
-    def __init__(self, owners: Iterable[tuple[str, str]]) -> None:
-        """Keep hashes.
+    def __init__(self, keys: Iterable[GatewayKey]) -> None:
+        """Keep keys of settings."""
+        self._keys = tuple((each.digest, each) for each in keys)
 
-        Args:
-            owners: Key and owner of each.
+    def find(self, key: str) -> GatewayKey | None:
+        """Return a key unless it is unknown; all are compared, in constant time each.
+
+        Raises:
+            GatewayRefusal: It has expired.
         """
-        self._owners = tuple((_hashed(key), owner) for key, owner in owners)
-
-    def owner(self, key: str) -> str | None:
-        """Return the owner of a key; all keys are compared, in constant time each."""
-        given = _hashed(key)
+        given = hash_key(key)
         found = None
-        for known, owner in self._owners:
-            if hmac.compare_digest(known, given):
-                found = owner
+        for digest, each in self._keys:
+            if hmac.compare_digest(digest, given):
+                found = each
+        if found is not None and found.expires is not None and found.expires <= datetime.now(UTC):
+            raise unauthorized("auth.expired", "this key has expired", "invalid_token")
         return found
 
 
@@ -65,6 +90,7 @@ class LoopbackLock:
 
     async def __call__(self, scope: Scope) -> str:
         """Return the owner of a request; see `Lock`."""
+        scope[IS_OPERATOR] = True
         headers = Headers(scope=scope)
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
@@ -110,9 +136,9 @@ class KeyLock:
         bearer = _bearer(headers)
         owners = set()
         if given is not None:
-            owners.add(self.keys.owner(given))
+            owners.add(self._of_key(given, scope))
         if bearer is not None:
-            owners.add(self.keys.owner(bearer) or await self._of_token(bearer))
+            owners.add(self._of_key(bearer, scope) or await self._of_token(bearer))
         if not owners:
             detail = "send credentials: Authorization: Bearer KEY"
             if self.token_file is not None:
@@ -130,6 +156,13 @@ class KeyLock:
             raise unauthorized("auth.unknown", UNKNOWN, "invalid_token")
         return owner
 
+    def _of_key(self, given: str, scope: Scope) -> str | None:
+        key = self.keys.find(given)
+        if key is None:
+            return None
+        scope[KEY_ID], scope[IS_OPERATOR] = key.id or key.digest[:8], key.role == "operator"
+        return key.owner
+
     async def _of_token(self, bearer: str) -> str | None:
         return None if self.tokens is None else await self.tokens(bearer)
 
@@ -140,9 +173,25 @@ class OpenLock:
 
     whose: str
 
-    async def __call__(self, _: Scope) -> str:
+    async def __call__(self, scope: Scope) -> str:
         """Return the owner of a request; see `Lock`."""
+        scope[IS_OPERATOR] = True
         return self.whose
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorLock:
+    """Lets in operators alone."""
+
+    lock: Lock
+
+    async def __call__(self, scope: Scope) -> str:
+        """Return the owner of a request; see `Lock`."""
+        owner = await self.lock(scope)
+        if not scope.get(IS_OPERATOR):
+            detail = "this needs the key of an operator: set role: operator in gateway.keys"
+            raise GatewayRefusal(403, "auth.operator", detail)
+        return owner
 
 
 def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:
@@ -154,10 +203,6 @@ def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:
 def _bearer(headers: Headers) -> str | None:
     scheme, _, given = headers.get("authorization", "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" and given.strip() else None
-
-
-def _hashed(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
 def _name_of(host: str) -> str:

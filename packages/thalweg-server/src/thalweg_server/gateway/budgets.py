@@ -84,6 +84,8 @@ class Budgets:
         self._refused = refused
         self._clock = clock
         self._today = today
+        self.is_stopping = False
+        """Whether no run is started any more."""
         self._of: Callable[[str], _Owner] = lru_cache(_MOST_OWNERS)(lambda _: _Owner())
 
     def take_request(self, owner: str) -> None:
@@ -114,6 +116,9 @@ class Budgets:
         Raises (when entered):
             Refusal: The owner has started as many as it may, or spent its tokens or money.
         """
+        if self.is_stopping:
+            detail = "this gateway is stopping; send the request again, to another one"
+            raise GatewayRefusal(503, "gateway.stopping", detail, {"Retry-After": "1"})
         limits, one = self._limits(owner), self._of(owner)
         one.starting += 1
         try:

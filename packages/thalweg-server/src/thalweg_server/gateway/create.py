@@ -6,10 +6,12 @@ is recorded in the metrics and in one log line, and all responses have the heade
 time; never a query, a header or a body, which contain secrets and people's texts.
 """
 
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from os import PathLike
 
 from fastapi import FastAPI
@@ -18,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thalweg_server.app import App, open_app
 from thalweg_server.gateway.access import Gateway
-from thalweg_server.gateway.authentication import OWNER
+from thalweg_server.gateway.authentication import KEY_ID, OWNER, other_owner
 from thalweg_server.gateway.bodies import bounded_body
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.document import documents_itself
@@ -43,7 +45,22 @@ from thalweg_server.gateway.streams import Streams
 from thalweg_server.settings import Settings
 
 ACCESS = logging.getLogger("thalweg.server.gateway.access")
-_QUIET = frozenset({"/healthz", "/metrics"})
+AUDIT = logging.getLogger("thalweg.audit")
+"""Logs a line of JSON for each deletion, undoing and forgetting, and each read by an operator."""
+_AUDITED = frozenset(
+    {
+        "rewind_thread",
+        "undo_compaction",
+        "undo_memory",
+        "forget_memory",
+        "prune_threads",
+        "delete_items",
+        "bulk_cancel_runs",
+    }
+)
+READ_FOR = "thalweg.read_for"
+"""Where in a request's scope the owner is noted whose data an operator reads."""
+_QUIET = frozenset({"/healthz", "/livez", "/readyz", "/metrics"})
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 _PRIVATE = ("/api/", "/assistants", "/threads", "/runs", "/store", "/v1/")
 """Begin the paths whose answers belong to an owner."""
@@ -53,7 +70,8 @@ _NEVER_KEPT = (b"cache-control", b"no-store")
 class RequestObserver:
     """ASGI middleware: the outermost, so that it sees every answer."""
 
-    def __init__(self, application: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, application: ASGIApp, metrics: Metrics, root_path: str = "") -> None:
+        self._root_path = root_path
         self._application = application
         self._metrics = metrics
 
@@ -63,6 +81,7 @@ class RequestObserver:
             await self._application(scope, receive, send)
             return
         started_at = time.perf_counter()
+        scope["root_path"] = self._root_path or scope.get("root_path", "")
         status, is_stream = 500, False
 
         async def seen(message: Message) -> None:
@@ -84,10 +103,27 @@ class RequestObserver:
             operation = getattr(scope.get("route"), "operation_id", None) or "none"
             self._metrics.answered(operation, status, None if is_stream else seconds)
             level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
+            self._audit(scope, operation, status)
             if ACCESS.isEnabledFor(level):
                 path = _printable(scope["path"])
                 words = (scope["method"], path, status, 1_000 * seconds)
                 ACCESS.log(level, "%s %s %d %.1f ms", *words)
+
+    def _audit(self, scope: Scope, operation: str, status: int) -> None:
+        """Log who deleted, undid or forgot something, and what an operator read of others."""
+        if OWNER in scope and (
+            scope["method"] == "DELETE" or operation in _AUDITED or scope.get(READ_FOR)
+        ):
+            row = {
+                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "owner": scope[OWNER],
+                "key": scope.get(KEY_ID, ""),
+                "is_operator": bool(scope.get(READ_FOR)),
+                "operation": operation,
+                "path": scope["path"],
+                "status": status,
+            }
+            AUDIT.info("%s", json.dumps(row))
 
 
 def _printable(path: str) -> str:
@@ -123,8 +159,10 @@ class Admission:
         """Check a request in the order of cost: its body comes last."""
         rules = self._rules()
         if (lock := rules.lock_of(scope["path"])) is not None:
-            owner = scope[OWNER] = await lock(scope)
+            owner = await lock(scope)
             self._budgets.take_request(owner)
+            scope[READ_FOR] = other_owner(scope)
+            scope[OWNER] = scope[READ_FOR] or owner
         return await bounded_body(scope, receive, rules.bodies)
 
 
@@ -166,7 +204,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(RequestObserver, metrics),
+            Middleware(RequestObserver, metrics, inside.settings.gateway.root_path),
             Middleware(CorsByRules, rules),
             Middleware(Admission, rules, budgets),
         ],

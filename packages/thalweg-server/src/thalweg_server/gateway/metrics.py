@@ -4,11 +4,28 @@ Every gateway has a registry of its own. Labels are operations, statuses, models
 nothing that an owner wrote, and never more of them than the API has.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from thalweg_server.api.usage import Usage
-from thalweg_server.app.performing.watching import Happened, JobEnded, ModelCalled, RunEnded
+from thalweg_server.app.performing.watching import (
+    Compacted,
+    FirstToken,
+    Happened,
+    JobEnded,
+    ModelCalled,
+    ModelFailed,
+    RunBegan,
+    RunEnded,
+    ToolFailed,
+)
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
@@ -20,6 +37,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = into = CollectorRegistry()
+        ProcessCollector(registry=into)
+        self.running = 0
+        """Runs that this process performs now."""
 
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"thalweg_{name}", about, labels, registry=into)
@@ -43,6 +63,25 @@ class Metrics:
             buckets=_RUN_SECONDS,
             registry=into,
         )
+        self._now = Gauge("thalweg_runs_running", "Runs performed here now.", registry=into)
+        self._waits = Histogram(
+            "thalweg_run_wait_seconds",
+            "Time from a run's creation to its start.",
+            buckets=_RUN_SECONDS,
+            registry=into,
+        )
+        self._takeovers = counter("run_takeovers", "Attempts at runs that another one began.")
+        self._first = Histogram(
+            "thalweg_model_first_token_seconds",
+            "Time from a request to the first token of its answer.",
+            ("model",),
+            buckets=_RUN_SECONDS,
+            registry=into,
+        )
+        self._model_errors = counter("model_errors", "Failed model calls.", "model", "code")
+        self._tool_errors = counter("tool_errors", "Errors that tools raised.", "kind")
+        self._compactions = counter("compactions", "Requests that were made smaller.")
+        self._saved = counter("context_saved_tokens", "Tokens that compactions removed.")
         self._tokens = counter("tokens", "Tokens by model and kind.", "model", "kind")
         self._cost = counter("cost", "Cost of models with known prices.", "model", "currency")
         self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
@@ -51,6 +90,7 @@ class Metrics:
     def text(self, streams_open: int) -> bytes:
         """Write everything as Prometheus reads it."""
         self._streams.set(streams_open)
+        self._now.set(self.running)
         return generate_latest(self._registry)
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
@@ -70,7 +110,23 @@ class Metrics:
     def happened(self, what: Happened) -> None:
         """Count an event of the application; see `App.watch`."""
         match what:
+            case RunBegan(waited_s, is_takeover):
+                self.running += 1
+                if is_takeover:
+                    self._takeovers.inc()
+                else:
+                    self._waits.observe(waited_s)
+            case FirstToken(model, seconds):
+                self._first.labels(model or "unknown").observe(seconds)
+            case ModelFailed(model, code):
+                self._model_errors.labels(model or "unknown", code).inc()
+            case ToolFailed(kind):
+                self._tool_errors.labels(kind).inc()
+            case Compacted(tokens):
+                self._compactions.inc()
+                self._saved.inc(max(tokens, 0))
             case RunEnded(status, seconds):
+                self.running -= 1
                 self._runs.labels(status).inc()
                 self._run_seconds.observe(seconds)
             case ModelCalled(model, usage, _):

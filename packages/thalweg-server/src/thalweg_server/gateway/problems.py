@@ -48,6 +48,7 @@ STATUSES: dict[type[errors.ThalwegError], int] = {
     errors.NoSuchFileError: 404,
     errors.ClientError: 502,
     errors.ArchiveError: 422,
+    errors.EmptyThreadError: 409,
     errors.HandleError: 404,
     errors.RangeError: 416,
     errors.ConflictError: 409,

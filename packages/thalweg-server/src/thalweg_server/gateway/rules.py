@@ -3,17 +3,28 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pydantic import SecretStr
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from thalweg_server.gateway.authentication import LOCAL, KeyLock, Keys, Lock, LoopbackLock, OpenLock
+from thalweg_server.gateway.authentication import (
+    LOCAL,
+    KeyLock,
+    Keys,
+    Lock,
+    LoopbackLock,
+    OpenLock,
+    OperatorLock,
+)
 from thalweg_server.gateway.bodies import BodyLimits
 from thalweg_server.gateway.local_token import LocalToken
 from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
 from thalweg_server.settings import GatewaySettings
-from thalweg_server.settings.sections import OwnerLimits
+from thalweg_server.settings.sections import GatewayKey, OwnerLimits
 
-_OPEN = frozenset({"/", "/ok", "/healthz", "/docs", "/openapi.json", "/favicon.ico"})
+_OPEN = frozenset(
+    {"/", "/ok", "/healthz", "/livez", "/readyz", "/docs", "/openapi.json", "/favicon.ico"}
+)
 """Paths that reveal no owner's data."""
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
@@ -82,16 +93,19 @@ def rules_of(
     if owner is not None:
         lock = OpenLock(owner)
     elif settings.is_open and settings.local_token and token is not None:
-        keys = Keys([(token.value, LOCAL)])
+        own = GatewayKey(key=SecretStr(token.value), owner=LOCAL, id="local", role="operator")
+        keys = Keys([own])
         lock = KeyLock(keys, machine=LoopbackLock(origins), token_file=token.path)
     elif settings.is_open:
         lock = LoopbackLock(origins)
     else:
-        keys = Keys((each.key.get_secret_value(), each.owner) for each in settings.keys)
+        keys = Keys(settings.keys)
         oidc = settings.oidc
         tokens = None if oidc is None else ProviderTokens(OpenIdProvider(**dict(oidc))).owner
         lock = KeyLock(keys, tokens)
-    metrics = {"key": lock, "local": LoopbackLock(), "anyone": None}[settings.metrics]
+    who = settings.metrics
+    local, key, operator = LoopbackLock(), lock, OperatorLock(lock)
+    metrics = {"local": local, "anyone": None, "key": key, "operator": operator}[who]
     bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
     owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
     usual = settings.limits if owner is None else _UNLIMITED
@@ -115,6 +129,7 @@ class CorsByRules(CORSMiddleware):
                 "X-API-Key",
                 "X-Auth-Scheme",
                 "X-Thread-Id",
+                "X-Thalweg-Owner",
                 "Content-Type",
                 "Last-Event-ID",
                 "Range",

@@ -10,6 +10,7 @@ idle connections between requests, and none for a request that has begun.
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import signal
@@ -20,7 +21,10 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import Context
+from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
+from types import FrameType
 from typing import ClassVar, ParamSpec, TypeVar
 
 import uvicorn
@@ -30,6 +34,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from thalweg.errors import ConfigError
 from thalweg_server.app import App, open_app
 from thalweg_server.app.opening import Role
+from thalweg_server.app.performing.spans import trace_ids
+from thalweg_server.app.performing.watching import CURRENT_RUN
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token
@@ -43,6 +49,8 @@ _START_S = 5.0
 GRACE_S = 20
 """How long requests under way may take to finish."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_LOOK_S = 0.1
+"""How often a gateway that stops looks whether its runs have ended."""
 _BACKLOG = 2_048
 _KEPT_ALIVE_S = 30
 _SWITCH_S = 0.001
@@ -187,6 +195,7 @@ async def serve(
             await _until_signal()
             return
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
+        await asyncio.to_thread(_audit_to, app.home / "audit.jsonl")
         pauses_less()
         server = GatewayServer(
             create_app(app, token=token),
@@ -240,6 +249,16 @@ def start_workers(count: int) -> int:
         elif code is None:
             starting = [number]
     raise SystemExit(code)
+
+
+def _audit_to(file: Path) -> None:
+    """Append the audit log to a file that others cannot read."""
+    file.touch(mode=0o600)
+    handler = logging.FileHandler(file, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    audit = logging.getLogger("thalweg.audit")
+    audit.setLevel(logging.INFO)
+    audit.addHandler(handler)
 
 
 def pauses_less() -> None:
@@ -313,6 +332,7 @@ class GatewayServer(uvicorn.Server):
         )
         self._gateway: Gateway = application.state.gateway
         self._ready = ready
+        self._is_hurried = False
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -333,15 +353,47 @@ class GatewayServer(uvicorn.Server):
         if self.started and not self.should_exit:
             self._ready()
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop to start runs; a second signal ends the wait for runs, too."""
+        self._is_hurried = self._gateway.budgets.is_stopping
+        self._gateway.budgets.is_stopping = True
+        super().handle_exit(sig, frame)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all streams, and shut the server down; see `uvicorn.Server.shutdown`."""
+        """Let runs end, end all streams, and shut down; see `uvicorn.Server.shutdown`."""
+        self._gateway.budgets.is_stopping = True
+        end = time.monotonic() + self._gateway.rules().settings.drain_s
+        while self._gateway.metrics.running and time.monotonic() < end:
+            if self._is_hurried:
+                break
+            await asyncio.sleep(_LOOK_S)
         self._gateway.streams.closing.set()
         await super().shutdown(sockets)
 
 
-def logs(level: str = "info") -> None:
+class JsonLines(logging.Formatter):
+    """Writes a log record as a line of JSON, with the ids of its run and its trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter.format`."""
+        row = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if run := CURRENT_RUN.get():
+            row["run"] = run
+        if record.exc_info:
+            row["error"] = self.formatException(record.exc_info)
+        return json.dumps(row | trace_ids(), ensure_ascii=False)
+
+
+def logs(level: str = "info", *, as_json: bool = False) -> None:
     """Log the gateway's lines to stderr, and warnings of other loggers."""
     logging.basicConfig(format="%(asctime)s %(levelname)-7s %(message)s", level=logging.WARNING)
+    if as_json:
+        logging.getLogger().handlers[0].setFormatter(JsonLines())
     logging.getLogger("thalweg").setLevel(level.upper())
     # A bug is logged once, by the gateway, under the number that the answer names.
     logging.getLogger("uvicorn.error").addFilter(

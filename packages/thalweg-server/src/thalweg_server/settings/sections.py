@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BeforeValidator,
     Field,
+    NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
     SecretStr,
@@ -417,12 +420,39 @@ class OwnerLimits(SettingsSection):
 class GatewayKey(SettingsSection):
     """A key of an owner."""
 
-    key: Secret
+    key: Secret | None = None
     """The key that a client sends as `Authorization: Bearer KEY`; best as a variable."""
+    sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = None
+    """The SHA-256 of the key in place of `key`: `printf %s KEY | sha256sum`."""
     owner: Owner
     """The owner whose threads, memory and files it opens."""
+    id: str = ""
+    """A name of the key for logs; by default the first digits of its hash."""
+    role: Literal["owner", "operator"] = "owner"
+    """An `operator` also reads `/metrics`, and the data of the owner that the header
+    `X-Thalweg-Owner` names."""
+    expires: AwareDatetime | None = None
+    """The time from which it is refused, with a time zone: `2027-01-31T00:00:00Z`."""
     limits: OwnerLimits | None = None
     """Limits of this owner, in place of `gateway.limits`."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the key, in hexadecimal digits."""
+        if self.key is None:
+            return self.sha256 or ""
+        return hash_key(self.key.get_secret_value())
+
+    @model_validator(mode="after")
+    def _validate_key(self) -> Self:
+        if (self.key is None) == (self.sha256 is None):
+            refuse("a key has either `key` or `sha256`", "set one of them", key="key")
+        return self
+
+
+def hash_key(key: str) -> str:
+    """Return the SHA-256 of a key, in hexadecimal digits."""
+    return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _validate_prefix(prefix: str) -> str:
@@ -432,7 +462,9 @@ def _validate_prefix(prefix: str) -> str:
 
 
 def _have_distinct_keys(keys: tuple[GatewayKey, ...]) -> tuple[GatewayKey, ...]:
-    refuse_repeated([each.key for each in keys], "key", "use a separate key for each owner")
+    refuse_repeated(
+        [each.digest.encode() for each in keys], "key", "use a separate key for each owner"
+    )
     return keys
 
 
@@ -487,8 +519,17 @@ class GatewaySettings(SettingsSection):
     """Limits of one owner, so that no owner can slow down the others."""
     header_timeout_s: PositiveFloat = HEADER_TIMEOUT_S
     """Seconds in which the headers of a request must arrive; then the connection is closed."""
-    metrics: Literal["key", "local", "anyone"] = "key"
-    """Who may read `/metrics`: every authenticated caller, this machine alone, or anyone."""
+    metrics: Literal["operator", "key", "local", "anyone"] = "operator"
+    """Who may read `/metrics`: keys of operators and callers of this machine, every authenticated
+    caller, this machine alone, or anyone."""
+    drain_s: NonNegativeFloat = 0.0
+    """Seconds after SIGTERM in which runs may end here; then others continue them. `/readyz`
+    answers 503 and no run is started meanwhile."""
+    root_path: str = ""
+    """The path prefix that a proxy removes: `/agents`."""
+    private_urls: bool = False
+    """Whether messages may name addresses on private networks, and other schemes than `https`,
+    `http` and `data`: for media that a model server of your own fetches."""
 
     @property
     def is_open(self) -> bool:

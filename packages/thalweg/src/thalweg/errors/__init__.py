@@ -38,6 +38,7 @@ ThalwegError                    code; str() is one sentence with the numbers in 
 │   └── UploadRefusedError      its type, its size or its content may not come in
 ├── ClientError                 a gateway refused what a client asked, or cannot be reached
 └── ArchiveError
+    ├── EmptyThreadError        a thread has no turns yet
     ├── HandleError             a handle names nothing this reader may read
     ├── RangeError              a handle is good, the range asked of it is not
     ├── ConflictError           someone else appended first
@@ -51,6 +52,7 @@ from thalweg.errors.archive import (
     ArchiveError,
     ConflictError,
     DeletedThreadError,
+    EmptyThreadError,
     HandleError,
     LostThreadError,
     RangeError,
@@ -115,6 +117,7 @@ __all__ = [
     "ContextError",
     "DeletedThreadError",
     "DocumentError",
+    "EmptyThreadError",
     "FactRefusedError",
     "FileError",
     "HandleError",

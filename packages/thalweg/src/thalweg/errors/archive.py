@@ -9,6 +9,23 @@ class ArchiveError(ThalwegError):
     code = "archive"
 
 
+class EmptyThreadError(ArchiveError):
+    """A thread has no turns yet: nothing was sent.
+
+    Attributes:
+        thread: Its id.
+    """
+
+    code = "thread.empty"
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(thread)
+        self.thread = thread
+
+    def __str__(self) -> str:
+        return f"thread {self.thread!r} has no turns: nothing was sent yet"
+
+
 class HandleError(ArchiveError):
     """A reference resolves to nothing that this reader may read.
 

@@ -17,6 +17,7 @@ from thalweg.context.turn.sending import CACHED_TOKENS, INPUT_TOKENS
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg_server.app.performing.problems import problem_of
+from thalweg_server.app.performing.spans import end_model_span, model_span
 from thalweg_server.app.performing.streaming import thinking_of
 from thalweg_server.app.performing.watching import (
     FirstToken,
@@ -40,6 +41,7 @@ class _Call:
     parent: UUID | None
     charged: Usage
     began: float
+    span: Any
     text: str = ""
     """The streamed answer, reasoning included."""
 
@@ -81,7 +83,8 @@ class ModelCalls(AsyncCallbackHandler):
             if earlier.parent == parent_run_id and not earlier.text:
                 await self._correct(earlier, replace(earlier.charged, input=0, cached=0, calls=0))
         charged = _request(messages[0] if messages else (), metadata or {})
-        self._calls[run_id] = _Call(parent_run_id, Usage(calls=0, model=charged.model), time.time())
+        unspent, span = Usage(calls=0, model=charged.model), model_span(charged.model)
+        self._calls[run_id] = _Call(parent_run_id, unspent, time.time(), span)
         await self._correct(self._calls[run_id], charged)
 
     async def on_llm_new_token(
@@ -118,7 +121,9 @@ class ModelCalls(AsyncCallbackHandler):
         if (call := self._calls.pop(run_id, None)) is None:
             return
         if isinstance(error, Exception):
-            self._publish(ModelFailed(call.charged.model, problem_of(error).code))
+            code = problem_of(error).code
+            self._publish(ModelFailed(call.charged.model, code))
+            end_model_span(call.span, None, code)
         if call.text or not isinstance(error, Exception):
             await self._end(call, None, call.text)
         else:
@@ -138,6 +143,7 @@ class ModelCalls(AsyncCallbackHandler):
     async def _end(self, call: _Call, reported: Usage | None, text: str) -> None:
         counted = replace(call.charged, calls=1, output=exact_counter()(text))
         usage = reported or counted
+        end_model_span(call.span, usage)
         await self._correct(call, usage)
         self._publish(ModelCalled(usage.model, self._prices.usage(usage), self._owner))
 

@@ -30,6 +30,7 @@ from thalweg_server.api.events import (
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app.agents.agents import Agent, Agents
+from thalweg_server.app.agents.graph_definitions import BUILT_IN
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.document_store import DocumentStore
 from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
@@ -38,6 +39,7 @@ from thalweg_server.app.performing.cut_off import is_cut_off, keep_cut_off
 from thalweg_server.app.performing.graph_runs import graph_config, perform_graph
 from thalweg_server.app.performing.model_calls import ModelCalls
 from thalweg_server.app.performing.problems import problem_of
+from thalweg_server.app.performing.spans import run_span, trace_of
 from thalweg_server.app.performing.steps import (
     INTERRUPT,
     KEPT,
@@ -57,7 +59,13 @@ from thalweg_server.app.performing.streaming import (
     EmittedEvents,
     Translator,
 )
-from thalweg_server.app.performing.watching import Publish, RunBegan, RunEnded, RunStatus
+from thalweg_server.app.performing.watching import (
+    CURRENT_RUN,
+    Publish,
+    RunBegan,
+    RunEnded,
+    RunStatus,
+)
 from thalweg_server.app.spending import Prices
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Event as Line
@@ -85,6 +93,7 @@ class Performer:
             ClaimLostError: Another process performs it now.
             StorageError: The medium failed; the run is retried.
         """
+        CURRENT_RUN.set(run.key.run)
         started_at, is_first = time.monotonic(), run.attempt == 1
         waited = run.started - run.created if run.started and is_first else timedelta()
         self.publish(RunBegan(waited.total_seconds(), is_takeover=not is_first))
@@ -100,23 +109,35 @@ class Performer:
         return outcome
 
     async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
-        settings = self.parts.settings()
         new = read_request(run.request)
-        prices = Prices(settings.summarization)
         lines = await self._lines(run)
+        agent = new.graph if isinstance(new, GraphRun) else BUILT_IN
+        with run_span(run, agent, trace_of(lines)) as trace:
+            return await self._attempt(run, emit, new, lines, trace)
 
+    async def _attempt(
+        self,
+        run: RunRecord,
+        emit: Emit,
+        new: NewRun | GraphRun,
+        lines: Sequence[Line],
+        trace: str,
+    ) -> RunOutcome:
+        settings = self.parts.settings()
+        prices = Prices(settings.summarization)
         own = isinstance(new, GraphRun) and self.agents.is_own(settings, new.graph)
         name = ""
         translator = Translator(prices.usage, EmittedEvents.of(lines, prices.usage), any_node=own)
-        emitter = EventEmitter(emit, run, translator, self.parts.archive)
+        emitter = EventEmitter(emit, run, translator, self.parts.archive, self.publish)
         try:
             model = new.model if isinstance(new, NewRun) else new.model_name
             name = "" if own else named_model(settings, model, any_model=self.parts.any_model)
             if lines:
                 await emitter.publish(RunResumed(attempt=run.attempt))
             else:
+                key = run.key
                 await emitter.publish(
-                    RunStarted(run=run.key.run, thread=run.key.thread, model=name)
+                    RunStarted(run=key.run, thread=key.thread, model=name, trace=trace)
                 )
             saver = self.parts.checkpoints.of_run(run.key.owner)
             is_again = bool(lines)

@@ -14,6 +14,7 @@ from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import page_at
 from thalweg.errors import AnswerError, ArchiveError
 from thalweg_server.api.events import (
+    ContextChanged,
     Event,
     MessageCompleted,
     MessageDelta,
@@ -27,6 +28,7 @@ from thalweg_server.app.performing.streaming import (
     Translator,
     plain,
 )
+from thalweg_server.app.performing.watching import Compacted, Publish
 from thalweg_server.runs.base import Draft, RunRecord
 from thalweg_server.runs.emitting import Emit
 
@@ -102,8 +104,14 @@ class EventEmitter:
     """Emits events to the run's journal."""
 
     def __init__(
-        self, emit: Emit, run: RunRecord, translator: Translator, archive: Archive
+        self,
+        emit: Emit,
+        run: RunRecord,
+        translator: Translator,
+        archive: Archive,
+        report: Publish,
     ) -> None:
+        self._report = report
         self.emit = emit
         self.archive = archive
         self.key = ThreadKey(run.key.owner, run.key.thread)
@@ -114,6 +122,8 @@ class EventEmitter:
         """Emit events, and the usage after each answer of the agent."""
         for event in events:
             await self.emit(draft(event))
+            if isinstance(event, ContextChanged):
+                self._report(Compacted(event.tokens_before - event.tokens_after))
             if isinstance(event, MessageCompleted) and not event.caller:
                 await self._publish_usage()
 

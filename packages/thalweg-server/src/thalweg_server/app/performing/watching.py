@@ -1,11 +1,14 @@
 """Events for the operator of a process: ended runs, calls of models, jobs of memory."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
 from thalweg_server.api.usage import Usage
 
+CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")
+"""The id of the run that the current task performs."""
 RunStatus = Literal["completed", "interrupted", "failed", "cancelled", "left"]
 
 

@@ -1,11 +1,11 @@
-"""`/healthz` and `/metrics`: for the operator of the gateway."""
+"""`/livez`, `/readyz`, `/healthz` and `/metrics`: for the operator of the gateway."""
 
 import logging
 
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
-from thalweg_server.api.catalogue import Health
+from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.gateway.access import Shared, problems
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.metrics import CONTENT_TYPE
@@ -15,14 +15,27 @@ _LOG = logging.getLogger("thalweg.gateway")
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 
 
+@health.get("/livez", response_class=PlainTextResponse, include_in_schema=False)
+@health.head("/livez", include_in_schema=False)
+async def livez() -> str:
+    """Return whether the process answers; nothing is read."""
+    return "ok"
+
+
+@health.get("/readyz", include_in_schema=False)
 @health.get(
     "/healthz",
     operation_id="health",
     responses={503: {"model": Health, "description": "A component has failed."}},
 )
+@health.head("/readyz", include_in_schema=False)
+@health.head("/healthz", include_in_schema=False)
 async def healthz(shared: Shared, response: Response) -> Health:
     """Return whether every part of the gateway works; callers need not authenticate."""
     found = await shared.app.health()
+    if shared.budgets.is_stopping:
+        stopping = Check(name="process", status="failed", detail="it is stopping")
+        found = found.model_copy(update={"status": "failed", "checks": (stopping, *found.checks)})
     if found.status != "ok":
         response.status_code = 503
         failed = [check for check in found.checks if check.status == "failed"]

@@ -30,7 +30,7 @@ from thalweg.engine.serialization import (
     snapshot_to_bytes,
 )
 from thalweg.engine.snapshot import EngineSnapshot, Quote
-from thalweg.errors import ArchiveError, ConflictError
+from thalweg.errors import ArchiveError, ConflictError, EmptyThreadError
 
 THIS_TURN = -1
 """As the base of a record: the record itself."""
@@ -251,12 +251,8 @@ def page_at(archive: Archive, key: ThreadKey, record: int | None = None) -> tupl
         return record, read_page(archive, key, record)
     newest = archive.turn_count(key) - 1
     if newest < 0:
-        raise ArchiveError(_no_turns(key))
+        raise EmptyThreadError(key.thread)
     return newest, read_page(archive, key, newest)
-
-
-def _no_turns(key: ThreadKey) -> str:
-    return f"thread {key.thread!r} has no turns: nothing was sent yet"
 
 
 def read_pages(
@@ -333,12 +329,12 @@ def record_of(archive: Archive, key: ThreadKey, turn: int) -> int:
     """
     turns = count_turns(archive, key)
     if not 1 <= turn <= turns:
-        problem = _no_turns(key)
-        if turns:
-            problem = (
-                f"thread {key.thread!r} has no turn {turn}, its turns are 1 to {turns}; "
-                "`thalweg thread show` lists them"
-            )
+        if not turns:
+            raise EmptyThreadError(key.thread)
+        problem = (
+            f"thread {key.thread!r} has no turn {turn}, its turns are 1 to {turns}; "
+            "`thalweg thread show` lists them"
+        )
         raise ArchiveError(problem)
     first, last = turn - 1, archive.turn_count(key) - 1
     while first < last:

@@ -5,16 +5,25 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
+from thalweg.errors import ConfigError
 from thalweg_server.gateway.authentication import OWNER, Keys
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.rules import rules_of
 from thalweg_server.settings import GatewaySettings
+from thalweg_server.settings.sections import GatewayKey, hash_key
 
 KEYED = GatewaySettings.from_mapping(
-    {"keys": [{"key": "ada-s-key", "owner": "ada"}, {"key": "bob-s-key", "owner": "bob"}]}
+    {
+        "keys": [
+            {"key": "ada-s-key", "owner": "ada"},
+            {"key": "bob-s-key", "owner": "bob"},
+            {"key": "oz-s-key", "owner": "oz", "role": "operator"},
+        ]
+    }
 )
 OPEN = GatewaySettings(cors_origins=("https://studio.example",))
 
@@ -63,7 +72,8 @@ def test_who_brings_no_key_is_asked_for_one(headers: dict[str, str]) -> None:
 
 @given(st.text(min_size=1, max_size=40))
 def test_no_other_word_is_a_key(word: str) -> None:
-    assert Keys([("ada-s-key", "ada")]).owner(word) == ("ada" if word == "ada-s-key" else None)
+    found = Keys([GatewayKey(key=SecretStr("ada-s-key"), owner="ada")]).find(word)
+    assert (None if found is None else found.owner) == ("ada" if word == "ada-s-key" else None)
 
 
 def test_a_wrong_key_is_told_so_in_the_header_that_clients_read() -> None:
@@ -176,12 +186,56 @@ def test_metrics_are_for_whom_the_settings_name() -> None:
     local = KEYED.model_copy(update={"metrics": "local"})
     anyone = KEYED.model_copy(update={"metrics": "anyone"})
 
+    keyed = KEYED.model_copy(update={"metrics": "key"})
+    operator = {"X-API-Key": "oz-s-key"}
+
     assert knock(KEYED, path="/metrics").status == 401
-    assert knock(KEYED, path="/metrics", headers=key, client=elsewhere).status == 200
+    refused = knock(KEYED, path="/metrics", headers=key, client=elsewhere)
+    assert (refused.status, refused.problem.code) == (403, "auth.operator")
+    assert knock(KEYED, path="/metrics", headers=operator, client=elsewhere).status == 200
+    assert knock(keyed, path="/metrics", headers=key, client=elsewhere).status == 200
     assert knock(local, path="/metrics").status == 200
     assert knock(local, path="/metrics", headers=key, client=elsewhere).status == 403
     assert knock(local, path="/metrics", headers={"Host": "evil.example"}).status == 403
     assert knock(anyone, path="/metrics", client=elsewhere).status == 200
+
+
+def test_an_operator_reads_as_an_owner_and_nobody_else_does() -> None:
+    asked = {"X-Thalweg-Owner": "bob"}
+    operator, owner = {"X-API-Key": "oz-s-key", **asked}, {"X-API-Key": "ada-s-key", **asked}
+    unnamed = {**operator, "X-Thalweg-Owner": ""}
+    refusals = ((owner, "GET"), (operator, "POST"), (operator, "DELETE"), (unnamed, "GET"))
+
+    assert owner_of(knock(KEYED, headers=operator)) == "bob"
+    for headers, method in refusals:
+        refused = knock(KEYED, headers=headers, method=method)
+        assert (refused.status, refused.problem.code) == (403, "auth.operator")
+
+
+def test_a_key_is_kept_as_its_hash_and_ends_when_it_expires() -> None:
+    digest = hash_key("eve-s-key")
+    for expires, status in (("2000-01-01T00:00:00Z", 401), ("2100-01-01T00:00:00Z", 200)):
+        keys = [{"sha256": digest, "owner": "eve", "expires": expires}]
+        settings = GatewaySettings.from_mapping({"keys": keys})
+        answered = knock(settings, headers={"X-API-Key": "eve-s-key"})
+        assert answered.status == status
+        assert knock(settings, headers={"X-API-Key": digest}).status == 401
+        if status == 401:
+            assert answered.problem.code == "auth.expired"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {},
+        {"key": "k", "sha256": "0" * 64},
+        {"sha256": "x"},
+        {"key": "k", "expires": "2027-01-31T00:00:00"},
+    ],
+)
+def test_a_key_that_is_none_is_refused(key: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        GatewaySettings.from_mapping({"keys": [{"owner": "eve", **key}]})
 
 
 def test_a_client_in_process_is_whom_its_process_says() -> None:

@@ -16,9 +16,14 @@ from fastapi import FastAPI
 
 from server_tests.serving import Served, served
 from thalweg_server.api.events import EVENT, MessageDelta, RunCancelled
+from thalweg_server.gateway.budgets import Budgets
+from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.problems import answers_problems
+from thalweg_server.gateway.rules import rules_of
 from thalweg_server.gateway.streams import EventStream, Streams, event_frames
 from thalweg_server.runs.base import Event
+from thalweg_server.settings import GatewaySettings
+from thalweg_server.settings.sections import OwnerLimits
 
 FLOOD = 4_000
 """Events that no socket buffers hold."""
@@ -50,7 +55,12 @@ class Source:
 
 def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
     made = FastAPI()
-    made.state.gateway = SimpleNamespace(streams=streams)
+    made.state.gateway = SimpleNamespace(
+        streams=streams,
+        budgets=Budgets(lambda _: OwnerLimits()),
+        rules=lambda: rules_of(GatewaySettings()),
+        metrics=Metrics(),
+    )
     answers_problems(made)
 
     @made.get("/{name}")

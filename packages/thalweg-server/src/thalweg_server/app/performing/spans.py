@@ -1,0 +1,93 @@
+"""Spans of runs and of model calls by OpenTelemetry's `gen_ai` names, where it is installed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from thalweg.engine.pricing.usage import Usage
+from thalweg_server.api.events import EVENT, RunStarted
+from thalweg_server.runs.base import Event as Line
+from thalweg_server.runs.base import RunRecord
+
+try:
+    from opentelemetry import propagate, trace
+
+    _IS_INSTALLED = True
+except ImportError:
+    _IS_INSTALLED = False
+_NAME = "thalweg"
+
+
+def trace_of(lines: Sequence[Line]) -> str:
+    """Return the `traceparent` of the run's first attempt; empty for a new run."""
+    first = EVENT.validate_json(lines[0].data) if lines else None
+    return first.trace if isinstance(first, RunStarted) else ""
+
+
+@contextmanager
+def run_span(run: RunRecord, agent: str, parent: str) -> Iterator[str]:
+    """Open the span of an attempt at a run.
+
+    Args:
+        run: The run.
+        agent: The graph's name.
+        parent: `traceparent` of the first attempt, whose trace it continues.
+
+    Yields:
+        Its own `traceparent`; empty without OpenTelemetry.
+    """
+    if not _IS_INSTALLED:
+        yield ""
+        return
+    attributes: dict[str, str | int] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": agent,
+        "gen_ai.conversation.id": run.key.thread,
+        "thalweg.run": run.key.run,
+        "thalweg.attempt": run.attempt,
+    }
+    context = propagate.extract({"traceparent": parent}) if parent else None
+    tracer = trace.get_tracer(_NAME)
+    with tracer.start_as_current_span(f"invoke_agent {agent}", context, attributes=attributes):
+        carrier: dict[str, str] = {}
+        propagate.inject(carrier)
+        yield carrier.get("traceparent", "")
+
+
+def model_span(model: str) -> Any:  # noqa: ANN401 (`None` without OpenTelemetry)
+    """Open the span of a model call, `provider:name`; `end_model_span` ends it."""
+    if not _IS_INSTALLED:
+        return None
+    provider, _, name = model.partition(":")
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": name,
+    }
+    return trace.get_tracer(_NAME).start_span(f"chat {name}", attributes=attributes)
+
+
+def end_model_span(span: Any, usage: Usage | None, error: str = "") -> None:  # noqa: ANN401
+    """End the span of a model call, with its usage or the kind of its error."""
+    if span is None:
+        return
+    attributes: Mapping[str, str | int] = {"error.type": error} if error else {}
+    if usage is not None:
+        attributes = {
+            **attributes,
+            "gen_ai.usage.input_tokens": usage.input,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached,
+            "gen_ai.usage.output_tokens": usage.output,
+        }
+    span.set_attributes(attributes)
+    span.end()
+
+
+def trace_ids() -> dict[str, str]:
+    """Return the ids of the current trace and span, for a log line; empty without one."""
+    if not _IS_INSTALLED:
+        return {}
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
