@@ -38,8 +38,6 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = into = CollectorRegistry()
         ProcessCollector(registry=into)
-        self.running = 0
-        """Runs that this process performs now."""
 
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"thalweg_{name}", about, labels, registry=into)
@@ -64,6 +62,7 @@ class Metrics:
             registry=into,
         )
         self._now = Gauge("thalweg_runs_running", "Runs performed here now.", registry=into)
+        self._depth = Gauge("thalweg_queue_depth", "Runs that wait, anywhere.", registry=into)
         self._waits = Histogram(
             "thalweg_run_wait_seconds",
             "Time from a run's creation to its start.",
@@ -87,10 +86,10 @@ class Metrics:
         self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
         self._jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
 
-    def text(self, streams_open: int) -> bytes:
+    def text(self, streams_open: int, queue_depth: float) -> bytes:
         """Write everything as Prometheus reads it."""
+        self._depth.set(queue_depth)
         self._streams.set(streams_open)
-        self._now.set(self.running)
         return generate_latest(self._registry)
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
@@ -111,7 +110,7 @@ class Metrics:
         """Count an event of the application; see `App.watch`."""
         match what:
             case RunBegan(waited_s, is_takeover):
-                self.running += 1
+                self._now.inc()
                 if is_takeover:
                     self._takeovers.inc()
                 else:
@@ -126,7 +125,7 @@ class Metrics:
                 self._compactions.inc()
                 self._saved.inc(max(tokens, 0))
             case RunEnded(status, seconds):
-                self.running -= 1
+                self._now.dec()
                 self._runs.labels(status).inc()
                 self._run_seconds.observe(seconds)
             case ModelCalled(model, usage, _):

@@ -50,7 +50,7 @@ GRACE_S = 20
 """How long requests under way may take to finish."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _LOOK_S = 0.1
-"""How often a gateway that stops looks whether its runs have ended."""
+"""How often a gateway that waits for its runs looks for a second signal."""
 _BACKLOG = 2_048
 _KEPT_ALIVE_S = 30
 _SWITCH_S = 0.001
@@ -193,6 +193,7 @@ async def serve(
             pauses_less()
             ready(app, None)
             await _until_signal()
+            await app.parts.runs.drain(app.settings.gateway.drain_s)
             return
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
         await asyncio.to_thread(_audit_to, app.home / "audit.jsonl")
@@ -362,11 +363,11 @@ class GatewayServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let runs end, end all streams, and shut down; see `uvicorn.Server.shutdown`."""
         self._gateway.budgets.is_stopping = True
-        end = time.monotonic() + self._gateway.rules().settings.drain_s
-        while self._gateway.metrics.running and time.monotonic() < end:
-            if self._is_hurried:
-                break
-            await asyncio.sleep(_LOOK_S)
+        if drain_s := self._gateway.rules().settings.drain_s:
+            draining = asyncio.create_task(self._gateway.app.parts.runs.drain(drain_s))
+            while not draining.done() and not self._is_hurried:
+                await asyncio.wait([draining], timeout=_LOOK_S)
+            draining.cancel()
         self._gateway.streams.closing.set()
         await super().shutdown(sockets)
 

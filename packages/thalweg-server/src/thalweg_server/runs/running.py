@@ -148,6 +148,12 @@ class ProcessRuns:
                 task.cancel()
             await asyncio.wait(tasks)
 
+    async def drain(self, timeout_s: float) -> None:
+        """Claim no more runs, and wait for those performed here to end."""
+        self._limit = 0
+        if self._tasks:
+            await asyncio.wait([*self._tasks], timeout=timeout_s)
+
     async def start(
         self,
         key: RunKey,

@@ -221,6 +221,11 @@ class Tables(ABC):
         """Remove the job of a run that has ended before it was claimed."""
         await self._change("", *self.jobs.cancel(key.job))
 
+    async def queue_depth(self) -> int:
+        """Return how many runs of all owners wait and are due."""
+        rows = await self._read("", *self.jobs.depth())
+        return int(rows[0][0])
+
     async def submit_missing_jobs(self) -> None:
         """Submit the jobs of unended runs of all owners that have none."""
         await self._change("", self.submit_missing, (BETWEEN,))

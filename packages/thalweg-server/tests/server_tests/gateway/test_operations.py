@@ -103,6 +103,7 @@ def test_metrics_count_what_runs_do(served: Served) -> None:
 
     assert float(told["thalweg_run_wait_seconds_count"]) >= 1
     assert told["thalweg_runs_running"] == "0.0"
+    assert told["thalweg_queue_depth"] == "0.0"
     assert float(told['thalweg_model_first_token_seconds_count{model="tickingmodel:ticking"}']) >= 1
     assert float(told["process_resident_memory_bytes"]) > 0
     for name in ("run_takeovers", "compactions", "context_saved_tokens"):

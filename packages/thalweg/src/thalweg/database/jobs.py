@@ -65,6 +65,11 @@ class JobQueue:
         text = f"SELECT 1 FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
         return Statement(f"{text} AND held_until < {self._now} LIMIT 1", (self._name,))
 
+    def depth(self) -> Statement:
+        """Count the jobs that wait and are due."""
+        text = f"SELECT count(*) FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
+        return Statement(f"{text} AND worker = ''", (self._name,))
+
     def claim(self, worker: str, *, lease_s: float = LEASE_S) -> Statement:
         """Claim the next job that may start, or whose lease expired.
 

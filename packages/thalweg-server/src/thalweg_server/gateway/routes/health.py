@@ -1,10 +1,12 @@
 """`/livez`, `/readyz`, `/healthz` and `/metrics`: for the operator of the gateway."""
 
 import logging
+import math
 
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
+from thalweg.errors import StorageError
 from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.gateway.access import Shared, problems
 from thalweg_server.gateway.bodies import GatewayRoute
@@ -55,5 +57,9 @@ async def healthz(shared: Shared, response: Response) -> Health:
 )
 async def metrics(shared: Shared) -> Response:
     """Return the metrics since the gateway started."""
-    text = shared.metrics.text(shared.streams.opened)
+    try:
+        depth: float = await shared.app.parts.journal.queue_depth()
+    except StorageError:
+        depth = math.nan
+    text = shared.metrics.text(shared.streams.opened, depth)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})

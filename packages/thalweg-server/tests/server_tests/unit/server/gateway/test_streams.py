@@ -17,7 +17,6 @@ from fastapi import FastAPI
 from server_tests.serving import Served, served
 from thalweg_server.api.events import EVENT, MessageDelta, RunCancelled
 from thalweg_server.gateway.budgets import Budgets
-from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.problems import answers_problems
 from thalweg_server.gateway.rules import rules_of
 from thalweg_server.gateway.streams import EventStream, Streams, event_frames
@@ -59,7 +58,6 @@ def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
         streams=streams,
         budgets=Budgets(lambda _: OwnerLimits()),
         rules=lambda: rules_of(GatewaySettings()),
-        metrics=Metrics(),
     )
     answers_problems(made)
 
