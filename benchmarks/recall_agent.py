@@ -1,7 +1,7 @@
 """How much of what answers a question does an agent bring back from what it captured itself?
 
     THALWEG_RECORDED=folder python -m benchmarks.recall_agent [--madial FOLDER] [--vectors]
-        [--only locomo] [--withheld]
+        [--only locomo] [--withheld] [--unsure SHARE]
 
 Nothing is put into the store: an agent with `MemoryMiddleware` and `ContextMiddleware` holds each
 conversation, a thread for each of its sessions, and its memory captures the messages. An answer of
@@ -15,12 +15,15 @@ evidence are the events that its next answer may remember. FOLDER is the folder 
 https://github.com/hejunqing/MADial-Bench (MIT). Compared with it, BM25 on whole events, in plain
 lines without their days, asked with the same newest turns.
 
-`--withheld` prints each message of which capture omitted something.
+`--withheld` prints each message of which capture omitted something. `--unsure` hides a share of the
+user's turns, drawn by lot, as a learner's commit does that refused a statement of theirs for its
+confidence: with the answers to them.
 """
 
 import argparse
 import json
 import os
+import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -47,8 +50,9 @@ from thalweg import ContextMiddleware
 from thalweg.engine.entries import Message, Text
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, open_memory
-from thalweg_memory.facts.values import Scope, Statement, Trust
-from thalweg_memory.middleware.recall import MESSAGE_TOKENS, recent
+from thalweg_memory.facts.values import Hide, Scope, Statement, Trust
+from thalweg_memory.middleware.recall import recent
+from thalweg_memory.recalling import MESSAGE_TOKENS
 from thalweg_memory.search.vectors import Embed, SentenceEmbedder
 
 BUDGET = BUDGETS[-1]
@@ -103,6 +107,16 @@ class Companion:
                 answer = AIMessage("\n".join(one.text for one in answers) or "All right.")
                 answer.id = _ids(answers) or None
                 self.run([_message(one) for one in said], answer, f"on {said_at}", "on")
+
+    def hide(self, share: float) -> None:
+        """Hide a share of the user's turns, with the answers to them."""
+        scope, draw = self.memory.scope, random.Random(40)  # noqa: S311 (a lot, not a secret)
+        items = self.store.items(scope, self.store.newest(scope, "", 1_000_000))
+        uids = sorted({i.turn.uid for i in items if i.turn and i.turn.role == "user"})
+        drawn = tuple(uid for uid in uids if draw.random() < share)
+        version = self.store.version(scope)
+        changes = [Hide("it was stated with too little confidence", uids=drawn)]
+        self.store.commit(scope, changes, expected=version, actor="learned:lot", now=self.now)
 
     def asked(self, said: Sequence[Message]) -> Answer:
         """Recall for a run that begins a thread with some messages, as the agent does."""
@@ -223,7 +237,7 @@ def print_withheld(companion: Companion, turns: Sequence[Statement]) -> None:
 
 
 def run_locomo(
-    conversations: Sequence[Conversation], encoder: Embed | None, *, withheld: bool
+    conversations: Sequence[Conversation], encoder: Embed | None, *, withheld: bool, unsure: float
 ) -> Score:
     """Hold every conversation, and ask its questions on the day of its last turn."""
     score = Score()
@@ -233,6 +247,8 @@ def run_locomo(
         companion.hold(conversation.turns)
         if withheld:
             print_withheld(companion, conversation.turns)
+        if unsure:
+            companion.hide(unsure)
         for case in conversation.cases:
             asked = (Message("user", (Text(case.text),), uid="asked"),)
             if case is conversation.cases[0]:
@@ -288,11 +304,14 @@ def main() -> int:
     parser.add_argument("--vectors", action="store_true", help="with the extra `vectors`")
     parser.add_argument("--only", default="", help="`locomo` or `madial`")
     parser.add_argument("--withheld", action="store_true", help="print what capture leaves out")
+    parser.add_argument("--unsure", type=float, default=0.0, help="share of turns to hide")
     options = parser.parse_args()
     encoder = SentenceEmbedder() if options.vectors else None
     recorded = Path(os.environ.get("THALWEG_RECORDED", ""))
     if options.only in "locomo" and (recorded / "nc" / "locomo_qa.jsonl").is_file():
-        found = run_locomo([*locomo(recorded)], encoder, withheld=options.withheld)
+        found = run_locomo(
+            [*locomo(recorded)], encoder, withheld=options.withheld, unsure=options.unsure
+        )
         print_scores("LoCoMo", {"ours": found})
     if options.only in "madial" and options.madial is not None:
         for language in LANGUAGES:
