@@ -1,7 +1,7 @@
 """Search over recorded sessions: by words, and by where, when and from whom an answer is wanted."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -105,6 +105,8 @@ class SearchHit:
     """Time of the message, or else of the session's newest, ISO 8601; empty if unknown."""
     title: str = ""
     project: str = ""
+    exchange: tuple[Passage, ...] = ()
+    """Passages of the messages around it, in their order."""
 
 
 def search_sessions(
@@ -134,18 +136,24 @@ def search_sessions(
         threads = [thread for thread, _ in only.select(list_sessions(archive, owner))]
     words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
     room = max_tokens * (WIDER if only.names_messages else 1)
-    hits = archive.search_threads(owner, words, threads=threads, max_tokens=room)
+    hits = archive.search_threads(
+        owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
+    )
     sessions = {hit.thread: newest_session(archive, ThreadKey(owner, hit.thread)) for hit in hits}
     found: list[SearchHit] = []
-    for thread, passage in ((hit.thread, hit.passage) for hit in hits):
+    for hit in hits:
+        thread, passage = hit.thread, hit.passage
         position, session = passage.position, sessions[thread] or _NO_SESSION
         (message,) = archive.messages(ThreadKey(owner, thread), position, position)
         if _matches(message, passage, only) and not _is_own(message, passage):
             at, title, project = message.at or session.ended_at, session.title, session.project
-            found.append(SearchHit(f"{thread}#{position}", thread, passage, at, title, project))
+            origin = (at, title, project)
+            found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
     count = exact_counter()
     while found and count(render_found(found)) > max_tokens:
-        found.pop()
+        last = found.pop()
+        if last.exchange:
+            found.append(replace(last, exchange=last.exchange[:-1]))
     return found
 
 
@@ -182,6 +190,7 @@ def render_found(found: Sequence[SearchHit]) -> str:
     """Write hits as people and models read them: reference and call, then the words.
 
     The first hit of each session has its time, title and project: all hits are within the budget.
+    Passages of the messages around a hit have their position alone.
 
     Example:
         >>> hit = Passage(3, "tool Bash", "2 passed", 0, "Bash make test")
@@ -204,4 +213,7 @@ def _rendered(found: Sequence[SearchHit]) -> Iterator[str]:
             named.add(one.thread)
             origin = (one.at[:16].replace("T", " "), one_line(one.title, TITLE_CHARS), one.project)
             lines += [f"({' · '.join(filter(None, origin))})"] if any(origin) else []
-        yield "\n".join([*lines, one.passage.text])
+        lines += [one.passage.text]
+        for other in one.exchange:
+            lines += [f"#{other.position} {other.speaker}", other.text]
+        yield "\n".join(lines)

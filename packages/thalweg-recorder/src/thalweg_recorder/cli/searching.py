@@ -41,7 +41,8 @@ def search(
 ) -> None:
     """Find passages in all sessions, best first. `thalweg thread history ID` prints a session.
 
-    Each hit begins with its reference: the thread and the position of the message in it.
+    Each hit begins with its reference: the thread and the position of the message in it. Passages
+    of the messages around it follow, each with its own position.
     """
     only = SearchFilter(
         project=project,
@@ -59,6 +60,7 @@ def search(
         {
             "reference": one.reference,
             **asdict(one.passage),
+            "exchange": [asdict(other) for other in one.exchange],
             "at": one.at,
             "title": one.title,
             "project": one.project,

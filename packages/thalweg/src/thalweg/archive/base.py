@@ -146,6 +146,8 @@ class ThreadPassage:
 
     thread: str
     passage: Passage
+    exchange: tuple[Passage, ...] = ()
+    """Passages of the messages around it, in their order."""
 
 
 class Archive(Protocol):
@@ -370,6 +372,7 @@ class Archive(Protocol):
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
+        exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return passages in the threads of an owner, best first, within a token budget.
 
@@ -378,6 +381,7 @@ class Archive(Protocol):
             query: A question or some words; it has no syntax.
             threads: Search only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
+            exchanges: Return fewer hits, of different exchanges, with passages around each.
         """
         ...
 

@@ -64,15 +64,18 @@ class SqliteArchive(TableArchive):
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
+        exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return matching passages; threads of a read-only file are indexed in memory."""
         if not self._database.is_read_only:
-            return super().search_threads(owner, query, threads=threads, max_tokens=max_tokens)
+            return super().search_threads(
+                owner, query, threads=threads, max_tokens=max_tokens, exchanges=exchanges
+            )
         with SqliteArchive(MEMORY) as copy:
             for thread in self.threads(owner) if threads is None else threads:
                 key = ThreadKey(owner, thread)
                 copy.append(key, self._logged(key))
-            return copy.search_threads(owner, query, max_tokens=max_tokens)
+            return copy.search_threads(owner, query, max_tokens=max_tokens, exchanges=exchanges)
 
     @property
     def outlives_process(self) -> bool:

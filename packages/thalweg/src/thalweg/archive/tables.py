@@ -316,6 +316,7 @@ class TableArchive(Archive):
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
+        exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return matching passages of several threads, best first, within a token budget."""
         self.update_index(owner, threads)
@@ -340,6 +341,7 @@ class TableArchive(Archive):
                 searching.ask(query),
                 max_tokens=max_tokens,
                 count=exact_counter(),
+                exchanges=exchanges,
                 others=[
                     thread_id
                     for thread_id, (name, _) in all_threads.items()

@@ -144,11 +144,12 @@ def test_hits_are_shown_the_wider_the_better_they_are() -> None:
 
 
 def test_who_said_it_counts_if_the_question_says_so() -> None:
-    """The same words by the user and by a tool."""
-    rows = [row(1, "the plan", speaker="user"), *(row(n, "the plan") for n in range(2, 6))]
+    """The same words by the user, by the agent, in its call and by a tool."""
+    speakers = ["user", "assistant", "assistant Bash", "tool Bash", "tool Bash"]
+    rows = [row(n, "the plan", speaker=name) for n, name in enumerate(speakers)]
 
-    assert order("What was the user's plan?", *rows)[0] == 1
-    assert order("What was the plan?", *rows)[0] == 5
+    assert order("What was the user's plan?", *rows)[0] == 0
+    assert order("What was the plan?", *rows) == [1, 0, 4, 3, 2]
 
 
 def test_the_name_of_the_speaker_is_a_word_like_any_other() -> None:

@@ -51,7 +51,8 @@ def answers(archive: Archive) -> Answers:
 
 def test_a_question_finds_and_a_reference_reads(answers: Answers) -> None:
     found = answers.recall("where do herons breed in colonies")
-    assert f"{KEY.thread}#2 tool Read" in found
+    assert found.count(f"{KEY.thread}#") == 1
+    assert "\n#2 tool Read" in found
     read = answers.recall(handle=f"{KEY.thread}#2", path="$.herons[0]")
     assert "in colonies" in read
     assert "in colonies" in answers.recall(handle=f"{KEY.thread}#0-2")

@@ -5,7 +5,7 @@ Excerpts of the best passages are packed into a token budget.
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from itertools import accumulate, chain, combinations, groupby
@@ -19,6 +19,7 @@ from thalweg.archive.search.ranking import (
     PassageCandidate,
     PassageWeights,
     rank,
+    role_weight,
     shortlist,
     surroundings,
 )
@@ -34,6 +35,14 @@ FIRST_HITS = 5
 """The first hits: of different messages, with equal room."""
 WIDTHS = ((FIRST_HITS, 700), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
+EXCHANGE_CHARS = 1_400
+"""Characters of a hit over several threads, with the messages around it."""
+EXCHANGE_MESSAGES = 5
+"""Messages before and after a hit that are one exchange with it."""
+EXCHANGE_PASSAGES = 30
+"""Passages before and after a hit of which the others of its exchange are chosen."""
+DISTANCE = 0.03
+"""What a passage of an exchange loses for each message between it and the hit."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
 _LINE_NUMBER = re.compile(r"\s*\d+\s*[→|:\t]\s*")
@@ -170,6 +179,7 @@ def search_threads(
     max_tokens: int,
     count: Counter,
     others: Collection[int] = (),
+    exchanges: bool = False,
 ) -> list[ThreadPassage]:
     """Return passages of several threads, best first.
 
@@ -180,6 +190,7 @@ def search_threads(
         max_tokens: Bound on the excerpts.
         count: Counts them.
         others: Threads of the owner that are not searched.
+        exchanges: Return fewer hits, of different exchanges, with passages around each.
     """
     if not threads or not question.words:
         return []
@@ -189,8 +200,76 @@ def search_threads(
     hits = _find_in_threads(db, ends, question, _consecutive_runs(sorted(ends), others))
     rows = _read_rows(db, shortlist(question, _heaviest(question, hits)))
     rows |= _read_rows(db, surroundings(rows.values(), hits))
-    chosen = pack_excerpts(rank(question, hits, rows), rows, max_tokens, count)
-    return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
+    ranked = rank(question, hits, rows)
+    if not exchanges:
+        chosen = pack_excerpts(ranked, rows, max_tokens, count)
+        return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
+    weigh = PassageWeights(question, hits)
+
+    def weight(row: PassageRow) -> float:
+        return weigh(hits.rows.get(row.id, 0)) / weigh.all + role_weight(row)
+
+    found: list[ThreadPassage] = []
+    seen_lines: set[str] = set()
+    for one in _of_different_exchanges(ranked):
+        if max_tokens < LEAST_TOKENS:
+            break
+        lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
+        if not lines - seen_lines:
+            continue
+        reach = range(one.row.id - EXCHANGE_PASSAGES, one.row.id + EXCHANGE_PASSAGES + 1)
+        rows |= _read_rows(db, reach)
+        best = _excerpt(one, rows, WIDTHS[0][1])
+        near = [rows[row] for row in reach if row in rows]
+        for passages in (
+            [best, *_exchange(one.row, best, near, weight)],
+            [best],
+            [_excerpt(one, rows, NARROWEST)],
+        ):
+            cost = count(render_passages(passages) + "\n\n") + 1
+            if cost <= max_tokens:
+                name, _ = threads[one.row.id >> PASSAGE_BITS]
+                found.append(ThreadPassage(name, passages[0], tuple(passages[1:])))
+                seen_lines |= lines
+                max_tokens -= cost
+                break
+    return found
+
+
+def _of_different_exchanges(candidates: Iterable[PassageCandidate]) -> Iterator[PassageCandidate]:
+    """Yield the best of each exchange."""
+    places: dict[int, list[int]] = {}
+    for one in candidates:
+        near = places.setdefault(one.row.id >> PASSAGE_BITS, [])
+        if all(abs(one.row.position - place) > EXCHANGE_MESSAGES for place in near):
+            near.append(one.row.position)
+            yield one
+
+
+def _exchange(
+    hit: PassageRow,
+    best: Passage,
+    near: Iterable[PassageRow],
+    weigh: Callable[[PassageRow], float],
+) -> Iterator[Passage]:
+    """Yield the passages near a hit that weigh most, in the order of the thread."""
+    end = best.start + len(best.text)
+    weights: dict[PassageRow, float] = {}
+    for row in near:
+        distance = abs(row.position - hit.position)
+        is_shown = not distance and row.start < end and best.start < row.start + len(row.text)
+        if row.start >= 0 and distance <= EXCHANGE_MESSAGES and not is_shown:
+            weights[row] = weigh(row) - DISTANCE * distance
+    left, chosen = EXCHANGE_CHARS - len(best.text), list[PassageRow]()
+    for row in sorted(weights, key=weights.__getitem__, reverse=True):
+        if len(row.text) <= left:
+            left -= len(row.text)
+            chosen.append(row)
+    chosen.sort()
+    for _, run in groupby(enumerate(chosen), lambda pair: (pair[1].id - pair[0], pair[1].position)):
+        parts = [row for _, row in run]
+        text = "".join(row.text for row in parts).strip("\n")
+        yield Passage(parts[0].position, parts[0].speaker, text, parts[0].start)
 
 
 def _consecutive_runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from thalweg.archive.search.shapes import SHAPE_WORDS, answer_shapes, is_shape_word
-from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, words
+from thalweg.engine.words import STOP_WORDS, WEAK_WORDS, find_tokens, words
 
 MAX_CHARS = 4_000
 """Characters of a query that are read."""
@@ -17,6 +17,8 @@ _SPEAKERS = {
     "tool": re.compile(r"\btool\b|\boutput\b|\breport(?:ed)?\b|\bcommand\b", re.IGNORECASE),
 }
 _QUOTED = re.compile(r"(?<!\w)['\"`\u2018“「『](.{3,120}?)['\"`\u2019”」』](?!\w)")
+LONGER_CHARS = 4
+"""Characters of a longer word."""
 WEAK_IMPORTANCE = 0.3
 """Importance of a word that only shapes a question."""
 SHAPE_IMPORTANCE = 0.75
@@ -29,6 +31,8 @@ class SearchQuery:
 
     words: tuple[str, ...]
     """Significant words, folded, each once."""
+    tokens: tuple[str, ...] = ()
+    """Its longer words as they are written, in lower case."""
     phrases: tuple[str, ...] = ()
     """Texts in quotation marks, in lower case."""
     shapes: tuple[str, ...] = ()
@@ -65,6 +69,7 @@ def ask(query: str) -> SearchQuery:
     keywords = [word for word in all_words if word not in STOP_WORDS]
     return SearchQuery(
         words=tuple((keywords or all_words)[:MAX_WORDS]),
+        tokens=tuple({t.lower(): t for t in find_tokens(query) if len(t) >= LONGER_CHARS}),
         phrases=tuple(phrase.lower() for phrase in _QUOTED.findall(query)),
         shapes=answer_shapes(query),
         speakers=tuple(role for role, names in _SPEAKERS.items() if names.search(query)),

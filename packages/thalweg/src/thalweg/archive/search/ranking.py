@@ -29,6 +29,13 @@ MIN_FOLLOWERS = 3
 """Passages that are always read after one with the text about its message."""
 MAX_FOLLOWERS = 30
 """Passages after it that are read if they contain a word of the query."""
+REACH = 8
+"""Passages before and after in which words count as around."""
+FADING = 0.8
+FOLLOWING = 0.5
+"""What a word after a passage counts of one before it: an answer follows its question."""
+ANSWER, CALL, RESULT = 0.1, -0.3, -0.15
+"""What a text of the agent, a call and a result add to the score."""
 NEIGHBOUR_SHARE = 0.25
 """Weight in the shortlist of a word in the passage before or after."""
 
@@ -38,25 +45,28 @@ class PassageFeatures(NamedTuple):
 
     window: float = 1.0
     """Share of the words that occur together in a few lines."""
-    passage: float = 0.5
-    """Share that occurs elsewhere in the passage, or in its speaker's name."""
-    about: float = 0.5
+    about: float = 1.0
     """Share that occurs only in the call which a tool result answers."""
-    around: float = 0.25
-    """Share that occurs only in the passage before or after, or before the answered call."""
-    phrase: float = 0.4
+    around: float = 0.7
+    """Share that occurs only in the passages before and after, or before the answered call; each
+    passage further away counts `FADING` as much."""
+    exact: float = 0.5
+    """Share of the query's longer words that it contains letter by letter."""
+    phrase: float = 0.6
     """Share of the query's quotations that it contains verbatim."""
     together: float = 0.5
     """Share of the weight that pairs of words have which stand together in those lines."""
-    shape: float = 1.0
+    shape: float = 0.6
     """Weight of the specific shapes of an answer in those lines."""
-    common_shape: float = 0.25
+    common_shape: float = 0.2
     """Weight of its other shapes: each like a word, by its rarity."""
-    speaker: float = 1.0
+    speaker: float = 0.4
     """Weight of the speaker, if the query names one: like a word, by rarity."""
-    answer: float = 0.1
-    """1 for a text of the agent, which is no call and no result."""
-    thread: float = 0.5
+    role: float = 1.0
+    """What its speaker adds: see `role_weight`."""
+    depth: float = -0.2
+    """Logarithm of the characters before its end in its message: long ones are files."""
+    thread: float = 0.25
     """Share of the words that occur anywhere in its thread, each by its rarity among threads."""
 
     @property
@@ -280,6 +290,20 @@ def _role(row: PassageRow) -> str:
     return row.speaker.partition(" ")[0]
 
 
+def role_weight(row: PassageRow) -> float:
+    """Return what the speaker of a passage adds to its score.
+
+    Example:
+        >>> role_weight(PassageRow(1, 0, 0, 0, "tool Bash", "2 passed"))
+        -0.15
+    """
+    if row.speaker == "assistant":
+        return ANSWER
+    if row.speaker.startswith("assistant "):
+        return CALL
+    return RESULT if _role(row) == "tool" else 0.0
+
+
 def _hit_words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
     """Return the words in a passage, those only in its call, those only in its neighbours."""
     own_words = hits.rows.get(row.id, 0)
@@ -349,14 +373,13 @@ def _features(
         shown_passage.window & scale.words,
     )
     call_words = hits.rows.get(row.about, 0) & ~whole & scale.words
-    neighbour_words = _neighbour_words(hits, row) & ~whole & ~call_words & scale.words
-    text = row.text.lower() if question.phrases else ""
+    text = row.text.lower()
     matches = [phrase in text for phrase in question.phrases]
     return PassageFeatures(
         window=scale(window) / scale.all,
-        passage=scale(whole & ~window) / scale.all,
         about=scale(call_words) / scale.all,
-        around=scale(neighbour_words) / scale.all,
+        around=_faded_weight(hits, row, scale, whole | call_words) / scale.all,
+        exact=sum(token in text for token in question.tokens) / max(1, len(question.tokens)),
         phrase=sum(matches) / len(matches) if matches else 0.0,
         together=shown_passage.together / scale.all,
         shape=scale(shown_passage.window & ~scale.words) / scale.all,
@@ -368,9 +391,22 @@ def _features(
             shown_passage.traits.intersection(question.speakers), rarity_by_trait
         )
         / scale.all,
-        answer=float(row.speaker == "assistant"),
+        role=role_weight(row),
+        depth=math.log1p(max(0, row.start) + len(text)) / 10,
         thread=hits.threads.get(row.id >> PASSAGE_BITS, 0.0),
     )
+
+
+def _faded_weight(hits: Hits, row: PassageRow, scale: PassageWeights, known: int) -> float:
+    """Return the weight of the words around a passage, by their distance."""
+    before, total = hits.rows.get(row.about - 1, 0) if row.about else 0, 0.0
+    for distance in range(1, REACH + 1):
+        before |= hits.rows.get(row.id - distance, 0)
+        for words, share in ((before, 1.0), (hits.rows.get(row.id + distance, 0), FOLLOWING)):
+            new = words & scale.words & ~known
+            total += FADING**distance * share * scale(new)
+            known |= new
+    return total
 
 
 def _traits_weight(traits: Iterable[str], rarity_by_trait: Mapping[str, float]) -> float:
