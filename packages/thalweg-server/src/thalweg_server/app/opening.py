@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive import home as archive_home
 from thalweg.database.private_files import is_open_to_others, make_private_folder
-from thalweg.errors import ConfigError, ThalwegError
+from thalweg.errors import ConfigError, StorageError, ThalwegError
 from thalweg_memory import Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.opening import attach_document
@@ -32,6 +32,7 @@ from thalweg_server.app.parts import AppParts
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.response_cache import ResponseCache
+from thalweg_server.app.retention import Retention
 from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.tenant import Tenant
 from thalweg_server.app.threads import TenantThreads
@@ -250,7 +251,7 @@ class App:
             self._perform,
             limit=0 if self._role == "api" else settings.gateway.max_runs,
             time_limit_s=settings.gateway.run_time_limit_s,
-            on_end=self._send_webhook,
+            on_end=self._ended,
         )
         self._parts = AppParts(
             settings=self._current,
@@ -267,7 +268,10 @@ class App:
             agents=agents,
             any_model=self._any_model,
         )
+        self.retention = Retention(self._parts, self._delete_thread)
         await stack.enter_async_context(runs)
+        retaining = asyncio.create_task(self.retention.run_forever(), name="thalweg-retention")
+        stack.callback(retaining.cancel)
         if self._is_eager and self._role != "api":
             agents.get_ready(settings)
 
@@ -286,6 +290,15 @@ class App:
         )
 
         return await Performer(self.parts, agents, self._publish)(run, emit)
+
+    async def _ended(self, key: RunKey) -> None:
+        """Schedule the deletion of a run, and send its webhook."""
+        with suppress(StorageError):  # after the next run of its thread
+            await self.retention.schedule(key.owner, key.thread)
+        await self._send_webhook(key)
+
+    async def _delete_thread(self, owner: str, thread: str) -> object:
+        return await self.tenant(owner).threads.delete(thread)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""

@@ -221,6 +221,10 @@ class Tables(ABC):
         """Remove the job of a run that has ended before it was claimed."""
         await self._change("", *self.jobs.cancel(key.job))
 
+    async def change_queue(self, statement: Statement) -> Sequence[Any]:
+        """Run a statement of a queue, and return its rows."""
+        return await self._change("", *statement)
+
     async def queue_depth(self) -> int:
         """Return how many runs of all owners wait and are due."""
         rows = await self._read("", *self.jobs.depth())

@@ -401,6 +401,16 @@ Suffix = Annotated[
 ]
 
 
+class RetentionSettings(SettingsSection):
+    """When old data is deleted. A thread is looked at after its next run, and then regularly."""
+
+    runs_days: PositiveFloat | None = None
+    """Days that ended runs and their events are kept, except the newest run of a thread; without
+    end for `null`. Messages are in the archive."""
+    threads_days: PositiveFloat | None = None
+    """Days after its last use that a thread is kept; then it is deleted as by its owner."""
+
+
 class OwnerLimits(SettingsSection):
     """Limits of one owner; a request beyond them is answered with 429 and `Retry-After`."""
 
@@ -611,6 +621,8 @@ class Settings(SettingsSection):
     """Graphs of your own, each an assistant of LangGraph's API."""
     langgraph: Name | None = None
     """A `langgraph.json` whose `graphs` are served as well; its `env` is not read."""
+    retention: RetentionSettings = Field(default_factory=RetentionSettings)
+    """When old runs and threads are deleted."""
     storage: StorageSettings = Field(default_factory=StorageSettings)
     """Where everything is kept."""
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)

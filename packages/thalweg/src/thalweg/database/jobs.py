@@ -8,6 +8,7 @@ only sign of a crashed process. A claim is counted (`Job.attempt`), and finishes
 """
 
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -48,6 +49,12 @@ class JobQueue:
     def __init__(self, name: str, dialect: Literal["sqlite", "postgres"]) -> None:
         self._name = name
         self._now, self._is_settled, self._locks = _DIALECTS[dialect]
+
+    def named(self, name: str) -> "JobQueue":
+        """Return another queue of the same database."""
+        queue = copy(self)
+        queue._name = name  # noqa: SLF001 (its own)
+        return queue
 
     def submit(self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0) -> Statement:
         """Add a job, unless one with its key waits.
