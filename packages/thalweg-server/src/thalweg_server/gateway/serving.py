@@ -44,8 +44,8 @@ from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_START_S = 5.0
-"""A worker that ends sooner after its start is not replaced."""
+_START_S = 30.0
+"""A worker that exits with an error sooner after its start is not replaced."""
 GRACE_S = 20
 """How long requests under way may take to finish."""
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -244,9 +244,10 @@ def start_workers(count: int) -> int:
         worker, status = os.wait()
         starting = []
         number, started_at = workers.pop(worker)
-        if code is None and time.monotonic() - started_at < _START_S:
+        worker_code = os.waitstatus_to_exitcode(status)
+        if code is None and worker_code > 0 and time.monotonic() - started_at < _START_S:
             stop()
-            code = os.waitstatus_to_exitcode(status)
+            code = worker_code
         elif code is None:
             starting = [number]
     raise SystemExit(code)

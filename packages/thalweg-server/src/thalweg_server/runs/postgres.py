@@ -1,6 +1,6 @@
 """Runs on a PostgreSQL server, for any number of processes on any number of machines."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -116,6 +116,10 @@ class PostgresJournal(Journal):
         for row in rows:
             found.setdefault(RunKey(*row[:3]), []).append(Event(*row[3:]))
         return found
+
+    async def renew_jobs(self, worker: str, ids: Collection[int]) -> None:
+        """Renew leases; see `Tables`. It waits for no connection: a late renewal loses runs."""
+        await self._connections.write([], *self.jobs.renew(worker, ids), [])
 
     async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
         """Delete the runs of a thread, or one of them, events and all."""

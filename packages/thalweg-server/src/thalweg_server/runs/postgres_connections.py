@@ -61,6 +61,8 @@ Connection = psycopg.AsyncConnection[Any]
 ChangeHandler = Callable[[Sequence[str] | None], None]
 """Called with the marks of runs that changed; `None`: any may have."""
 _TIMEOUT_S = 10.0
+_PREPARE_AFTER = 5
+"""Executions after which a statement is prepared."""
 _MARKS = 500
 """Marks in one notice: it may have 8,000 bytes."""
 _AGAIN_S = 0.5
@@ -81,6 +83,16 @@ def named(owners: Iterable[str]) -> str:
         'ann\x1fbob'
     """
     return BETWEEN.join(sorted(set(owners)))
+
+
+async def _configure(connection: Connection) -> None:
+    """Prepare statements, unless a pooler may use another server process for each transaction.
+
+    A client of a pooler does not get the id of the server process.
+    """
+    found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    if found == (connection.info.backend_pid,):
+        connection.prepare_threshold = _PREPARE_AFTER
 
 
 class RunConnections:
@@ -217,6 +229,7 @@ class RunConnections:
         return AsyncConnectionPool(
             self._url,
             kwargs=connection_options(_TIMEOUT_S),
+            configure=_configure,
             min_size=1,
             max_size=most,
             open=False,
@@ -226,7 +239,10 @@ class RunConnections:
         )
 
     async def _connect(self, url: str) -> Connection:
-        return await psycopg.AsyncConnection.connect(url, **connection_options(_TIMEOUT_S))
+        options = connection_options(_TIMEOUT_S)
+        connection = await psycopg.AsyncConnection.connect(url, **options)
+        await _configure(connection)
+        return connection
 
     async def _lose_writer(self) -> None:
         writer, self._writer = self._writer, None
@@ -242,8 +258,7 @@ class RunConnections:
 
     async def _listen(self, on_changes: ChangeHandler) -> None:
         async with await self._connect(self._direct) as connection:
-            found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
-            if found != (connection.info.backend_pid,):
+            if connection.prepare_threshold is None:
                 _log.warning(_POOLED, self.place)
             await connection.execute(f"LISTEN {CHANNEL}")
             on_changes(None)  # what was sent meanwhile

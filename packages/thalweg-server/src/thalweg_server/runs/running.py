@@ -26,7 +26,7 @@ from thalweg_server.runs.base import Claim, Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
-POLL_S = 1.0
+POLL_S = 0.5
 """Seconds between two looks for a job without a notification: for delayed and expired ones."""
 SWEEP_S = 30.0
 """Seconds between two submissions of runs without a job, such as those of an older version."""
