@@ -104,7 +104,7 @@ class TestRuns:
 
         keys = [RunKey(owner, f"t{n}", f"r{n}") for owner in OWNERS for n in range(4)]
         async with (
-            asyncio.timeout(60),
+            asyncio.timeout(180),
             open_journal(pooled.transactions, served.url) as one,
             open_journal(pooled.transactions, served.url) as other,
         ):
@@ -124,7 +124,7 @@ class TestRuns:
         """Notifications may be lost in it; runs are found by polling."""
         key = RunKey("ada", "t", "r")
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             open_journal(pooled.transactions) as journal,
             ProcessRuns(journal, done) as runs,
         ):
