@@ -152,9 +152,13 @@ class UnreadableError(ThalwegError):
 
 
 @dataclass(frozen=True, slots=True)
-class _LearnerSnapshot:
-    """A memory as it was when the learner was asked."""
+class _PortionWork:
+    """A portion of a job, and the memory as it was when the learner was asked."""
 
+    portion: Portion
+    job: Job
+    respondent: Respondent
+    report: JobReport
     facts: list[Fact]
     """Those that the turns may relate to; all active ones, if these are few."""
     operation: int
@@ -262,39 +266,34 @@ class Learner:
         self, portion: Portion, job: Job, respondent: Respondent, report: JobReport
     ) -> bool:
         """Process a portion; return `False` if another worker has the thread."""
-        snapshot = self._snapshot(portion, job)
+        newest = self._newest(job)
+        texts = [turn.text for turn in portion.turns]
+        facts = related_facts(self.store, job.scope, texts, all_up_to=KNOWN_FACTS)
+        work = _PortionWork(portion, job, respondent, report, facts, newest)
         judged = _Judged()
         if portion.learnable:
             try:
-                asked = self._ask(portion, snapshot.facts, respondent, report)
+                asked = self._ask(work)
             except UnreadableError:
                 if job.attempt < SKIP_AFTER or len(portion.learnable) > 1:
                     raise
                 report.skipped += len(portion.learnable)
             else:
                 report.proposed += len(asked.proposals)
-                judged = self._judge(portion, asked, snapshot, job, respondent, report)
+                judged = self._judge(work, asked)
         report.refused.update(judged.refused)
-        return self._commit(portion, judged, snapshot, job, report)
-
-    def _snapshot(self, portion: Portion, job: Job) -> _LearnerSnapshot:
-        newest = self._newest(job)
-        texts = [turn.text for turn in portion.turns]
-        return _LearnerSnapshot(
-            related_facts(self.store, job.scope, texts, all_up_to=KNOWN_FACTS), newest
-        )
+        return self._commit(work, judged)
 
     def _newest(self, job: Job) -> int:
         newest = self.store.operations(job.scope, limit=1)
         return newest[0].id if newest else 0
 
-    def _ask(
-        self, portion: Portion, facts: Sequence[Fact], respondent: Respondent, report: JobReport
-    ) -> _AskedFacts:
-        known = [fact for fact in facts if is_known(fact)]
+    def _ask(self, work: _PortionWork) -> _AskedFacts:
+        portion, report = work.portion, work.report
+        known = [fact for fact in work.facts if is_known(fact)]
         answer_tokens = self.settings.answer_tokens
         question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
-        response = respondent.ask(question, "facts")
+        response = work.respondent.ask(question, "facts")
         report.spent += response.spent
         report.unreadable += bool(response.answer.problems)
         if not response.answer.is_whole and not response.answer.items:
@@ -304,39 +303,33 @@ class Learner:
         report.refused.update(refused)
         return _AskedFacts(question, response.text, proposals)
 
-    def _judge(
-        self,
-        portion: Portion,
-        asked: _AskedFacts,
-        snapshot: _LearnerSnapshot,
-        job: Job,
-        respondent: Respondent,
-        report: JobReport,
-    ) -> _Judged:
+    def _judge(self, work: _PortionWork, asked: _AskedFacts) -> _Judged:
         """Pass proposals through the gates, and ask once whose they are, and what they touch."""
         proposals = asked.proposals
         if not proposals:
             return _Judged()
         lesson = Lesson(self.settings, self.clock(), self._writer, self.new_id)
-        known = {fact.id: fact for fact in snapshot.facts}
-        turns = self._around(portion, job)
-        made, refused = candidates(proposals, turns, portion.learnable, lesson, snapshot.facts)
-        gone = self.store.is_forgotten(job.scope, [one.fact.statement for one in made])
+        known = {fact.id: fact for fact in work.facts}
+        learnable = work.portion.learnable
+        turns = self._around(work)
+        made, refused = candidates(proposals, turns, learnable, lesson, work.facts)
+        gone = self.store.is_forgotten(work.job.scope, [one.fact.statement for one in made])
         refused += ["forgotten"] * sum(gone)
         left = [one for one, is_gone in zip(made, gone, strict=True) if not is_gone]
-        removed = removals(proposals, turns, portion.learnable, known)
+        removed = removals(proposals, turns, learnable, known)
         unsure = unsure_turns(proposals, turns, self.settings)
-        verdicts, own = self._verdicts(left, asked, portion, snapshot, job, respondent, report)
+        verdicts, own = self._verdicts(work, left, asked)
         left = [
             replace(one, fact=as_verified(one.fact)) if one.fact.id in own else one for one in left
         ]
         vectors = {one.fact.id: self.store.vector(one.fact.statement) for one in left}
         return _Judged(in_order(left, verdicts), removed, unsure, refused, verdicts, vectors)
 
-    def _around(self, portion: Portion, job: Job) -> list[Statement]:
+    def _around(self, work: _PortionWork) -> list[Statement]:
         """Return a portion's turns and those around it, which show its meaning."""
-        first = max(0, portion.turns[0].seq - AROUND)
-        return self._turns(job, first, portion.turns[-1].seq + AROUND)
+        turns = work.portion.turns
+        first = max(0, turns[0].seq - AROUND)
+        return self._turns(work.job, first, turns[-1].seq + AROUND)
 
     def _turns(self, job: Job, first: int, last: int | None = None) -> list[Statement]:
         """Read turns of the thread, each with the time zone of its author."""
@@ -345,14 +338,7 @@ class Learner:
         return [turn if turn.zone else replace(turn, zone=zone) for turn in turns]
 
     def _verdicts(
-        self,
-        made: Sequence[FactCandidate],
-        asked: _AskedFacts,
-        portion: Portion,
-        snapshot: _LearnerSnapshot,
-        job: Job,
-        respondent: Respondent,
-        report: JobReport,
+        self, work: _PortionWork, made: Sequence[FactCandidate], asked: _AskedFacts
     ) -> tuple[Verdicts, set[FactId]]:
         """Ask how candidates relate to facts, and which of them the user stated.
 
@@ -363,40 +349,34 @@ class Learner:
             return {}, set()
         near: dict[FactId, Fact] = {}
         for one in new:
-            there = {fact.id: fact for fact in snapshot.facts}
+            there = {fact.id: fact for fact in work.facts}
             text = f"{one.fact.statement} {one.fact.value}"
-            there |= {f.id: f for f in similar_facts(self.store, job.scope, text, most=20)}
+            there |= {f.id: f for f in similar_facts(self.store, work.job.scope, text, most=20)}
             near |= {f.id: f for f in nominated(one, [*there.values()]) if is_known(f)}
         known = sorted(near.values(), key=lambda fact: (fact.observed_at, fact.id))
         question = ask_for_verdicts(
-            asked.question, asked.answered, portion, [one.fact for one in new], known
+            asked.question, asked.answered, work.portion, [one.fact for one in new], known
         )
-        response = respondent.ask(question.request, "verdicts")
-        report.spent += response.spent
-        report.unreadable += bool(response.answer.problems)
+        response = work.respondent.ask(question.request, "verdicts")
+        work.report.spent += response.spent
+        work.report.unreadable += bool(response.answer.problems)
         items = response.answer.items
         pairs = [one for one in items if isinstance(one, Pair)]
         sources = [one for one in items if isinstance(one, Source)]
         verdicts = verdicts_of(pairs, question.new, question.request.names, question.planted)
         return verdicts, verified(sources, question.new, question.planted)
 
-    def _commit(
-        self,
-        portion: Portion,
-        judged: _Judged,
-        snapshot: _LearnerSnapshot,
-        job: Job,
-        report: JobReport,
-    ) -> bool:
+    def _commit(self, work: _PortionWork, judged: _Judged) -> bool:
         """Commit the facts of a portion; plan again after each conflict."""
+        job, report = work.job, work.report
         for _ in range(MOST_RACES):
             with self.store.view(job.scope):
                 version = self.store.version(job.scope)
-                reached = self._reached(portion, job)
+                reached = self._reached(work.portion, job)
                 if reached is None:
                     return False
                 learned, learnable = reached
-                plan = self._plan(judged, learnable, snapshot, job)
+                plan = self._plan(work, judged, learnable)
             try:
                 self.store.commit(
                     job.scope,
@@ -434,10 +414,9 @@ class Learner:
         may = portion.learnable & {turn.uid for turn in remaining}
         return Learned(job.thread, learned, remaining[-1].seq + 1), may
 
-    def _plan(
-        self, judged: _Judged, learnable: frozenset[str], snapshot: _LearnerSnapshot, job: Job
-    ) -> LearningPlan:
+    def _plan(self, work: _PortionWork, judged: _Judged, learnable: frozenset[str]) -> LearningPlan:
         """Plan on the memory as it is now: turns may have been taken out since."""
+        scope = work.job.scope
         made = [one for one in judged.made if _rests_on(one.fact, learnable)]
         removed = [one for one in judged.removed if one.uid in learnable]
         hidden: list[Change] = []
@@ -447,41 +426,37 @@ class Learner:
         if not made and not removed:
             refused = ("its turn was removed",) * len(judged.made)
             return LearningPlan(tuple(hidden), refused)
-        ids = {fact.id for fact in snapshot.facts} | {one.id for one in removed}
+        ids = {fact.id for fact in work.facts} | {one.id for one in removed}
         ids |= {id_ for of in judged.verdicts.values() for id_ in of}
         ids |= {
             fact.id
             for one in made
             for fact in similar_facts(
-                self.store,
-                job.scope,
-                one.fact.statement,
-                vector=judged.vectors[one.fact.id],
-                most=20,
+                self.store, scope, one.fact.statement, vector=judged.vectors[one.fact.id], most=20
             )
         }
-        facts = self.store.facts(job.scope, ids=sorted(ids), statuses=None)
+        facts = self.store.facts(scope, ids=sorted(ids), statuses=None)
         waiting = any(one.fact.status == "quarantined" for one in made)
         if waiting:
-            facts += self.store.facts(job.scope, statuses=("quarantined",), limit=KNOWN_FACTS)
+            facts += self.store.facts(scope, statuses=("quarantined",), limit=KNOWN_FACTS)
         plan = plan_learning(
             made,
             facts,
             verdicts=judged.verdicts,
             removed=removed,
-            facts_before=snapshot.facts,
-            settled=self._settled(snapshot, facts, job),
+            facts_before=work.facts,
+            settled=self._settled(work, facts),
         )
-        room = plan_room(self.store, job.scope, plan.changes, self.settings, self.clock())
+        room = plan_room(self.store, scope, plan.changes, self.settings, self.clock())
         gone = ("its turn was removed",) * (len(judged.made) - len(made))
         return LearningPlan(folded([*plan.changes, *room, *hidden]), (*plan.refused, *gone))
 
-    def _settled(self, snapshot: _LearnerSnapshot, facts: Sequence[Fact], job: Job) -> set[FactId]:
+    def _settled(self, work: _PortionWork, facts: Sequence[Fact]) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""
         there = {fact.id for fact in facts}
-        settled = {fact.id for fact in snapshot.facts if fact.id not in there}
-        newer = self._newest(job) - snapshot.operation
-        for operation in self.store.operations(job.scope, limit=newer) if newer > 0 else ():
+        settled = {fact.id for fact in work.facts if fact.id not in there}
+        newer = self._newest(work.job) - work.operation
+        for operation in self.store.operations(work.job.scope, limit=newer) if newer > 0 else ():
             if not operation.actor.startswith(LEARNER_PREFIX):
                 settled |= facts_of(operation.changes)
         return settled
