@@ -1,4 +1,4 @@
-"""Measure the arena, and write its page with tables and a chart.
+"""Measure the arena, and write its page with tables and a chart, and the figures of README.
 
 uv run --group bench --group arena python -m benchmarks.arena
 """
@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.arena.page import PAGE, write_page
+from benchmarks.arena.page import PAGE, write_page, write_readme
 from benchmarks.arena.rows import POLICIES, TARIFFS, WINDOWS, Shelf
 from benchmarks.arena.runs import measure, policies_here
 from benchmarks.arena.totals import totals_of
 from benchmarks.arena.verdicts import verdicts
 from benchmarks.arena.workloads import SCHEME
+from scripts import pictures
 
 SCRIPTED = f"{SCHEME}all"
 NOT_THERE = "no recorded threads: set THALWEG_RECORDED to their folder. Only scripted ones are run."
@@ -38,10 +39,13 @@ def main() -> int:
     found = verdicts(totals)
     write_page(out / PAGE.name, totals, rows, found, datetime.now(tz=UTC).date())
     # matplotlib takes a second, and only who got here needs it
-    from benchmarks.arena.charts import draw_all  # noqa: PLC0415
+    from benchmarks.arena.charts import NAME, draw_all  # noqa: PLC0415
 
     for path in (out / PAGE.name, *draw_all(totals, out)):
         print(path)
+    if out.resolve() == PAGE.parent:
+        write_readme(totals)
+        pictures.main([NAME])
     missed = [verdict for verdict in found if not verdict.is_met]
     print(f"{len(found) - len(missed)} of {len(found)} figures reached")
     for verdict in missed:
@@ -58,7 +62,7 @@ def _asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--windows", default=",".join(map(str, WINDOWS)))
     add("--policies", default=",".join(POLICIES))
     add("--prices", default=",".join(TARIFFS))
-    add("--any-code", action="store_true", help="keep rows that older code measured")
+    add("--any-code", action="store_true", help="keep peers' rows that older code measured")
     return parser.parse_args(arguments)
 
 

@@ -1,16 +1,17 @@
 """The page: text by hand, figures between markers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
 from benchmarks.arena import tables
-from benchmarks.arena.rows import POLICIES, RECORDED, Row, versions
+from benchmarks.arena.rows import DETAILED, POLICIES, RECORDED, Row, versions
 from benchmarks.arena.totals import Totals, title
 from benchmarks.arena.verdicts import Verdict
 
 PAGE = Path(__file__).parents[2] / "docs" / "arena.md"
+README = PAGE.parents[1] / "README.md"
 _MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -24,10 +25,18 @@ def write_page(
         "deepagents": tables.beside_deepagents(totals),
         "everything": tables.beside_everything(totals),
         "fixed_part": tables.with_fixed_part(totals),
-        "full": _in_full(totals),
+        "whole_bill": _by_place(totals, tables.whole_bill),
+        "frontier": tables.frontier(totals),
+        "full": _by_place(totals, tables.in_full),
     }
     text = PAGE.read_text(encoding="utf-8")
     page.write_text(fill(text, figures), encoding="utf-8")
+
+
+def write_readme(totals: Totals) -> None:
+    """Write the figures of README."""
+    text = README.read_text(encoding="utf-8")
+    README.write_text(fill(text, {"arena": tables.in_short(totals)}), encoding="utf-8")
 
 
 def fill(text: str, figures: dict[str, str]) -> str:
@@ -51,9 +60,10 @@ def _measured(rows: Sequence[Row], today: date) -> str:
     return told
 
 
-def _in_full(totals: Totals) -> str:
-    places = dict.fromkeys((c.group, c.window) for c in totals if c.tariff == tables.DETAILED)
+def _by_place(totals: Totals, tell: Callable[[Totals, str, int], str]) -> str:
+    """Return one table for each group of threads and window."""
+    places = dict.fromkeys((c.group, c.window) for c in totals if c.tariff == DETAILED)
     return "\n\n".join(
-        f"**{title(group)}, window {window:,}**\n\n{tables.in_full(totals, group, window)}"
+        f"**{title(group)}, window {window:,}**\n\n{tell(totals, group, window)}"
         for group, window in places
     )

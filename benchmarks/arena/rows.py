@@ -3,13 +3,15 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+import benchmarks
 import thalweg
+import thalweg_recorder
 from benchmarks.arena.policies import ORACLE
 
 TARIFFS = ("anthropic", "openai", "deepseek", "gemini")
@@ -18,6 +20,8 @@ OURS, RECORD = "thalweg", "thalweg-record"
 PRESETS = ("thalweg-frugal", "thalweg-careful")
 """The presets of `cost` besides the default."""
 DEEPAGENTS = "peer:deepagents"
+DETAILED = "anthropic"
+"""The tariff whose figures are listed in full."""
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 0.85)
 FIXED = tuple(f"{OURS}@{share}" for share in SHARES)
 """Fixed triggers of our own policy's steps."""
@@ -36,26 +40,41 @@ PACKAGES = ("deepagents", "langchain", "strands-agents", "headroom-ai")
 RECORDED = "recorded"
 """The group of all recorded threads; a scripted one is a group of its own."""
 
-_MEASURES = ("arena/contestants", "arena/oracle", "arena/workloads", "formats")
-"""Folders of the benchmarks with code that a row depends on."""
-_ONLY_OURS = ("engine/compaction/", "engine/summaries/", "engine/settings")
-"""Files that change what our policies do and nothing that a peer is measured by."""
-_NEVER = (
-    "agent/",
-    "archive/threads/",
-    "cli/",
-    "client/",
-    "lab/evals/",
-    "lab/pages/",
-    "lab/replay/page/",
-    "lab/replay/payload",
-    "lab/replay/report",
-    "memory/",
-    "middleware/",
-    "recorder/",
-    "server/",
-    "testing/",
+_PARTS = (
+    (thalweg, ("engine", "archive")),
+    (thalweg_recorder, ("recordings", "replay")),
+    (benchmarks, ("arena/contestants", "arena/oracle", "arena/workloads", "formats")),
 )
+"""Packages, and their folders with code that a row depends on."""
+_OURS_ALONE = ("engine/compaction/", "engine/summaries/", "engine/settings.py", "replay/ours.py")
+"""Of them, files that change what our policies do and nothing that a peer is measured by."""
+_PAGES = ("replay/page/", "replay/payload.py", "replay/report.py")
+"""Of them, files that only show figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BillParts:
+    """The whole bill of a thread, by its parts, in units of one uncached input token."""
+
+    plain: float = 0.0
+    """Messages that are neither read from the cache nor written to it."""
+    reads: float = 0.0
+    writes: float = 0.0
+    system: float = 0.0
+    """The recorded agent's system prompt and tools in every request, if its log states usage."""
+    recall: float = 0.0
+    """The definition of our tool in every request; a peer's own prompts and tools are left out."""
+    output: float = 0.0
+    """Of the recorded answers, with the reasoning that their log has."""
+    summaries: float = 0.0
+    """Input and output of the summarizer."""
+    steps: float = 0.0
+    """Further calls for removed content, with their output."""
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return sum(astuple(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +119,16 @@ class Row:
     unread: int = 0
     sets: float = 0.0
     """Of the oracle only: the least that any policy pays; `cost` is its best schedule."""
+    bill: BillParts = BillParts()
     by_call: tuple[float, ...] = ()
     """Costs call by call, of scripted threads."""
     failed: str = ""
     """Why there are no figures."""
+
+    @property
+    def whole_bill(self) -> float:
+        """The sum of the parts of the bill."""
+        return self.bill.total
 
 
 def key_of(row: Row) -> tuple[str, str, int, str]:
@@ -113,21 +138,16 @@ def key_of(row: Row) -> tuple[str, str, int, str]:
 
 def fingerprint(policy: str) -> str:
     """Name the state of the code that a row of this policy depends on."""
-    library, benchmarks = Path(thalweg.__file__).parent, Path(__file__).parents[1]
-    files = [(path.relative_to(library).as_posix(), path) for path in library.rglob("*")]
-    files += [
-        (path.relative_to(benchmarks).as_posix(), path)
-        for folder in _MEASURES
-        for path in (benchmarks / folder).rglob("*")
-    ]
-    digest = hashlib.sha256()
-    for name, path in sorted(files):
-        if path.suffix not in {".py", ".toml", ".md"} or name.startswith(_NEVER):
-            continue
-        if policy.startswith("peer:") and name.startswith(_ONLY_OURS):
-            continue
-        digest.update(name.encode() + path.read_bytes())
-    if policy.startswith("peer:"):
+    is_peer, digest = policy.startswith("peer:"), hashlib.sha256()
+    for package, folders in _PARTS:
+        root = Path(next(iter(package.__path__)))
+        for path in sorted(path for folder in folders for path in (root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix not in {".py", ".toml", ".md"} or name.startswith(_PAGES):
+                continue
+            if not is_peer or not name.startswith(_OURS_ALONE):
+                digest.update(name.encode() + path.read_bytes())
+    if is_peer:
         digest.update(repr(versions()).encode())
     return digest.hexdigest()[:16]
 
@@ -144,14 +164,20 @@ def versions() -> dict[str, str]:
 
 
 class Shelf:
-    """Rows in a file, kept from one run to the next; a row of other code is measured again."""
+    """Rows in a file, kept from one run to the next; a row of other code is measured again.
+
+    Args:
+        file: The rows.
+        any_code: Whether rows of peers are kept that other code measured.
+    """
 
     def __init__(self, file: Path, *, any_code: bool = False) -> None:
         self._file = file
         self._prints: dict[bool, str] = {}
         self.rows: dict[tuple[str, str, int, str], Row] = {}
         for kept in _kept(file):
-            if any_code or kept.code == self._print(kept.row.policy):
+            is_kept = any_code and kept.row.policy.startswith("peer:")
+            if is_kept or kept.code == self._print(kept.row.policy):
                 self.rows[key_of(kept.row)] = kept.row
 
     def add(self, rows: Iterable[Row]) -> None:

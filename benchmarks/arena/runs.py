@@ -9,6 +9,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks.arena.bills import bill_of
 from benchmarks.arena.oracle.bounds import Hindsight
 from benchmarks.arena.policies import ORACLE, check_policies, contestant_named, is_peer
 from benchmarks.arena.rows import RECORDED, Row, Shelf
@@ -97,7 +98,7 @@ def drive(job: Job) -> list[Row]:
         try:
             budget = Budget(window=job.window)
             runs = replay_under(subject, job.policy, budget, together, contestant_named)
-            rows += [_row(job, subject, run) for run in runs]
+            rows += [_row(job, subject, one, run) for one, run in zip(together, runs, strict=True)]
         except ThalwegError as error:
             rows += [_failure(job, subject, one.tariff.name, str(error)) for one in together]
     return rows
@@ -170,7 +171,7 @@ def _crash(job: Job, error: BaseException) -> list[Row]:
     return [_failure(job, subject, tariff, told) for tariff in job.tariffs]
 
 
-def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
+def _row(job: Job, subject: ReplaySubject, terms: TariffTerms, run: ReplayRun) -> Row:
     scripted = is_scripted(job.path)
     return Row(
         group=_group(job.path),
@@ -203,5 +204,6 @@ def _row(job: Job, subject: ReplaySubject, run: ReplayRun) -> Row:
         goals_lost=run.goals_lost,
         evicted=run.evicted_tokens,
         unread=run.unread_evicted_tokens,
+        bill=bill_of(subject, terms, run),
         by_call=tuple(round(call.cost) for call in run.calls) if scripted else (),
     )

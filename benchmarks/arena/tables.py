@@ -3,15 +3,33 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from benchmarks.arena.policies import ORACLE
-from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, POLICIES, TARIFFS
-from benchmarks.arena.totals import CHEAP, DEAR, FORMER, Cell, Total, Totals, title
+from benchmarks.arena.rows import (
+    DEEPAGENTS,
+    DETAILED,
+    FIXED,
+    OURS,
+    POLICIES,
+    PRESETS,
+    RECORDED,
+    TARIFFS,
+)
+from benchmarks.arena.totals import (
+    BOTH,
+    CHEAP,
+    DEAR,
+    FORMER,
+    TEST,
+    WHOLE,
+    Cell,
+    Total,
+    Totals,
+    title,
+)
 from benchmarks.arena.verdicts import Verdict
 
 MILLION = 1e6
 Told = Callable[[Mapping[str, Total]], str]
 """The contents of one cell of a table, about its policies."""
-DETAILED = "anthropic"
-"""The tariff whose figures are listed in full."""
 
 
 def beside_deepagents(totals: Totals) -> str:
@@ -69,6 +87,105 @@ def with_fixed_part(totals: Totals) -> str:
         ]
         rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *told])
     return _table(("threads, window", *(f"{n:,}" for n in FIXED_PARTS)), rows)
+
+
+_BILL = {
+    "uncached": "plain",
+    "reads": "reads",
+    "writes": "writes",
+    "system prompt, tools": "system",
+    "`recall`": "recall",
+    "output": "output",
+    "summaries": "summaries",
+    "steps": "steps",
+}
+"""Columns of a bill, and the parts that they show."""
+
+
+def whole_bill(totals: Totals, group: str, window: int) -> str:
+    """Return the parts of the whole bill of every policy, at one tariff."""
+    policies = totals.get(Cell(group, window, DETAILED), {})
+    rows = [
+        [
+            f"`{name}`",
+            *(f"{total.sum(f'bill.{part}') / MILLION:.2f}" for part in _BILL.values()),
+            f"{total.sum(WHOLE) / MILLION:.2f}",
+            *([_beside(total, peer, WHOLE), _beside(total, peer, DEAR)] if peer else []),
+        ]
+        for peer in [policies.get(DEEPAGENTS)]
+        for name in POLICIES
+        if name in policies and name != ORACLE and not (total := policies[name]).failed
+    ]
+    ratios = (
+        ["/ deepagents'", "of input, with steps / deepagents'"] if DEEPAGENTS in policies else []
+    )
+    return _table(("policy", *_BILL, "whole bill", *ratios), rows)
+
+
+def _beside(total: Total, peer: Total, field: str) -> str:
+    return f"{total.beside(peer, field):.2f}"
+
+
+def steps_per_100_calls(total: Total) -> float:
+    """Return the calls that later uses of removed content need, per 100 calls of the threads."""
+    return 100 * total.sum("steps") / max(1.0, total.sum("calls"))
+
+
+def in_short(totals: Totals, window: int = 128_000) -> str:
+    """Return the table of README, and a sentence about the threads where both act."""
+    recorded = totals[Cell(RECORDED, window, DETAILED)]
+    names = {OURS: "**thalweg**", DEEPAGENTS: "deepagents"}
+    names |= {name: f"thalweg, `cost: {name.removeprefix('thalweg-')}`" for name in PRESETS}
+    rows = [
+        [
+            names[name],
+            f"{total.sum(WHOLE) / MILLION:.1f}",
+            f"{total.dear / MILLION:.1f}",
+            f"{steps_per_100_calls(total):.1f}",
+            f"{total.sum('inline') + total.sum('search'):.0f} of {total.needles:.0f}",
+            f"{total.sum('goals_lost'):.0f} of {total.sum('goals'):.0f}",
+            f"{total.sum('over'):.0f} / {total.sum('invalid'):.0f}",
+        ]
+        for name in (OURS, *sorted(PRESETS), DEEPAGENTS)
+        if (total := recorded.get(name))
+    ]
+    heads = (
+        f"window {window:,}, Anthropic's prices",
+        "whole bill",
+        "of input",
+        "steps per 100 calls",
+        "details found",
+        "goal quotes lost",
+        "over the window / invalid",
+    )
+    both = totals.get(Cell(BOTH, window, DETAILED), {})
+    told = [_table(heads, rows)]
+    if DEEPAGENTS in both:
+        ours, peer = both[OURS], both[DEEPAGENTS]
+        steps = [f"{steps_per_100_calls(one):.1f}" for one in (ours, peer)]
+        told.append(
+            f"On the {len(ours.rows)} sessions where both remove content, thalweg's whole bill is "
+            f"{_beside(ours, peer, WHOLE)} of deepagents', and {_beside(ours, peer, DEAR)} of "
+            f"input alone, with {steps[0]} and {steps[1]} steps per 100 calls."
+        )
+    return "\n\n".join(told)
+
+
+def frontier(totals: Totals, window: int = 128_000) -> str:
+    """Return the figures of the chart: cost against steps of every policy, on the test half."""
+    policies = totals.get(Cell(TEST, window, DETAILED), {})
+    peer = policies.get(DEEPAGENTS)
+    rows = [
+        [
+            f"`{name}`",
+            f"{steps_per_100_calls(total):.1f}",
+            _beside(total, peer, DEAR),
+            _beside(total, peer, WHOLE),
+        ]
+        for name, total in sorted(policies.items(), key=lambda pair: steps_per_100_calls(pair[1]))
+        if peer and not total.failed
+    ]
+    return _table(("policy", "steps per 100 calls", "cost with steps", "whole bill"), rows)
 
 
 def in_full(totals: Totals, group: str, window: int) -> str:

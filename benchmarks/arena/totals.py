@@ -3,13 +3,20 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
-from benchmarks.arena.rows import RECORDED, Row
+from benchmarks.arena.rows import DEEPAGENTS, OURS, RECORDED, Row
 from benchmarks.arena.workloads import SCHEME, WORKLOADS
 from thalweg.engine.pricing.table import TARIFFS
 
 LONG = f"{RECORDED}, long"
 """Those recorded threads that are larger than the window."""
+BOTH = f"{RECORDED}, both act"
+"""Those from which the default and installed deepagents remove content."""
+TEST = f"{BOTH}, test half"
+"""Every second of them: sizes of presets are chosen on the others."""
+PARTS = (LONG, BOTH, TEST)
+"""Groups that are a part of another."""
 
 CHEAP, DEAR = "cost", "cost_with_steps"
 """Fields of the two ends of what a thread costs.
@@ -17,6 +24,8 @@ CHEAP, DEAR = "cost", "cost_with_steps"
 No one missed what was removed; everybody who used it needed the steps to it first."""
 FORMER = "cost_with_faults"
 """The former of the dear end, which the best in hindsight still minimizes."""
+WHOLE = "whole_bill"
+"""The dear end with all that a provider bills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class Total:
 
     def sum(self, field: str) -> float:
         """Add up one field."""
-        return float(sum(getattr(row, field) for row in self.rows))
+        return float(sum(attrgetter(field)(row) for row in self.rows))
 
     @property
     def cost(self) -> float:
@@ -51,8 +60,12 @@ class Total:
     @property
     def recall(self) -> float:
         """Share of the needles that are in the context or one search away; 1 without needles."""
-        asked = self.sum("inline") + self.sum("search") + self.sum("lost")
-        return 1 - self.sum("lost") / asked if asked else 1.0
+        return 1 - self.sum("lost") / self.needles if self.needles else 1.0
+
+    @property
+    def needles(self) -> float:
+        """Number of needles."""
+        return self.sum("inline") + self.sum("search") + self.sum("lost")
 
     def fixed_part(self, tokens: int) -> float:
         """Return what a system prompt and tools of so many tokens add to the cost.
@@ -71,8 +84,8 @@ class Total:
         """Divide one field by another's of the same threads: those that neither failed on."""
         fine = {row.trajectory for row in other.rows if not row.failed}
         pairs = {row.trajectory for row in self.rows if not row.failed} & fine
-        above = sum(getattr(row, mine) for row in self.rows if row.trajectory in pairs)
-        below = sum(getattr(row, its or mine) for row in other.rows if row.trajectory in pairs)
+        above = sum(attrgetter(mine)(row) for row in self.rows if row.trajectory in pairs)
+        below = sum(attrgetter(its or mine)(row) for row in other.rows if row.trajectory in pairs)
         return above / below if below else 1.0
 
     @property
@@ -86,7 +99,7 @@ Totals = Mapping[Cell, Mapping[str, Total]]
 
 
 def totals_of(rows: Sequence[Row]) -> Totals:
-    """Add up rows; long recorded threads are a group of their own in addition.
+    """Add up rows; parts of the recorded threads are groups of their own in addition, see `PARTS`.
 
     In a cell, only threads count that every policy has figures of, or has failed on: an
     interrupted run yields figures of the same threads for all.
@@ -96,12 +109,13 @@ def totals_of(rows: Sequence[Row]) -> Totals:
     for row in rows:
         policies[row.group, row.window, row.tariff].add(row.policy)
         had[row.trajectory, row.window, row.tariff].add(row.policy)
+    acting = _acting(rows)
     grouped: dict[Cell, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(rows, key=lambda r: (_order(r.group), r.group, r.window, r.trajectory)):
         wanted = policies[row.group, row.window, row.tariff]
         if had[row.trajectory, row.window, row.tariff] != wanted:
             continue
-        for group in _groups(row):
+        for group in _groups(row, acting[row.window, row.tariff]):
             grouped[Cell(group, row.window, row.tariff)][row.policy].append(row)
     return {
         cell: {policy: Total(tuple(some)) for policy, some in by_policy.items()}
@@ -109,10 +123,24 @@ def totals_of(rows: Sequence[Row]) -> Totals:
     }
 
 
-def _groups(row: Row) -> Iterable[str]:
+def _groups(row: Row, acting: Sequence[str]) -> Iterable[str]:
     yield row.group
     if row.group == RECORDED and row.whole_tokens > row.window:
         yield LONG
+    if row.group == RECORDED and row.trajectory in acting:
+        yield BOTH
+        if acting.index(row.trajectory) % 2:
+            yield TEST
+
+
+def _acting(rows: Sequence[Row]) -> Mapping[tuple[int, str], Sequence[str]]:
+    """Return the threads from which both remove content, by window and tariff, sorted."""
+    found: dict[tuple[int, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in rows:
+        if row.evicted:
+            found[row.window, row.tariff][row.policy].add(row.trajectory)
+    both = {place: by[OURS] & by[DEEPAGENTS] for place, by in found.items()}
+    return defaultdict(list, {place: sorted(names) for place, names in both.items()})
 
 
 def _order(group: str) -> int:

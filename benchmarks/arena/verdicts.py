@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, PEERS, RECORD
-from benchmarks.arena.totals import DEAR, LONG, Cell, Total, Totals, title
+from benchmarks.arena.rows import DEEPAGENTS, DETAILED, FIXED, OURS, PEERS, RECORD
+from benchmarks.arena.totals import BOTH, DEAR, PARTS, WHOLE, Cell, Total, Totals, title
 
 MOST = {32_000: 1.0, 128_000: 0.55, 200_000: 0.35}
 """Cost with steps, as a share of what installed deepagents costs, by window. At 128,000 it was 0.35
 before the default kept more, for a third of the steps."""
 MOST_AT = {"deepseek": 0.6}
 """The least such share that is asked for at some prices: there reading costs nearly nothing."""
+MOST_WHOLE = {128_000: 0.58}
+"""The whole bill as a share of deepagents', on the threads where both act."""
 NEAR = 1.05
 """The same, as a share of the best fixed threshold of our own policy."""
 
@@ -35,13 +37,17 @@ class Verdict:
 
 
 def verdicts(totals: Totals) -> list[Verdict]:
-    """Judge every cell; long recorded threads are shown in tables and judged with the others."""
-    return [
-        verdict
-        for cell, policies in totals.items()
-        if cell.group != LONG and OURS in policies
-        for verdict in _of_cell(cell, policies)
-    ]
+    """Judge every cell; parts of the recorded threads only for the whole bill."""
+    found: list[Verdict] = []
+    for cell, policies in totals.items():
+        if OURS in policies and cell.group not in PARTS:
+            found += _of_cell(cell, policies)
+        if cell.group == BOTH and cell.window in MOST_WHOLE and cell.tariff == DETAILED:
+            ratio = policies[OURS].beside(policies[DEEPAGENTS], WHOLE)
+            where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
+            most = MOST_WHOLE[cell.window]
+            found.append(Verdict("whole bill beside deepagents", where, ratio, most))
+    return found
 
 
 def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
