@@ -1,5 +1,6 @@
 """Rows 113 to 148: the context of Deep Agents, with `create_deep_agent`."""
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -316,9 +317,17 @@ def large_result() -> None:
 @row(
     130,
     "a path and its first ten lines",
-    "different: a reference for `recall`, and ten lines of head and tail",
+    "different: a reference for `recall`, and ten lines of head and tail; as written with "
+    "`middleware=[FilesystemMiddleware(preview_lines=(10, 0))]`",
 )
 def preview() -> None:
+    from thalweg_agent.middleware import FilesystemMiddleware
+
+    filed = result_of("weather", 40_000, middleware=[FilesystemMiddleware(preview_lines=(10, 0))])
+    print("   ", filed.replace("\n", "\n    ")[:700])
+    shown = re.findall(r"line (\d+) of the log", filed)
+    seen("the first ten lines", shown, [str(n) for n in range(10)])
+    seen("and the path of a file", "/large_tool_results/" in filed)
     text = result_of("weather", 24_000)
     print("   ", text.replace("\n", "\n    ")[:700])
     lines = [line for line in text.splitlines() if line.startswith("line ")]
@@ -371,7 +380,11 @@ def large_input() -> None:
     seen("gone in the end", by_size[-1][1] < 3_000)
 
 
-@row(132, "a pointer to a file", "different: a reference into the archive, which `recall` reads")
+@row(
+    132,
+    "a pointer to a file",
+    "as written: the path that was written to; and a reference to the arguments as they were",
+)
 def pointer() -> None:
     requests = written(21_000, 15, context=AUTHORS)
     print(
@@ -382,6 +395,7 @@ def pointer() -> None:
             for c in getattr(m, "tool_calls", [])
         ),
     )
+    seen("the path", "/a.txt" in requests[-1].whole or "/a.txt" in str(requests[-1].messages))
     seen(
         "a reference in the place of the arguments or the message",
         "recall(handle=" in requests[-1].whole,
@@ -488,7 +502,8 @@ def structured() -> None:
 @row(
     137,
     "originals as text in the file system",
-    "different: in the archive, byte for byte: `recall`, `thalweg thread show`",
+    "different: in the archive, byte for byte: `recall`, `thalweg thread show`; as written with "
+    "`ThreadFiles(archive)` at a route of `CompositeBackend`",
 )
 def originals() -> None:
     from thalweg.archive import ThreadKey, open_archive
@@ -501,11 +516,44 @@ def originals() -> None:
         gone = "Question 0 " not in requests[-1].text.replace("#0 Question 0 ", "")
         texts = [one.message.text for one in history(archive, ThreadKey("local", "t"))]
     seen("compacted", gone)
+    filed()
     seen(
         "questions in the archive",
         [t for t in texts if t.startswith("Question")],
         [f"Question {n} " + "why " * 100 for n in range(14)],
     )
+
+
+def filed() -> None:
+    """Read and search what left the context with the file tools."""
+    from thalweg.archive import open_archive
+    from thalweg_agent.backends import ThreadFiles
+
+    path = "/conversation_history/t.md"
+    looks = (calls("grep", pattern="Question 0 ", path="/"), calls("read_file", file_path=path))
+
+    def answer(messages: Sequence[BaseMessage]) -> Any:
+        last = str(messages[-1].text)
+        if messages[-1].type == "tool":
+            return looks[1] if last == path else "Done."
+        return looks[0] if last == "Look." else "Answer " + "so " * 20
+
+    with tempfile.TemporaryDirectory() as name, open_archive(Path(name) / "a.db") as archive:
+        routes = {"/conversation_history/": ThreadFiles(archive)}
+        LOG.clear()
+        agent = create_deep_agent(
+            model("agent", answer),
+            checkpointer=InMemorySaver(),
+            context={"trigger": ("messages", 20), "keep": ("messages", 6)},
+            archive=archive,
+            backend=CompositeBackend(default=StateBackend(), routes=routes),
+        )
+        for n in range(14):
+            agent.invoke({"messages": f"Question {n} " + "why " * 100}, AT)
+        state = agent.invoke({"messages": "Look."}, AT)
+    found, read = [str(m.text) for m in state["messages"] if m.type == "tool"]
+    seen("a search in the file system finds a question that left", path in found)
+    seen("the file begins with it", "Question 0 why" in read[:120])
 
 
 @row(138, "images by reference", "different: the archive holds them once; old ones leave by price")

@@ -88,10 +88,11 @@ def premature() -> None:
 @row(
     155,
     "the goal does not drift",
-    "different: the goal and its purpose are checked by their words, which no setting changes",
+    "as written: `thalweg eval --probe drift,clarification,premature --trigger 0.1`",
 )
 def drift() -> None:
-    passed("drift")
+    for probe in ("drift", "clarification", "premature"):
+        passed(probe)
 
 
 @row(156, "tokens over time with events", "as written: `thalweg eval --svg FILE`")
@@ -104,7 +105,8 @@ def svg() -> None:
 @row(
     157,
     "a benchmark of real tasks",
-    "different: recorded sessions (`thalweg replay`) and probes of work; no terminal-bench",
+    "different: recorded sessions (`thalweg replay`) and probes of work. Terminal-bench needs "
+    "containers and a paid model; nothing of it is in the package",
 )
 def benchmark() -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage
 from rows import row, seen
-from world import LOG, Request, calls, facts, gateway, is_learning, wait
+from world import LOG, Request, World, calls, facts, gateway, is_learning, wait
 
 PLACE = "backend/.deer-flow/memory.json"
 BLOCK = """
@@ -844,13 +844,24 @@ def three_turns() -> None:
 @row(
     107,
     "before each model call",
-    "different: once a run, for the provider's cache; no setting makes it for each call",
+    "different: once a run, for the provider's cache; as written with `memory.retrieval: seeds`",
 )
 def each_call() -> None:
-    with gateway(SEEDS, files={PLACE: TEXT}, window=200_000, agent=working) as world:
-        world.chat("Look at my async files.")
-        blocks = {r.memory for r in world.requests()}
-        seen("calls, and blocks among them", (len(world.requests()), len(blocks)), (2, 1))
+    for yaml, expected in ((BLOCK, False), (SEEDS, True)):
+        reachable: list[World] = []
+
+        def answer(messages: Sequence[BaseMessage], there: list[World] = reachable) -> Any:
+            if messages[-1].type == "human":
+                there[0].client.add_fact("User likes async tests")
+            return working(messages)
+
+        with gateway(yaml, files={PLACE: TEXT}, window=200_000, agent=answer) as world:
+            reachable.append(world)
+            world.chat("Look at my async files.")
+            first, second = world.requests()
+        seen("a fact that came before the first call", "async tests" in first.whole, False)
+        how = "`seeds`" if expected else "the default"
+        seen(f"it is in the second, by {how}", "async tests" in second.memory, expected)
 
 
 @row(
@@ -891,8 +902,9 @@ def budget() -> None:
 @row(
     110,
     "a system message named `memory_context`",
-    "different: a user message that is marked as the harness's; in the system prompt "
-    "with `memory.placement: system_prompt`",
+    "different: a user message that is marked as the harness's; in the system prompt with "
+    "`memory.placement: system_prompt`, where Anthropic and Gemini have it anyway: their clients join "
+    "system messages, and send no name",
 )
 def message() -> None:
     request = told(BLOCK)
@@ -904,16 +916,14 @@ def message() -> None:
 @row(
     111,
     "`format_memory_for_injection(memory_data, max_tokens, current_context)`",
-    "different: `Memory.recall(context).text`, with `max_injection_tokens`; the text is as "
-    "written with `retrieval: seeds`",
+    "as written: `from thalweg_memory import format_memory_for_injection`",
 )
 def formatted() -> None:
-    from thalweg_memory import Memory, MemorySettings, Scope, open_memory
+    from thalweg_memory import format_memory_for_injection
 
-    with open_memory(":memory:") as store:
-        memory = Memory(store, Scope("local"), settings=MemorySettings(retrieval="seeds"))
-        memory.import_(TEXT)
-        text = memory.recall("async code").text
+    text = format_memory_for_injection(DOCUMENT, max_tokens=2000, current_context="async code")
+    cut = format_memory_for_injection(DOCUMENT, max_tokens=40)
+    seen("cut at 40 tokens", cut.endswith("(Memory truncated to fit token limit)"))
     seen(
         "the fact with its confidence",
         "User prefers async/await over callbacks (confidence: 0.95)" in text,
@@ -923,10 +933,18 @@ def formatted() -> None:
 @row(
     112,
     "a fallback without a tokenizer",
-    "different: none is needed, the tokenizer comes with the package",
+    "different: none is needed, the tokenizer comes with the package; as written with "
+    "`Memory(count=lambda text: len(text) // 4)`",
 )
 def tokenizer() -> None:
     from importlib.metadata import requires
 
     found = [one for one in requires("thalweg") or () if one.startswith("bpe-openai")]
     seen("the tokenizer among the requirements of thalweg", len(found), 1)
+    from thalweg_memory import Memory, Scope, open_memory
+
+    with open_memory(":memory:") as store:
+        memory = Memory(store, Scope("local"), count=lambda text: len(text) // 4)
+        memory.remember("User likes tea")
+        recalled = memory.recall("Tea?")
+    seen("tokens by characters", recalled.tokens, len(recalled.text) // 4)

@@ -210,7 +210,12 @@ def ends() -> None:
     seen("status", report(result).artifact["status"], "partial")
 
 
-@row(63, "`No response`", "different: an account of what the child did")
+@row(
+    63,
+    "`No response`",
+    "different: an account of what the child did. The fixed words would hide work that was done, and "
+    "its caller would have it done again",
+)
 def no_response() -> None:
     result = run(exploring(3, ""))
     text = report(result).text
@@ -384,7 +389,12 @@ def configurations() -> None:
     seen("errors in six blocks", [str(p) for one in found for p in one.problems], [])
 
 
-@row(74, "names of loggers", "different: `thalweg.context`, `thalweg.memory`, `thalweg.subagents`")
+@row(
+    74,
+    "names of loggers",
+    "different: `thalweg.context`, `thalweg.memory`, `thalweg.subagents`. Those of the documents "
+    "(`langchain.agents.middleware`, `src.agents.memory`) are of modules that are not here",
+)
 def loggers() -> None:
     with logged("thalweg.subagents") as lines:
         run(exploring(1))

@@ -163,11 +163,30 @@ def tokens() -> None:
 @row(
     8,
     "`type: messages`",
-    "as written; turns of a few words wait until the record is smaller than what it replaces",
+    "as written, unless the request would grow: turns of 12 tokens wait until 57 messages, when the "
+    "record is smaller than what it replaces",
 )
 def messages() -> None:
     counted = sizes(documented())
     seen("messages of request 25, and of the next", counted[24:26], [49, 21])
+    short = short_turns()
+    seen("with turns of 12 tokens: the largest request, and the next", short, (57, 21))
+
+
+def short_turns() -> tuple[int, int]:
+    """Return the messages of the first compacted request of a chat of short turns, and before."""
+    LOG.clear()
+    policy = {"trigger": ("messages", 50), "keep": ("messages", 20), "summarize": False}
+    agent = create_agent(
+        model("agent", lambda _: "Yes, it was open."), middleware=[ContextMiddleware(policy)]
+    )
+    history: list[BaseMessage] = []
+    for n in range(31):
+        state = {"messages": [*history, HumanMessage(f"Was mill {n} open?")]}
+        history = agent.invoke(state, {"configurable": {"thread_id": "t"}})["messages"]
+    counted = [sum(m.type != "system" for m in r.messages) for r in LOG]
+    at = next(n for n in range(1, len(counted)) if counted[n] < counted[n - 1])
+    return counted[at - 1], counted[at]
 
 
 @row(9, "`keep: messages`")
@@ -220,7 +239,8 @@ def keep_default() -> None:
 @row(
     13,
     "`trim_tokens_to_summarize`",
-    "different: nothing is cut off; the rest is read in further requests of that size, at most 16",
+    "different: nothing is cut off; the rest is read in further requests of that size, at most 16; "
+    "as written with `summary_requests: 1`",
 )
 def trimmed() -> None:
     yaml = BLOCK.replace("model_name: null", "model_name: gpt-4o-mini").replace("0.8", "0.9")
@@ -230,6 +250,12 @@ def trimmed() -> None:
     seen("none much above 4,000", max(r.tokens for r in requests) < 5_500)
     text = "".join(r.text for r in requests)
     seen("questions read of the 15 that left", sum(f"Question {n} " in text for n in range(15)), 15)
+    one = yaml.replace("trim_tokens", "summary_requests: 1\n  trim_tokens")
+    trimmed = [r for r in talk(one, 27, words=700) if r.model == "gpt-4o-mini"]
+    print(f"    with `summary_requests: 1`: tokens {[r.tokens for r in trimmed]}")
+    seen("one of at most 4,000 and its words", (len(trimmed), trimmed[0].tokens < 5_500), (1, True))
+    seen("it reads the newest of what left", "Question 14 " in trimmed[0].text)
+    seen("and not the oldest", "Question 0 " in trimmed[0].text, False)
 
 
 @row(14, "`summary_prompt`")
@@ -260,7 +286,9 @@ def default_prompt() -> None:
 @row(
     16,
     "a system message with the summary, then the kept messages",
-    "different: a user message with the record and the summary, then the kept messages",
+    "different: a user message with the record and the summary, then the kept messages. In a system "
+    "message quotes of tools and files would have the authority of instructions, and an assistant's "
+    "message would come first, which Anthropic and Gemini refuse",
 )
 def reconstruction() -> None:
     request = asked(documented())[25]

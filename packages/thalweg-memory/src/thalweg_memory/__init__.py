@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg_memory.handle import Memory
     from thalweg_memory.middleware.middleware import MemoryMiddleware
     from thalweg_memory.opening import open_memory
+    from thalweg_memory.recalling import format_memory_for_injection
     from thalweg_memory.store.tables import MemoryStore
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Receipt",
     "Scope",
     "Selection",
+    "format_memory_for_injection",
     "open_memory",
 ]
 
@@ -49,6 +51,7 @@ __getattr__, __dir__ = lazy_exports(
         "Receipt": "thalweg_memory.base",
         "Scope": "thalweg_memory.facts.values",
         "Selection": "thalweg_memory.base",
+        "format_memory_for_injection": "thalweg_memory.recalling",
         "open_memory": "thalweg_memory.opening",
     },
 )

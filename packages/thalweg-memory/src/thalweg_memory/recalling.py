@@ -1,11 +1,13 @@
 """Recall: from a question to the block that answers it, through the store and the pure ranking."""
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from thalweg.engine.entries import Message
-from thalweg.engine.tokens import Counter
+from thalweg.engine.tokens import Counter, exact_counter
 from thalweg_memory.facts.days import current, holds
+from thalweg_memory.facts.document import read_document
 from thalweg_memory.facts.learning.lesson import worth
 from thalweg_memory.facts.recall.found import RecallItem, without
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled, pack
@@ -244,6 +246,30 @@ def _stale(items: Sequence[RecallItem], as_of: str, now: str) -> dict[str, list[
             for evidence in fact.evidence if not holds(fact, as_of, now=now) else ():
                 gone.setdefault(evidence.uid, []).append(evidence.quote)
     return gone
+
+
+def format_memory_for_injection(
+    memory_data: Mapping[str, object], max_tokens: int = 2_000, current_context: str | None = None
+) -> str:
+    r"""Return the text of DeerFlow's `<memory>` for a document, as its function of this name does.
+
+    Args:
+        memory_data: A document: `userContext`, `history`, `facts`.
+        max_tokens: Most tokens (o200k) of the text.
+        current_context: The last turns, by which facts are chosen; confidence alone without any.
+
+    Raises:
+        DocumentError: It is no such document.
+
+    Example:
+        >>> fact = {"content": "Likes tea", "category": "preference", "confidence": 0.9}
+        >>> format_memory_for_injection({"facts": [fact]})
+        '## Key Facts\n- Likes tea (confidence: 0.90)'
+    """
+    document = read_document(json.dumps(memory_data, ensure_ascii=False))
+    top = top_facts(document.facts or (), current_context or "")
+    facts = [fact for _, fact in top]
+    return render_system(Profile(document.sections), facts, max_tokens, exact_counter())
 
 
 def _as_seeds(

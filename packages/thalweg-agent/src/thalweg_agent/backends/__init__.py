@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thalweg_agent.backends.sandbox import BaseSandbox
     from thalweg_agent.backends.state import StateBackend
     from thalweg_agent.backends.store import NamespaceFactory, StoreBackend
+    from thalweg_agent.backends.thread_files import ThreadFiles
 
 __all__ = [
     "DEFAULT_EXECUTE_TIMEOUT",
@@ -34,6 +35,7 @@ __all__ = [
     "SandboxBackendProtocol",
     "StateBackend",
     "StoreBackend",
+    "ThreadFiles",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -52,5 +54,6 @@ __getattr__, __dir__ = lazy_exports(
         "SandboxBackendProtocol": "thalweg_agent.backends.protocol",
         "StateBackend": "thalweg_agent.backends.state",
         "StoreBackend": "thalweg_agent.backends.store",
+        "ThreadFiles": "thalweg_agent.backends.thread_files",
     },
 )

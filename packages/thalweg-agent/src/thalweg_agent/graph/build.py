@@ -59,6 +59,7 @@ from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.kit import FILE_TOOLS
+from thalweg_agent.tools.places import supports_execution
 from thalweg_agent.tools.rights import Rights, both, denied_writes, rights
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ def stack(recipe: Recipe) -> list[Middleware]:
 
 def _files(recipe: Recipe) -> FilesystemMiddleware:
     excluded = recipe.profile.excluded_tools - {"read_file"}
+    if not supports_execution(recipe.backend):  # else a refusal of an unknown tool names it
+        excluded |= {"execute"}
     return FilesystemMiddleware(
         backend=recipe.backend,
         permissions=recipe.permissions,

@@ -277,6 +277,8 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         custom_tool_descriptions: Descriptions of tools, by the tool's name.
         tool_token_limit_before_evict: Longest result in tokens that is not offloaded; `None`
             offloads none.
+        preview_lines: Lines of the beginning and of the end of an offloaded result that the context
+            keeps.
         human_message_token_limit_before_evict: The same for messages of humans.
         max_execute_timeout: Seconds that a call may ask for its command at most.
         grep_max_count: Matches of one `grep` if the call sets no limit; `None` for all.
@@ -313,6 +315,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         tools: Sequence[FsToolName] | Literal["all"] | None = None,
         offload_binary_content: bool = False,
         permissions: Permissions = None,
+        preview_lines: tuple[int, int] = (5, 5),
         _permissions: Permissions = None,
     ) -> None:
         del offload_binary_content
@@ -323,6 +326,7 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
         self._custom_system_prompt = system_prompt
         self._descriptions = dict(custom_tool_descriptions or {})
         self._result_chars = _chars(tool_token_limit_before_evict)
+        self._preview_lines = preview_lines
         self._message_chars = _chars(human_message_token_limit_before_evict)
         self._max_execute_timeout = max_execute_timeout
         self._grep_max_count = grep_max_count
@@ -439,7 +443,9 @@ class FilesystemMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[Filesyst
             return refused
         result: ToolResult = with_notices((yield Send(request)))
         if self._result_chars and request.tool_call["name"] not in TOOLS_EXCLUDED_FROM_EVICTION:
-            steps = file_result(result, self._results_folder, self._result_chars)
+            steps = file_result(
+                result, self._results_folder, self._result_chars, self._preview_lines
+            )
             result = yield of_backend(steps, self.backend, self._slots)
         return result
 

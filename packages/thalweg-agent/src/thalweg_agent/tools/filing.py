@@ -32,27 +32,33 @@ def text_of(message: BaseMessage) -> str:
     return "\n".join(block["text"] for block in blocks if block["type"] == "text")
 
 
-def file_result(result: Result, folder: str, most: int) -> Steps[Result]:
+def file_result(
+    result: Result, folder: str, most: int, lines: tuple[int, int] = (5, 5)
+) -> Steps[Result]:
     """Write the messages of a tool's result that are too long to files.
 
     Args:
         result: The message, or a command with messages.
         folder: Folder for the files, without a `/` at the end.
         most: Most characters of one message.
+        lines: Lines of the beginning and of the end that a reference shows.
     """
     if isinstance(result, ToolMessage):
-        return (yield from _file_message(result, folder, most))
+        return (yield from _file_message(result, folder, most, lines))
     update = result.update
     if not isinstance(update, Mapping) or not isinstance(update.get("messages"), list):
         return result
     messages: list[object] = []
     for message in update["messages"]:
-        is_result = isinstance(message, ToolMessage)
-        messages.append((yield from _file_message(message, folder, most)) if is_result else message)
+        if isinstance(message, ToolMessage):
+            message = yield from _file_message(message, folder, most, lines)  # noqa: PLW2901
+        messages.append(message)
     return replace(result, update={**update, "messages": messages})
 
 
-def _file_message(message: ToolMessage, folder: str, most: int) -> Steps[ToolMessage]:
+def _file_message(
+    message: ToolMessage, folder: str, most: int, lines: tuple[int, int]
+) -> Steps[ToolMessage]:
     text = text_of(message)
     if len(text) <= most:
         return message
@@ -61,7 +67,8 @@ def _file_message(message: ToolMessage, folder: str, most: int) -> Steps[ToolMes
     written = yield from ask(WriteResult, "write", path, text)
     if written.error:
         return message
-    stub = result_stub(message.tool_call_id, written.path or path, preview_of(text))
+    preview = preview_of(text, head_lines=lines[0], tail_lines=lines[1])
+    stub = result_stub(message.tool_call_id, written.path or path, preview)
     return retold(message, stub)
 
 

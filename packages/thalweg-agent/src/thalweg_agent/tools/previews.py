@@ -51,9 +51,10 @@ def preview_of(text: str, *, head_lines: int = 5, tail_lines: int = 5) -> Conten
     omitted = len(lines) - head_lines - tail_lines
     if omitted <= 0:
         return ContentPreview(_rows(lines, 1), lines_omitted=False, lines_clipped=_long(lines))
-    head, tail = lines[:head_lines], lines[-tail_lines:]
+    head, tail = lines[:head_lines], lines[len(lines) - tail_lines :]
     marker = TRUNCATION_MARKER_TEMPLATE.format(omitted_lines=omitted)
-    shown = f"{_rows(head, 1)}\n{marker}\n{_rows(tail, len(lines) - tail_lines + 1)}"
+    rows = [_rows(head, 1), marker, _rows(tail, len(lines) - tail_lines + 1) if tail else ""]
+    shown = "\n".join(filter(None, rows))
     return ContentPreview(shown, lines_omitted=True, lines_clipped=_long([*head, *tail]))
 
 

@@ -223,6 +223,22 @@ def test_a_long_result_of_a_users_tool_is_filed_and_read(way: Way) -> None:
     assert result["files"]["/large_tool_results/0-0"]["content"].endswith("hit 399")
 
 
+def test_the_reference_to_a_long_result_has_the_lines_that_were_chosen() -> None:
+    """Here its first ten, and none of its end."""
+
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return "\n".join(f"{query} {n}" for n in range(400))
+
+    middleware = FilesystemMiddleware(tool_token_limit_before_evict=300, preview_lines=(10, 0))
+    model = scripted([("search", {"query": "hit"})])
+    result = driven(create_agent(model, tools=[search], middleware=[middleware]), ASKED, "invoke")
+
+    (filed,) = answers(result)
+    assert re.findall(r"hit (\d+)", filed) == [str(n) for n in range(10)]
+
+
 def test_a_call_waits_for_a_human_when_a_rule_says_so(tmp_path: Path, way: Way) -> None:
     """It resumes as the human decides; other calls do not wait."""
     rules = [FilesystemPermission(["write"], ["/prod/**"], "interrupt")]

@@ -341,7 +341,9 @@ class UserMemory:
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
             return None
-        return _without_failing(partial(self._renderer.write, bound, shown_in(request)), runtime)
+        messages = partial(read_state, request.state["messages"])
+        written = partial(self._renderer.write, bound, shown_in(request), messages)
+        return _without_failing(written, runtime)
 
     def end(
         self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig

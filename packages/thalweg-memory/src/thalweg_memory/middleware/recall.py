@@ -5,7 +5,7 @@ It is rendered again from the ids of its items: the same text, except for forgot
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import Lock
@@ -475,8 +475,24 @@ class RecallRenderer:
         text = self._teller.render(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
 
-    def write(self, bound: BoundMemory, shown: Sequence[ShownMemory]) -> dict[str, str]:
-        """Render the text before messages, by their ids, and the text in the system prompt."""
+    def write(
+        self,
+        bound: BoundMemory,
+        shown: Sequence[ShownMemory],
+        messages: Callable[[], Sequence[Message]],
+    ) -> dict[str, str]:
+        """Render the text before messages, by their ids, and the text in the system prompt.
+
+        Args:
+            bound: The memory.
+            shown: The items that were chosen for the run.
+            messages: Returns those of the thread: with `retrieval: seeds` the text in the system
+                prompt is recalled again for each model call.
+        """
+        if shown and bound.tells_in_prompt and bound.settings.retrieval == "seeds":
+            recalled = bound.memory.recall_for_run(recent(messages()), explain=True)
+            keys = [one.key for one in self._recalled_items(recalled)]
+            shown = [self._shown(bound, IN_PROMPT, keys)]
         return self._teller.render(bound.memory, shown)
 
 

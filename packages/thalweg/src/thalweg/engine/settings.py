@@ -147,6 +147,9 @@ class ContextPolicy(SettingsSection):
     trim_tokens_to_summarize: PositiveInt | None = None
     """Most tokens of messages in one summary request; by default as many as the model accepts.
     Requests have more if a summary would need over 16 of them."""
+    summary_requests: PositiveInt | None = None
+    """Most requests for one summary: the oldest messages that do not fit them are not read. `1`
+    trims as DeerFlow does. By default all are read, in up to 16 requests."""
     summary_share: Annotated[float, Field(gt=0)] | None = None
     """Share that narrative summaries may have of what a thread has cost and its compactions have
     saved, at the prices in use. By default 0.25, and any cost with a `trigger`. An unusable answer

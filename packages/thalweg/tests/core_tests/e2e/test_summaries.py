@@ -212,6 +212,20 @@ def test_no_chunk_holds_more_than_was_allowed() -> None:
     assert len(drawers) > 3
 
 
+def test_one_request_reads_only_the_newest_of_what_left() -> None:
+    """`summary_requests: 1` trims as DeerFlow does, and the turn's note has what was not read."""
+    sizes = {"trim_tokens_to_summarize": 600, "summary_requests": 1}
+    thread = Thread(Speaker(), POLICY.model_copy(update=sizes))
+    page = thread.fold()
+
+    (request,) = thread.speaker.asked
+    drawers = DRAWER.findall(shown(request))
+    assert "D-1001" not in drawers
+    assert len(drawers) > 1
+    assert "the oldest" in page.note
+    assert "messages were not read" in page.note
+
+
 def test_many_chunks_share_the_length_of_one_summary() -> None:
     """Ten chunks of five hundred words would be more than the conversation."""
     policy = POLICY.model_copy(update={"trim_tokens_to_summarize": 600})

@@ -4,6 +4,7 @@ After any failure the deterministic structured summary remains: a run never fail
 summary.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -310,6 +311,9 @@ class Summarizer:
         self, shown: Sequence[tuple[int, Message]], budget: int, room: int, count: Counter
     ) -> list[str]:
         transcripts = summaries.chunks(shown, budget, count)
+        most = self.policy.summary_requests
+        if most is not None and len(transcripts) > most:
+            return self._newest_transcripts(shown, budget, most, count)
         while len(transcripts) > MOST_CHUNKS and budget < room:
             mean_tokens = sum(map(count, transcripts)) // MOST_CHUNKS
             budget = min(room, max(mean_tokens, budget) * 9 // 8)
@@ -319,6 +323,19 @@ class Summarizer:
             detail = f"the oldest {excess} of {len(transcripts)} chunks were not read"
             self.faults.append(SummaryDefect("chunks left out", detail))
         return transcripts[-MOST_CHUNKS:]
+
+    def _newest_transcripts(
+        self, shown: Sequence[tuple[int, Message]], budget: int, most: int, count: Counter
+    ) -> list[str]:
+        """Return the transcripts of as many of the newest messages as so many requests hold."""
+        left_out = bisect_left(
+            range(len(shown) - 1),
+            True,  # noqa: FBT003 (what is looked for)
+            key=lambda first: len(summaries.chunks(shown[first:], budget, count)) <= most,
+        )
+        detail = f"the oldest {left_out} of {len(shown)} messages were not read (summary_requests)"
+        self.faults.append(SummaryDefect("chunks left out", detail))
+        return summaries.chunks(shown[left_out:], budget, count)[-most:]
 
     def _ask_chunks(
         self, model: BaseChatModel, transcripts: Sequence[str]

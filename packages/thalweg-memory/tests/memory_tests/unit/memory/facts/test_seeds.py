@@ -6,6 +6,8 @@ import pytest
 
 from memory_tests.unit.memory.facts.recalled import fact
 from thalweg.engine.tokens import exact_counter
+from thalweg.errors import DocumentError
+from thalweg_memory import format_memory_for_injection
 from thalweg_memory.facts.recall.seeds import render_system, similarities, top_facts
 from thalweg_memory.facts.values import Profile, ProfileSection
 
@@ -26,6 +28,18 @@ _PROFILE = Profile(
         ProfileSection("earlierContext", "not in this block"),
     )
 )
+
+
+def test_a_document_is_formatted_by_deerflows_function() -> None:
+    """By likeness to the context, within its tokens; what is no document is refused."""
+    rows = [{"content": text, "category": "knowledge", "confidence": 0.8} for text in _TEXTS[:2]]
+    data = {"userContext": {"workContext": "Engineer"}, "facts": rows}
+
+    text = format_memory_for_injection(data, 200, "React")
+    assert text.startswith("## User Context\nWork: Engineer\n\n## Key Facts\n- Uses React")
+    assert _COUNT(format_memory_for_injection(data, 25)) <= 25
+    with pytest.raises(DocumentError, match="facts"):
+        format_memory_for_injection({"facts": 3})
 
 
 @pytest.mark.parametrize("context", ["How should I write Python tests?", "喝茶", "", "zzz"])
