@@ -18,7 +18,7 @@ def bill_of(subject: ReplaySubject, terms: TariffTerms, run: ReplayRun) -> BillP
     """Return the whole bill of a run.
 
     An answer's output is what its log states, and at least our count of the answer: some logs state
-    the usage at the first token. System prompt and tools are known where the log states usage.
+    the usage at the first token. Without usage the part of system prompt and tools is 0.
     """
     plain = reads = writes = output = 0.0
     for call in run.calls:

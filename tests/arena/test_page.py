@@ -1,5 +1,6 @@
 """The page of the arena: rows that survive an interruption, totals, verdicts, tables, charts."""
 
+import json
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -9,9 +10,9 @@ import pytest
 from benchmarks.arena import tables
 from benchmarks.arena.page import PAGE, fill, write_page
 from benchmarks.arena.policies import ORACLE
-from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, RECORDED, Row, Shelf
+from benchmarks.arena.rows import DEEPAGENTS, FIXED, OURS, RECORDED, BillParts, Row, Shelf
 from benchmarks.arena.runs import measure, policies_here
-from benchmarks.arena.totals import DEAR, LONG, Cell, totals_of
+from benchmarks.arena.totals import BOTH, DEAR, LONG, TEST, Cell, totals_of
 from benchmarks.arena.verdicts import best_fixed, best_trigger, verdicts
 
 MIXED = "scripted:mixed"
@@ -156,6 +157,69 @@ def test_a_thread_that_one_failed_on_is_left_out_of_their_ratio() -> None:
     assert policies[OURS].beside(policies[DEEPAGENTS], DEAR) == 0.25
 
 
+def both_act() -> list[Row]:
+    """Make rows of four threads: from three of them both policies remove content."""
+    return [
+        a_row(
+            policy,
+            cost,
+            RECORDED,
+            trajectory=name,
+            steps=1,
+            evicted=int(name != "d"),
+            bill=BillParts(reads=cost, output=10.0),
+        )
+        for policy, cost in ((OURS, 50.0), (DEEPAGENTS, 160.0), (FIXED[0], 60.0))
+        for name in "abcd"
+    ]
+
+
+def test_threads_where_both_act_are_apart_and_every_second_is_the_test_half() -> None:
+    """Their whole bill is judged; `d` keeps everything."""
+    totals = totals_of(both_act())
+
+    def names(group: str) -> list[str]:
+        return [row.trajectory for row in totals[Cell(group, 200_000, "anthropic")][OURS].rows]
+
+    assert (names(BOTH), names(TEST)) == (["a", "b", "c"], ["b"])
+    at_128k = totals_of([replace(row, window=128_000) for row in both_act()])
+    [judged] = [one for one in verdicts(at_128k) if "whole bill" in one.rule]
+    assert judged.figure == pytest.approx(60 / 170)
+
+
+def test_the_parts_of_a_bill_are_in_one_table_and_their_sum_beside_the_peers() -> None:
+    """In millions; a policy without figures has no row."""
+    rows = [replace(row, bill=BillParts(writes=2e6, steps=1e6)) for row in both_act()]
+    rows += [a_row("peer:strands", group=RECORDED, trajectory=name, failed="no") for name in "abcd"]
+    table = tables.whole_bill(totals_of(rows), RECORDED, 200_000).splitlines()
+
+    assert "| `thalweg` | 0.00 | 0.00 | 8.00 |" in table[2]
+    assert table[2].endswith("| 4.00 | 12.00 | 1.00 | 0.31 |")
+    assert len(table) == 5
+
+
+def test_readme_has_the_whole_bill() -> None:
+    """Its table and one sentence are generated."""
+    text = tables.in_short(totals_of(both_act()), 200_000)
+
+    assert "| **thalweg** | 0.0 |" in text
+    assert "On the 3 sessions where both remove content" in text
+    assert "0.35 of deepagents', and 0.31 of input alone, with 33.3 and 33.3 steps" in text
+
+
+def test_an_answer_costs_what_its_log_states_and_at_least_its_length(tmp_path: Path) -> None:
+    """With the system prompt that the usage shows; a log without usage has no such part."""
+    answer = {"role": "assistant", "content": "yes " * 100}
+    thread = tmp_path / "a.jsonl"
+    thread.write_text("\n".join(map(json.dumps, [{"role": "user", "content": "hi"}, answer])))
+    [row] = measure(Shelf(tmp_path / "r"), [str(thread)], [OURS], [200_000], ["anthropic"])
+
+    assert row.bill.output == pytest.approx(5 * 103, rel=0.05)
+    assert row.bill.system == pytest.approx(0.0)
+    assert row.bill.plain + row.bill.reads + row.bill.writes == pytest.approx(row.cost)
+    assert row.whole_bill == pytest.approx(row.cost + row.bill.output)
+
+
 def test_rows_survive_an_interruption(tmp_path: Path) -> None:
     """A line that was being written is measured again; the others are not."""
     file = tmp_path / "rows.jsonl"
@@ -180,13 +244,13 @@ def test_rows_that_are_only_noted_are_measured_by_the_next_run(tmp_path: Path) -
 
 
 def test_rows_of_other_code_are_measured_again(tmp_path: Path) -> None:
-    """Unless they are asked for."""
+    """But those of peers, if that is chosen: ours change more often."""
     file = tmp_path / "rows.jsonl"
-    Shelf(file).add([a_row()])
+    Shelf(file).add([a_row(), a_row(DEEPAGENTS)])
     file.write_text(file.read_text().replace('"code": "', '"code": "0'))
 
     assert not Shelf(file).rows
-    assert Shelf(file, any_code=True).rows
+    assert [row.policy for row in Shelf(file, any_code=True).rows.values()] == [DEEPAGENTS]
 
 
 def test_what_is_kept_is_not_measured_twice(tmp_path: Path) -> None:
@@ -239,8 +303,7 @@ def test_the_chart_is_drawn_of_what_there_is(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from benchmarks.arena.charts import draw_all  # noqa: PLC0415 (needs matplotlib)
 
-    rows = [a_row(group=RECORDED), a_row(DEEPAGENTS, 160.0, RECORDED)]
-    (path,) = draw_all(totals_of(rows), tmp_path, 200_000)
+    (path,) = draw_all(totals_of(both_act()), tmp_path, 200_000)
 
     assert path.read_bytes()[:4] == b"\x89PNG"
     assert draw_all(totals_of(a_field()), tmp_path) == []
