@@ -74,7 +74,7 @@ class BillParts:
     @property
     def total(self) -> float:
         """The sum of all parts."""
-        return sum(astuple(self))
+        return float(sum(astuple(self)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
