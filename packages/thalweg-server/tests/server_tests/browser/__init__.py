@@ -1,0 +1,1 @@
+"""Clients of JavaScript and pages in a browser."""
