@@ -358,6 +358,9 @@ async def _forever(step: Callable[[], Coroutine[Any, Any, None]], pause_s: float
         except StorageError as error:
             _log.warning("the queue of runs cannot be used: %s", error)
             await asyncio.sleep(_PAUSE_S)
+        except Exception:  # noqa: BLE001 (a loop that ended would be missed by nobody)
+            _log.exception("the queue of runs failed; it is tried again")
+            await asyncio.sleep(_PAUSE_S)
         await asyncio.sleep(pause_s)
 
 

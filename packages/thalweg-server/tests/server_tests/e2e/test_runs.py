@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from thalweg.database.jobs import LEASE_S
-from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError
+from thalweg.database.jobs import LEASE_S, Job
+from thalweg.errors import BusyError, ClaimLostError, ConfigError, RunExistsError, StorageError
 from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import Perform, ProcessRuns, RunOutcome, fence
+from thalweg_server.runs.sqlite import SqliteJournal
 
 KEY = RunKey("ada", "t1", "r1")
 DONE = RunOutcome("completed", "{}")
@@ -304,6 +305,24 @@ class TestRuns:
                 await api.join(key)
         assert sum(by.values()) == 30
         assert min(by["one"], by["two"]) >= 10
+
+    async def test_a_failure_of_the_queue_ends_no_process(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neither one of the database nor one that nobody expects: jobs are claimed later."""
+        errors = [StorageError("runs", "it is gone", "try again"), ValueError("unexpected")]
+        claim_job = Journal.claim_job
+
+        async def fail(journal: Journal, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
+            if errors:
+                raise errors.pop()
+            return await claim_job(journal, worker, lease_s=lease_s)
+
+        monkeypatch.setattr(SqliteJournal, "claim_job", fail)
+        async with running(tmp_path, greet) as (runs, _), asyncio.timeout(30):
+            await runs.start(KEY, "{}")
+            assert (await runs.join(KEY)).status == "completed"
+        assert not errors
 
     async def test_a_run_that_takes_too_long_fails(self, tmp_path: Path) -> None:
         """Its events remain, and its thread is free."""
