@@ -1,7 +1,7 @@
 """Drive every thread under every policy, over the cores, and shelve what was measured."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -22,6 +22,9 @@ from thalweg_recorder.replay.faults import uses_of_results
 from thalweg_recorder.replay.fleet import replay_under
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
+
+ALL: frozenset[str] = frozenset()
+"""Stands for the names of all threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,21 @@ def measure(
     policies: Sequence[str],
     windows: Sequence[int],
     tariffs: Sequence[str],
+    *,
+    only: Container[str] = ALL,
 ) -> list[Row]:
-    """Measure what the shelf does not hold yet; return all that was asked for."""
-    paths = sorted(find_threads(places), key=lambda path: -size_of(path))
+    """Measure what the shelf does not hold yet; return all that was requested.
+
+    Args:
+        shelf: The rows of former runs.
+        places: See `find_threads`.
+        policies: Names of policies.
+        windows: In tokens.
+        tariffs: Names of tariffs.
+        only: Names of the threads to measure; all by default.
+    """
+    paths = [path for path in find_threads(places) if only is ALL or _name(path) in only]
+    paths.sort(key=lambda path: -size_of(path))
     jobs = [
         Job(path, policy, window, tuple(missing))
         for path in paths

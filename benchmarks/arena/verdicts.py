@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmarks.arena.rows import DEEPAGENTS, DETAILED, FIXED, OURS, PEERS, RECORD
-from benchmarks.arena.totals import BOTH, DEAR, PARTS, WHOLE, Cell, Total, Totals, title
+from benchmarks.arena.totals import BOTH, DEAR, PARTS, TEST, WHOLE, Cell, Total, Totals, title
 
 MOST = {32_000: 1.0, 128_000: 0.55, 200_000: 0.35}
 """Cost with steps, as a share of what installed deepagents costs, by window. At 128,000 it was 0.35
@@ -42,6 +42,8 @@ def verdicts(totals: Totals) -> list[Verdict]:
     for cell, policies in totals.items():
         if OURS in policies and cell.group not in PARTS:
             found += _of_cell(cell, policies)
+        if cell.group == TEST and OURS in policies:
+            found += _beside_fixed(cell, policies)
         if cell.group == BOTH and cell.window in MOST_WHOLE and cell.tariff == DETAILED:
             ratio = policies[OURS].beside(policies[DEEPAGENTS], WHOLE)
             where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
@@ -60,15 +62,20 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     if best := best_trigger(policies):
         ratio = ours.beside(policies[best], DEAR)
         yield Verdict(f"cost beside its best trigger ({best})", where, ratio, 1.0)
-    if best := best_fixed(policies):
-        ratio = ours.beside(policies[best], DEAR)
-        yield Verdict(f"cost beside our best threshold ({best})", where, ratio, NEAR)
+    yield from _beside_fixed(cell, policies)
     for peer in (name for name in PEERS if name in policies):
         less = policies[peer].recall - ours.recall
         yield Verdict(f"recall of {peer} less ours", where, less, 0.0)
     for name in (OURS, RECORD):
         if name in policies:
             yield from _flaws(name, where, policies[name])
+
+
+def _beside_fixed(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
+    if best := best_fixed(policies):
+        where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
+        ratio = policies[OURS].beside(policies[best], DEAR)
+        yield Verdict(f"cost beside our best threshold ({best})", where, ratio, NEAR)
 
 
 def _flaws(name: str, where: str, total: Total) -> Iterator[Verdict]:
