@@ -81,13 +81,18 @@ def in_turn(commands: Sequence[Sequence[str]], cwd: Path) -> list[subprocess.Com
     ]
 
 
-def here(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def here(
+    *arguments: str | Path, cwd: Path | None = None, **changes: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command in this process, where nothing of it asks for a process of its own."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["thalweg", *map(str, arguments)])
+        patch.setattr(os, "cpu_count", lambda: 1)
         for name in ("FORCE_COLOR", "COLUMNS", "THALWEG_HOME"):
             patch.delenv(name, raising=False)
+        for name, value in changes.items():
+            patch.setenv(name, value)
         if cwd is not None:
             patch.chdir(cwd)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -131,7 +136,7 @@ def told_in_one_sentence(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_help_names_the_commands_in_full_sentences() -> None:
     """None of them is cut."""
-    done = thalweg("--help")
+    done = here("--help")
 
     assert done.returncode == 0
     assert re.search(
@@ -143,7 +148,7 @@ def test_help_names_the_commands_in_full_sentences() -> None:
 
 def test_help_of_replay_names_every_policy_and_tariff() -> None:
     """The help also names the default source of threads."""
-    done = thalweg("replay", "--help")
+    done = here("replay", "--help")
 
     whole = re.sub(r"-\n\s+", "-", done.stdout)  # a line may end at a hyphen
     words = whole.replace(",", " ").replace(". ", " ").split()
@@ -153,12 +158,12 @@ def test_help_of_replay_names_every_policy_and_tariff() -> None:
 
 def test_the_version_is_told() -> None:
     """As the package has it."""
-    assert thalweg("--version").stdout.startswith("thalweg 0.")
+    assert here("--version").stdout.startswith("thalweg 0.")
 
 
 def test_without_a_command_the_help_is_shown() -> None:
     """Not an error alone."""
-    done = thalweg()
+    done = here()
 
     assert "Commands:" in done.stdout + done.stderr
 
@@ -169,7 +174,7 @@ def test_without_a_command_the_help_is_shown() -> None:
 @pytest.mark.slow
 def test_without_a_path_or_sessions_the_sample_is_replayed(tmp_path: Path) -> None:
     """So that the first command shows something anywhere."""
-    done = thalweg("replay", "--policy", "thalweg", HOME=str(tmp_path))
+    done = here("replay", "--policy", "thalweg", HOME=str(tmp_path))
 
     assert done.returncode == 0
     assert "replaying the sample" in done.stderr
@@ -197,7 +202,7 @@ def test_without_a_path_all_sessions_are_replayed_when_they_are_few(tmp_path: Pa
     """Each is named before."""
     paths = [session(tmp_path, name, at) for at, name in enumerate("ab")]
 
-    done = thalweg("replay", "--policy", "thalweg", HOME=str(tmp_path))
+    done = here("replay", "--policy", "thalweg", HOME=str(tmp_path))
 
     assert done.returncode == 0
     assert done.stderr.splitlines()[1:] == [f"  {path}" for path in reversed(paths)]
@@ -212,7 +217,7 @@ def test_without_a_path_the_newest_sessions_are_replayed_when_they_are_many(
     paths = [session(tmp_path, name, at) for at, name in enumerate("abc")]
     empty = write(paths[0].with_name("d.jsonl"), [{"type": "summary", "summary": "x"}])
 
-    done = thalweg("replay", "--newest", "3", "--policy", "thalweg", HOME=str(tmp_path))
+    done = here("replay", "--newest", "3", "--policy", "thalweg", HOME=str(tmp_path))
 
     assert done.returncode == 0
     assert "the newest 3 (--newest)" in done.stderr
@@ -268,31 +273,31 @@ def types_of(value: object) -> object:
     return type(value)
 
 
-@pytest.mark.slow
-def test_json_has_the_documented_fields_for_every_policy() -> None:
+def test_json_has_the_documented_fields_for_every_policy(tmp_path: Path) -> None:
     """No more, no less, and in this order."""
-    here = [p for p in POLICIES if p != RECORDED]
-    every = ",".join(here)
-    done = thalweg("replay", sample_path(), "--json", "--window", "32000", "--policy", every)
+    names = [p for p in POLICIES if p != RECORDED]
+    every = ",".join(names)
+    path = write(tmp_path / "sample.jsonl", chat(turns=20))
+    done = here("replay", path, "--json", "--window", "4000", "--policy", every)
     printed = json.loads(done.stdout)
 
     assert list(printed) == ["runs"]
-    assert [run["policy"] for run in printed["runs"]] == here
+    assert [run["policy"] for run in printed["runs"]] == names
     for run in printed["runs"]:
         assert types_of(run) == FIELDS
         assert list(run) == list(FIELDS)
         assert run["trajectory"] == "sample"
-        assert run["window"] == 32_000
+        assert run["window"] == 4_000
 
 
 @pytest.mark.slow
 def test_json_without_timing_is_the_same_bytes_each_time(tmp_path: Path) -> None:
-    """Over several processes as well; `engine_ms` is there, and is nothing."""
+    """In one process and over several; `engine_ms` is there, and is nothing."""
     for n in (1, 2):
         write(tmp_path / f"{n}.jsonl", chat(turns=3 * n))
     arguments = ("replay", tmp_path, "--json", "--no-timing", "--window", "2000")
 
-    one, two = thalweg(*arguments), thalweg(*arguments)
+    one, two = here(*arguments), thalweg(*arguments)
 
     assert one.stdout == two.stdout
     assert {run["engine_ms"] for run in json.loads(one.stdout)["runs"]} == {None}
@@ -303,8 +308,9 @@ def test_the_table_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     """And has a line for each thread and policy, then the sums."""
     for name in "ba":
         write(tmp_path / f"{name}.jsonl")
+    arguments = ("replay", tmp_path, "--window", "2000")
 
-    one, two = (thalweg("replay", tmp_path, "--window", "2000") for _ in range(2))
+    one, two = here(*arguments), thalweg(*arguments)
 
     assert one.stdout == two.stdout
     rows = [line.split()[:4] for line in one.stdout.splitlines()[1:7]]
@@ -325,14 +331,13 @@ def test_every_window_is_kept_to(tmp_path: Path) -> None:
         assert run["peak_tokens"] <= window
 
 
-@pytest.mark.slow
 def test_several_tariffs_are_replayed_side_by_side(tmp_path: Path) -> None:
     """Each run names its tariff; the table has a column of them, and the report a name."""
     path = write(tmp_path / "a.jsonl", chat(turns=20))
     ask = ("replay", path, "--window", "4000", "--prices", "openai,deepseek")
     policies = "thalweg,langchain"
-    told = json.loads(thalweg(*ask, "--json", "--policy", policies).stdout)["runs"]
-    table = thalweg(*ask, "--policy", policies, "--html", tmp_path / "r.html").stdout
+    told = json.loads(here(*ask, "--json", "--policy", policies).stdout)["runs"]
+    table = here(*ask, "--policy", policies, "--html", tmp_path / "r.html").stdout
 
     pairs = [(run["policy"], run["tariff"]) for run in told]
     assert pairs == [(p, t) for p in policies.split(",") for t in ("openai", "deepseek")]
@@ -354,8 +359,8 @@ def test_the_report_is_named_at_the_end(tmp_path: Path) -> None:
     """On stderr when stdout is JSON."""
     recording, report = write(tmp_path / "a.jsonl"), tmp_path / "report.html"
 
-    table = thalweg("replay", recording, "--html", report)
-    as_json = thalweg("replay", recording, "--html", report, "--json")
+    table = here("replay", recording, "--html", report)
+    as_json = here("replay", recording, "--html", report, "--json")
 
     assert table.stdout.endswith(f"\nReport: {report}\n")
     assert as_json.stderr.endswith(f"\nReport: {report}\n")
@@ -448,7 +453,7 @@ def test_what_could_be_replayed_is_reported_beside_what_could_not(tmp_path: Path
     report = tmp_path / "out" / "r.html"
     report.parent.mkdir()
 
-    done = thalweg("replay", tmp_path / "a.jsonl", empty, "--html", report, "--json")
+    done = here("replay", tmp_path / "a.jsonl", empty, "--html", report, "--json")
 
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
@@ -468,7 +473,7 @@ def test_questions_with_more_fields_are_read_and_broken_ones_are_told(tmp_path: 
     write(tmp_path / "broken" / "ok.jsonl")
     (tmp_path / "broken" / "needles.jsonl").write_text(json.dumps(needle) + '\n{"traj')
 
-    done = thalweg("replay", tmp_path, "--policy", "none", "--json")
+    done = here("replay", tmp_path, "--policy", "none", "--json")
 
     assert "needles.jsonl: line 2 is no JSON" in told_in_one_sentence(done)
     runs = {run["trajectory"]: run["recall"]["inline"] for run in json.loads(done.stdout)["runs"]}
@@ -480,7 +485,7 @@ def test_a_thread_of_one_speaker_is_replayed(role: str, tmp_path: Path) -> None:
     """Without a model call, or with nothing but them."""
     path = write(tmp_path / "a.jsonl", [{"role": role, "content": f"word {n}"} for n in range(4)])
 
-    done = thalweg("replay", path, "--json", "--html", tmp_path / "r.html")
+    done = here("replay", path, "--json", "--html", tmp_path / "r.html")
 
     assert done.returncode == 0
     for run in json.loads(done.stdout)["runs"]:
@@ -499,7 +504,7 @@ def test_half_a_character_in_a_thread_or_its_name_is_printed_all_the_same(tmp_pa
     except OSError:
         named = path
 
-    as_json = thalweg("replay", named, "--json", "--html", tmp_path / "r.html")
+    as_json = here("replay", named, "--json", "--html", tmp_path / "r.html")
     table = thalweg("replay", named, "--policy", "thalweg")
 
     assert as_json.returncode == table.returncode == 0

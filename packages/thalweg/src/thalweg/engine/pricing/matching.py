@@ -79,6 +79,7 @@ def tariff_for(provider: str, model: str) -> Priced:
     return Priced(cautious_row.model_copy(update=changes), "provider", note)
 
 
+@lru_cache(maxsize=256)
 def tariff_of_model(model: str) -> Tariff | None:
     """Return the row of a model whose provider is not named, as in a log; `None` if none fits.
 
