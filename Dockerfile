@@ -6,7 +6,8 @@ RUN uv pip install --system --no-cache --require-hashes -r requirements.lock
 COPY packages ./packages
 # Without their requirements, which the lock has: no index is searched for one of these names.
 RUN uv pip install --system --no-cache --no-deps --no-sources \
-    ./packages/thalweg ./packages/thalweg-memory ./packages/thalweg-agent ./packages/thalweg-server
+    ./packages/thalweg ./packages/thalweg-memory ./packages/thalweg-agent \
+    ./packages/thalweg-recorder ./packages/thalweg-server
 RUN useradd --create-home thalweg
 USER thalweg
 ENV THALWEG_HOME=/home/thalweg/.thalweg

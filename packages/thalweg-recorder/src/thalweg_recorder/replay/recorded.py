@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction
@@ -42,7 +43,9 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
     newest = recording.compactions[-1] if starts else RecordedCompaction(line=-1)
     gone = subject.entries[:start]
     goals = subject.questions.goals
-    lost = tuple(goal.quote for goal in goals if _is_lost(goal, subject, start, newest.summary))
+    lost = tuple(
+        goal.quote for goal in goals if is_lost(goal, recording.messages[start:], newest.summary)
+    )
     cost = sum(call.cost for call in calls)
     return ReplayRun(
         trajectory=recording.name,
@@ -106,7 +109,6 @@ def _call(
     )
 
 
-def _is_lost(goal: Goal, subject: ReplaySubject, start: int, summary: str) -> bool:
-    """Whether no message after the last compaction, nor its summary, contains a request."""
-    later = (message.text for message in subject.recording.messages[start:])
-    return goal.quote not in summary and not any(goal.quote in text for text in later)
+def is_lost(goal: Goal, later: Sequence[Message], summary: str) -> bool:
+    """Return whether neither the messages after a compaction nor its summary have a request."""
+    return goal.quote not in summary and not any(goal.quote in one.text for one in later)

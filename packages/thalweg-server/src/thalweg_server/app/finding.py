@@ -2,7 +2,9 @@
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from thalweg.archive import Archive, ThreadKey, is_thread_id
 from thalweg.archive.threads.finding import newest_import, thread_title
@@ -93,6 +95,8 @@ class Finder:
         now = time.time()
         first = read_page(self._archive, key, 0).at if count else now
         last = read_page(self._archive, key, count - 1).at if count else now
+        session = page.session if (page := newest_import(self._archive, key)) else {}
+        first, last = _time(session, "started_at", first), _time(session, "ended_at", last)
         title = thread_title(self._archive, key)
         return ThreadRow(thread, title, round(first * 1000), round(last * 1000))
 
@@ -101,6 +105,14 @@ class Finder:
         key = ThreadKey(self._owner, row.thread)
         is_recorded = bool(recorded_by(self._archive, key))
         return replace(row, title=thread_title(self._archive, key)) if is_recorded else row
+
+
+def _time(session: Mapping[str, object], name: str, otherwise: float) -> float:
+    """Return a time of a recorded session, in seconds since 1970."""
+    try:
+        return datetime.fromisoformat(str(session.get(name, ""))).timestamp()
+    except ValueError:
+        return otherwise
 
 
 def _begins_in(word: str, title: str) -> bool:

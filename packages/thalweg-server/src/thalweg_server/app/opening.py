@@ -28,6 +28,7 @@ from thalweg_server.app.graph_runs import TenantGraphRuns
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.graph_views import run_view, snapshot_view
 from thalweg_server.app.memory import TenantMemory
+from thalweg_server.app.page import TenantPage
 from thalweg_server.app.parts import AppParts
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
@@ -145,6 +146,7 @@ class App:
             runs=TenantRuns(owner, parts),
             memory=TenantMemory(owner, parts),
             usage=TenantUsage(owner, parts),
+            page=TenantPage(owner, parts, threads),
             models=TenantModels(parts.settings),
             skills=TenantSkills(parts.settings),
             files=files,

@@ -11,6 +11,7 @@ from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.graph_runs import TenantGraphRuns
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.memory import TenantMemory
+from thalweg_server.app.page import TenantPage
 from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.app.usage import TenantUsage
@@ -28,6 +29,7 @@ class Tenant:
     runs: TenantRuns
     memory: TenantMemory
     usage: TenantUsage
+    page: TenantPage
     models: TenantModels
     skills: TenantSkills
     files: ThreadFiles

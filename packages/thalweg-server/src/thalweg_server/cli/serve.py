@@ -131,6 +131,7 @@ def screen(
     yield f"Thalweg {version('thalweg')} serves at {url}"
     yield ""
     rows = {
+        "page": page_address(url, token if token and token.is_new else None),
         "docs": f"{url}/docs",
         "callers": _callers(settings.gateway, token),
         "models": _models(settings),
@@ -143,6 +144,16 @@ def screen(
         yield from (f"  {'':<9} {line}" for line in more)
     yield ""
     yield "Ctrl-C stops it; unfinished runs resume at the next start."
+
+
+def page_address(url: str, token: "LocalToken | None") -> str:
+    """Return the address of the web page; its fragment, which no server receives, has the token.
+
+    Example:
+        >>> page_address("http://127.0.0.1:8001", None)
+        'http://127.0.0.1:8001/'
+    """
+    return f"{url}/" if token is None else f"{url}/#token={token.value}"
 
 
 def _file(report: "SettingsReport") -> str:

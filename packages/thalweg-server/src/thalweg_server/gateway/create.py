@@ -38,6 +38,7 @@ from thalweg_server.gateway.routes.files import files
 from thalweg_server.gateway.routes.health import health
 from thalweg_server.gateway.routes.memory import memory
 from thalweg_server.gateway.routes.page import shows_its_page
+from thalweg_server.gateway.routes.page_data import page_data
 from thalweg_server.gateway.routes.runs import runs
 from thalweg_server.gateway.routes.threads import threads
 from thalweg_server.gateway.rules import CorsByRules, GatewayRules, rule_book
@@ -211,7 +212,7 @@ def create_app(
     )
     application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
-    own = (runs, threads, files, memory, facts, catalogue, health)
+    own = (runs, threads, page_data, files, memory, facts, catalogue, health)
     for router in (*own, assistants, graph_threads, graph_runs, store, openai):
         application.include_router(router)
     documents_itself(application, lambda: rules().is_locked)

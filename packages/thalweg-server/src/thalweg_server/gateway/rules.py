@@ -55,7 +55,8 @@ class GatewayRules:
         """Return the lock of a path; `None` where everybody may come in."""
         if path == "/metrics":
             return self.metrics
-        return None if path in _OPEN or path.startswith("/docs/") else self.lock
+        is_open = path in _OPEN or path.startswith(("/docs/", "/page/"))
+        return None if is_open else self.lock
 
     def limits_of(self, owner: str) -> OwnerLimits:
         """Return the limits of an owner."""

@@ -332,7 +332,9 @@ FAIL = [
 
 
 def test_every_operation_is_a_method_and_was_asked(told: dict[str, Told], tmp_path: Path) -> None:
-    paths = create_app(open_app(settings(tmp_path))).openapi()["paths"].values()
+    document = create_app(open_app(settings(tmp_path))).openapi()["paths"]
+    # Those of the web page alone have no method: they change with it.
+    paths = [item for path, item in document.items() if not path.startswith("/api/page/")]
     operations = {
         RENAMED.get(each["operationId"], each["operationId"])
         for path in paths

@@ -1,10 +1,10 @@
-"""`/docs`: the API to read and to try in a browser, with nothing taken from the internet."""
+"""`/`: the web page; `/docs`: the API to read and to try. Nothing is taken from the internet."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import FileResponse, RedirectResponse
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 page = APIRouter(include_in_schema=False)
@@ -16,6 +16,16 @@ _POLICY = {
         "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
     )
 }
+_WEB = Path(__file__).parents[2] / "web"
+"""The web page, which `scripts.page` builds from `packages/thalweg-server/page`."""
+_WEB_POLICY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+        "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'"
+    ),
+    "Cache-Control": "no-cache",
+}
 
 
 @page.get("/docs")
@@ -25,9 +35,9 @@ async def docs() -> FileResponse:
 
 
 @page.get("/")
-async def root(request: Request) -> RedirectResponse:
-    """Show the way."""
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/docs")
+async def root() -> FileResponse:
+    """Return the web page."""
+    return FileResponse(_WEB / "index.html", headers=_WEB_POLICY)
 
 
 def shows_its_page(application: FastAPI) -> None:
@@ -39,3 +49,4 @@ def shows_its_page(application: FastAPI) -> None:
     assets = StaticFiles(directory=Path(spec.origin).parent / "static")
     application.mount("/docs/assets", assets)
     application.mount("/docs", StaticFiles(directory=_FILES))
+    application.mount("/page", StaticFiles(directory=_WEB / "page", check_dir=False))

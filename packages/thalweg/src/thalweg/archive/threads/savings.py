@@ -30,6 +30,8 @@ class BranchSavings:
     """By the place of the record that made the rewrite."""
     beyond: float = 0.0
     """Cost of sending the tokens over the window, which no request could hold."""
+    course: Mapping[int, float] = field(default_factory=dict)
+    """`realised` as of each answered call, by the place of its record."""
 
     @property
     def realised(self) -> float:
@@ -56,6 +58,7 @@ def compute_savings(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) ->
         return Tariff.model_validate_json(archive.attachment(key, digest))
 
     totals = _SavingsState(any(turn.usage and turn.usage.cached for turn in turns))
+    course: dict[int, float] = {}
     recalled: list[Message] = []
     for number in ancestors:
         turn = turns[number]
@@ -65,9 +68,10 @@ def compute_savings(archive: Archive, key: ThreadKey, turns: Sequence[Taken]) ->
         if turn.answer is None:
             continue
         totals.fetch(recalled)
+        course[number] = sum(line.realised for line in totals.ledger.lines())
         recalled = _recalled(archive, key, turn.answer)
     return BranchSavings(
-        dict(zip(totals.numbers, totals.ledger.lines(), strict=True)), totals.ledger.beyond
+        dict(zip(totals.numbers, totals.ledger.lines(), strict=True)), totals.ledger.beyond, course
     )
 
 
