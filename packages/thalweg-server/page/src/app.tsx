@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useRoute } from "./hooks";
 import { setToken, takeToken } from "./http";
 import "./style.css";
+import { Memory } from "./memory";
 import { Thread } from "./thread";
 import { Threads } from "./threads";
 
@@ -52,6 +53,7 @@ function App() {
         <a class="brand" href="#/">Thalweg</a>
         <nav aria-label="Screens">
           <a href="#/" aria-current={screen === "" || screen === "thread" ? "page" : undefined}>Threads</a>
+          <a href="#/memory" aria-current={screen === "memory" ? "page" : undefined}>Memory</a>
         </nav>
         <button type="button" class="plain theme" onClick={changeTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>◐</button>
       </header>
@@ -59,6 +61,8 @@ function App() {
         <SignIn done={() => { setOut(false); setSession((n) => n + 1); }} />
       ) : screen === "thread" ? (
         <Thread key={`${id}-${session}`} id={id} tab={tab} query={query} />
+      ) : screen === "memory" ? (
+        <Memory key={session} />
       ) : (
         <Threads key={session} words={query.get("q") ?? ""} />
       )}

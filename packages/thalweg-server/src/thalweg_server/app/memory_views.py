@@ -27,6 +27,7 @@ def fact_view(fact: Fact) -> FactView:
         "supersedes": list(fact.supersedes),
         "writtenBy": fact.written_by,
         "protected": fact.protected,
+        "isVerified": not fact.claim,
     }
     return FactView.model_validate(
         {

@@ -81,7 +81,7 @@ def test_the_keyboard_chooses_a_call_and_the_original_is_one_click_away(
     page: Page, served: Served
 ) -> None:
     page.goto(f"{served.url}/#/thread/cutover/request")
-    number = page.get_by_label("Call", exact=True).and_(page.get_by_role("spinbutton"))
+    number = page.get_by_role("spinbutton")
     expect(number).to_have_value("16")
 
     page.locator("body").press("ArrowLeft")

@@ -51,9 +51,9 @@ UNRECORDED = {"get_context"}
 """No request of this session is in its journal."""
 
 
-def log(home: Path, session: str = SESSION) -> Path:
+def log(home: Path, session: str = SESSION, *, year: int = 2026) -> Path:
     """Write the log of a session of Claude Code."""
-    base = {"sessionId": session, "cwd": "/src/shop", "timestamp": "2026-11-01T10:00:00.000Z"}
+    base = {"sessionId": session, "cwd": "/src/shop", "timestamp": f"{year}-11-01T10:00:00.000Z"}
     answer = {
         "id": "m1",
         "role": "assistant",
@@ -153,7 +153,7 @@ def test_it_has_the_same_title_everywhere(home: Path, client: ThalwegClient) -> 
 
 
 def test_a_chat_continues_a_thread_of_its_own(tmp_path: Path) -> None:
-    """One session was imported before the chat, and another one after it."""
+    """One session is older than the chat, another one newer."""
     assert thalweg(tmp_path, "import", str(log(tmp_path))).returncode == 0
     with gateway(worlds.settings(tmp_path / "data"), owner="local") as served:
         chat = ("chat", "--url", served.url)
@@ -162,7 +162,8 @@ def test_a_chat_continues_a_thread_of_its_own(tmp_path: Path) -> None:
         assert "there is no thread yet" in nothing.stderr
         assert thalweg(tmp_path, *chat, "--thread", "trip", given="hello").returncode == 0
         later = "22222222-2222-4222-8222-222222222222"
-        assert thalweg(tmp_path, "import", str(log(tmp_path, later))).returncode == 0
+        newest = str(log(tmp_path, later, year=2999))
+        assert thalweg(tmp_path, "import", newest).returncode == 0
         with ThalwegClient(served.url) as client:
             listed = [one.id for one in client.list_threads().items]
 
