@@ -307,7 +307,8 @@ export interface NewRun {
   memory: "on" | "read_only" | "incognito" | "off";
   agent: string | null;
   place: string | null;
-  if_busy: "reject" | "cancel";
+  if_busy: "enqueue" | "reject" | "cancel";
+  priority: number;
 }
 
 export interface NewThread {
@@ -445,6 +446,7 @@ export interface RunStarted {
   run: string;
   thread: string;
   model: string;
+  trace: string;
 }
 
 export interface Runs {

@@ -118,6 +118,8 @@ function title(change: Change): string {
   if (change.kind !== "clearing") return KINDS[change.kind] ?? change.kind;
   const kinds = new Map<string, number>();
   for (const edit of change.edits) kinds.set(edit.kind, (kinds.get(edit.kind) ?? 0) + 1);
+  // Content that was removed and read again returns to the context.
+  if (change.tokens_after > change.tokens_before) return plural(change.edits.length, "message shown again", "messages shown again");
   return [...kinds].map(([kind, n]) => plural(n, ...(EDITS[kind] ?? [kind, kind]))).join(", ");
 }
 
@@ -173,6 +175,7 @@ function ChangeRow({ change, overview, reload, say }: ChangeProps) {
         <div class="what">
           <h3>{title(change)}{!change.is_current && <span class="tag">abandoned</span>}</h3>
           <p>{why(change, thread.currency)}</p>
+          {freed < 0 && <p>{count(-freed)} tokens more in each call.</p>}
           {freed > 0 && (
             <div class="shrink" role="img" aria-label={`${count(change.tokens_before)} tokens before, ${count(change.tokens_after)} after`}>
               <span class="before"><i style={{ width: `${(100 * change.tokens_after) / most}%` }} /></span>

@@ -107,7 +107,7 @@ export function Memory() {
             {history.data.items.map((one: Commit) => (
               <li key={one.operation}>
                 <span class="quiet" title={moment(one.at)}>{when(one.at)}</span>
-                <span>{one.summary} <span class="quiet">by {one.actor}{one.kind && `, ${one.kind}`}</span></span>
+                <span>{one.summary.replace("active", "remembered").replace("quarantined", "waiting for you")} <span class="quiet">by {one.actor}</span></span>
                 <button type="button" class="link" onClick={() => act(path`api/memory/history/${one.operation}/undo`, null, "Undone.")}>Undo</button>
               </li>
             ))}

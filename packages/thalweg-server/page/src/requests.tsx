@@ -64,7 +64,7 @@ export function Requests({ overview, chosen, choose }: ThreadProps) {
         <label class="call-number">
           Call
           <input type="number" min="1" max={calls.length} value={call.turn}
-            onChange={(event) => {
+            onInput={(event) => {
               const index = calls.findIndex((one) => one.turn === Number(event.currentTarget.value));
               if (index >= 0) choose(index);
             }} />

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -18,6 +19,7 @@ AXE = Path(__file__).parents[3] / "page/node_modules/axe-core/axe.min.js"
 SCREENS = (
     "/",
     "/?q=checkout",
+    "/memory",
     "/thread/cutover",
     "/thread/cutover/request",
     "/thread/cutover/changes",
@@ -145,12 +147,12 @@ def shown(page: Page, served: Served, screen: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_has_no_objection(browser: Browser, served: Served, scheme: str) -> None:
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_axe_has_no_objection(browser: Browser, served: Served, is_dark: bool) -> None:  # noqa: FBT001 (a parameter of the test)
     if not AXE.exists():
         pytest.skip("axe-core is absent; python -m scripts.page --check installs it")
-    kind = "dark" if scheme == "dark" else "light"
-    with browser.new_context(color_scheme=kind, bypass_csp=True) as context:
+    scheme: Literal["dark", "light"] = "dark" if is_dark else "light"
+    with browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
         page = context.new_page()
         page.add_init_script(path=AXE)
         for screen in SCREENS:
