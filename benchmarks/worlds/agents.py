@@ -12,7 +12,7 @@ from typing import Any, cast
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
@@ -92,9 +92,14 @@ class ReactingModel(WindowModel):
         answer = AIMessage(move.text, tool_calls=calls)
         wrote = tokens_of(as_traced_message(answer), _count)
         bill: Bill = self.bill
-        bill.charge(blocks, wrote, has_cache=bool(schemas), is_summary=is_summary)
+        cached, created = bill.charge(
+            blocks, wrote, has_cache=bool(schemas), is_summary=is_summary
+        )
         answer.usage_metadata = UsageMetadata(
-            input_tokens=read, output_tokens=wrote, total_tokens=read + wrote
+            input_tokens=read,
+            output_tokens=wrote,
+            total_tokens=read + wrote,
+            input_token_details=InputTokenDetails(cache_read=cached, cache_creation=created),
         )
         return ChatResult(generations=[ChatGeneration(message=answer)])
 

@@ -42,7 +42,7 @@ class Bill:
         *,
         has_cache: bool = True,
         is_summary: bool = False,
-    ) -> None:
+    ) -> tuple[int, int]:
         """Add a request.
 
         Args:
@@ -50,6 +50,9 @@ class Bill:
             output: Tokens of the answer.
             has_cache: Whether the request uses the prefix cache.
             is_summary: Whether it is for a summary.
+
+        Returns:
+            Tokens of its input that are read from the cache, and that are written to it.
 
         Raises:
             CallsExceededError: The limit is exceeded.
@@ -70,7 +73,9 @@ class Bill:
         self.cached += cached
         self.output += output
         self.peak = max(self.peak, total)
-        price = WRITE if has_cache and total >= LEAST_CACHED else 1.0
+        is_written = has_cache and total >= LEAST_CACHED
+        price = WRITE if is_written else 1.0
         self.cost += READ * cached + price * (total - cached) + OUTPUT * output
         if self.calls > self.limit:
             raise CallsExceededError
+        return cached, (total - cached) * is_written

@@ -56,6 +56,8 @@ class RemovedResult:
     tokens: int
     is_outdated: bool = False
     """Whether its target was written since."""
+    reads: int = 0
+    """How often it was read again after it was removed."""
 
 
 @dataclass(frozen=True, slots=True)

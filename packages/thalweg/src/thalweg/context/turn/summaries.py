@@ -122,7 +122,7 @@ class Summarizer:
         Args:
             engine: The thread's engine; the compaction is not committed.
             fold: The compaction.
-            live: The live request as it was last sent, and later messages.
+            live: The live request as it was last sent, up to the last removed message.
 
         Returns:
             The same compaction if no model wrote a valid summary.
@@ -162,11 +162,11 @@ class Summarizer:
         min_tokens = min_summary_tokens(is_cold=self.is_cold and self.named is None)
         if tokens + older_tokens < min_tokens:
             return None
+        live_tokens = window.tokens - window.tokens_from(window.end_of(fold.last))
         # After an unusable answer the other way is tried.
-        is_in_place = self.account.failures % 2 == 0 and self._pays_in_place(engine, tokens)
+        is_in_place = self.account.failures % 2 == 0 and self._pays_in_place(live_tokens, tokens)
         expected = Usage(input=older_tokens + tokens, output=ANSWER_TOKENS)
         if is_in_place:
-            live_tokens = engine.window.tokens
             expected = Usage(
                 input=older_tokens + live_tokens,
                 cached=0 if self.is_cold else live_tokens,
@@ -243,7 +243,7 @@ class Summarizer:
         """Return the counter of a model's vocabulary."""
         return counter_for(self.count, model_name(model))
 
-    def _pays_in_place(self, engine: Engine, folded: int) -> bool:
+    def _pays_in_place(self, live_tokens: int, folded: int) -> bool:
         """Return whether to ask at the end of the live request; see `pays_in_place`.
 
         A response format for answers rules it out.
@@ -252,9 +252,9 @@ class Summarizer:
             return False
         return pays_in_place(
             self.tariff,
-            live_tokens=engine.window.tokens,
+            live_tokens=live_tokens,
             folded_tokens=folded,
-            limit=engine.budget.calibrated(engine.calibration).limit,
+            limit=self.limit,
             is_cold=self.is_cold,
             max_request_tokens=self.policy.trim_tokens_to_summarize,
         )

@@ -319,7 +319,8 @@ class _Turn:
 
     def _with_summary(self, fold: Fold, summarizer: Summarizer) -> Flow[Fold]:
         engine = self.open.session.engine
-        live = self.open.writer.write(engine.window.items, engine.window.rewrites)
+        items = engine.window.items[: engine.window.end_of(fold.last)]
+        live = self.open.writer.write(items, engine.window.rewrites)
         if self.sessions.policy.writes_in_background:
             return self.pending.plan(fold, summarizer, live)
         return (yield from summarizer.summarize(engine, fold, live))

@@ -16,6 +16,8 @@ MAX_UNSUMMARIZED = 200
 """Most messages of earlier compactions without a summary that are considered."""
 PROMPT_TOKENS = 1_200
 """Tokens reserved for the instructions of a summary request."""
+QUESTION_TOKENS = 500
+"""Tokens of the request for a summary at the end of a live request, at most."""
 WINDOW_SHARE = 0.8
 """Share of a summarizer's window that a chunk may fill: its token counts may differ from ours."""
 _Message = TypeVar("_Message")
@@ -63,7 +65,7 @@ def pays_in_place(
         ... )
         True
     """
-    tokens = live_tokens + PROMPT_TOKENS
+    tokens = live_tokens + QUESTION_TOKENS
     if tokens > limit or (max_request_tokens is not None and live_tokens > max_request_tokens):
         return False
     prices = tariff.prices(tokens)

@@ -174,7 +174,8 @@ def returned_positions(
     for entry in reversed(entries):
         if entry.position <= context.window.record.last or entry.position in kept_positions:
             continue
-        if not is_returned(context, entry):
+        removed = repeated_result(context, entry)
+        if not entry.is_fetched and (removed is None or not removed.reads):
             continue
         exchange = _exchange(entries, entry)
         tokens = sum(context.shown_tokens(e) for e in exchange)
@@ -332,19 +333,20 @@ def plan_clear(context: PlanningContext, positions: Iterable[int], reason: Reaso
     return [edit for edit in edits if edit.freed > 0]
 
 
-def min_returned_tokens(context: PlanningContext, action: Action) -> int:
-    """Return the tokens of the removed results of an action, at most those that are free."""
+def removed_tokens(context: PlanningContext, action: Action) -> int:
+    """Return the tokens of the removed results of an action, without outdated ones."""
     window = context.window
-    removed = (r.tokens for r in window.record.results.values() if r.action == action)
+    results = window.record.results.values()
+    removed = (r.tokens for r in results if r.action == action and not r.is_outdated)
     cleared = (
         edit.freed
         for position, edit in window.rewrites.items()
         if isinstance(edit, Evict) and _is_result_of(window.entries[position], action)
     )
-    return min(_free_tokens(context), sum(removed) + sum(cleared))
+    return sum(removed) + sum(cleared)
 
 
-def _free_tokens(context: PlanningContext) -> int:
+def free_tokens(context: PlanningContext) -> int:
     """Return the tokens that returned content may fill: a quarter of the limit stays free."""
     return max(0, context.budget.limit * 3 // 4 - context.tokens_to_fit)
 
@@ -359,7 +361,7 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
     Those that were written since, and exchanges that were not compacted whole, stay removed.
     """
     window, read_back, fold = context.window, context.read_back, context.window.fold
-    room = _free_tokens(context)
+    room = free_tokens(context)
     for position, edit in reversed(window.rewrites.items()):
         entry = window.entries[position]
         is_cleared = isinstance(edit, Evict) and _is_result_of(entry, action)

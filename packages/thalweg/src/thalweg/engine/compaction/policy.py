@@ -10,6 +10,7 @@ from typing import Protocol
 
 from thalweg.engine.compaction.hard_limit import reduce_to_limit
 from thalweg.engine.compaction.media import plan_forbidden
+from thalweg.engine.compaction.model_summary import QUESTION_TOKENS
 from thalweg.engine.compaction.offers import (
     CandidateAction,
     Costs,
@@ -18,11 +19,12 @@ from thalweg.engine.compaction.offers import (
     offer_return,
 )
 from thalweg.engine.compaction.plan import (
-    min_returned_tokens,
+    free_tokens,
     plan_arrivals,
     plan_clear,
     plan_fold,
     plan_tail,
+    removed_tokens,
     repeated_result,
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
@@ -154,6 +156,8 @@ class RentOrBuy:
             due_names = ["fold"]  # both discard the same reasoning: do it once
         if due_names[:1] == ["fold"] and self._clears_first(offers, context):
             due_names = ["clear"]
+        if self._is_nearly_full(context):
+            due_names = ["fold"]
         self.requests_compaction = self._leaves_to_provider(due_names, context)
         if self.requests_compaction:
             self.memory["fold"] = 0.0
@@ -191,6 +195,12 @@ class RentOrBuy:
             return False
         return tokens >= self.FULL * limit if self.provider_clears else bool(due_names)
 
+    def _is_nearly_full(self, context: PlanningContext) -> bool:
+        """Return whether the limit is so near that later no summary can be requested in place."""
+        limit = context.budget.limit
+        reserve = min(QUESTION_TOKENS, limit // 50) if self.summarizes else 0
+        return self.provider_compacts is None and limit - reserve < context.tokens_to_fit <= limit
+
     def _due_return(self, context: PlanningContext, costs: Costs) -> CandidateAction | None:
         """Return the offer to bring back the results of an action whose repeats have paid for it.
 
@@ -202,8 +212,9 @@ class RentOrBuy:
         for action in REPEATABLE:
             name = f"{_AGAIN}{action}"
             paid = self.memory.get(name, 0.0) + self.memory.get(_BY_REFERENCE, 0.0)
-            least_tokens = min_returned_tokens(context, action)
-            if not least_tokens or paid < share * costs.returning(least_tokens):
+            removed = removed_tokens(context, action)
+            is_whole = 0 < removed <= free_tokens(context)
+            if not is_whole or paid < share * costs.returning(removed):
                 continue
             offer = offer_return(context, costs, action)
             is_worth = offer is not None and -offer.freed > context.budget.progress

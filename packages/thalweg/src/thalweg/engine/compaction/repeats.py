@@ -38,9 +38,10 @@ def remember_result(results: dict[str, RemovedResult], entry: Entry) -> None:
                 results[key] = replace(result, is_outdated=True)
     elif use.action in REPEATABLE:
         key = call_key(use)
-        results.pop(key, None)
+        old = results.pop(key, None)
+        reads = 0 if old is None or old.position == entry.position else old.reads + 1
         results[key] = RemovedResult(
-            entry.position, use.position, use.action, use.target, entry.tokens
+            entry.position, use.position, use.action, use.target, entry.tokens, reads=reads
         )
 
 

@@ -303,6 +303,10 @@ class Window:
         """Tokens of `items[index:]`."""
         return self._token_sums[-1] - self._token_sums[index]
 
+    def end_of(self, position: int) -> int:
+        """Return the index behind the last item up to a position."""
+        return max((k for k, i in enumerate(self.items, 1) if i.position <= position), default=0)
+
     def cut_for_tail(self, tail_tokens: int) -> int:
         """Return the earliest safe cut with at most `tail_tokens` tokens after it.
 
