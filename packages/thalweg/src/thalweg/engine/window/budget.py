@@ -82,7 +82,7 @@ class Budget(Amounts):
     """Whether media whose price is not exact count with its lower bound if the request has to fit.
 
     `False` after a refusal."""
-    record_share: float = Field(default=0.28, gt=0, le=0.5)
+    record_share: float = Field(default=0.1, gt=0, le=0.5)
     """Share of the limit that a structured summary may fill."""
 
     @model_validator(mode="after")
