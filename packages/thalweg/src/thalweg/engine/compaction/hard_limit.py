@@ -11,7 +11,7 @@ from thalweg.engine.compaction.media import (
     plan_media_removal,
     plan_within_limits,
 )
-from thalweg.engine.compaction.plan import plan_fold, plan_tail
+from thalweg.engine.compaction.plan import plan_fold, plan_tail, returned_positions
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
@@ -55,20 +55,27 @@ def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
 
 
 def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
-    """Compact, keeping a smaller and smaller tail."""
+    """Compact, keeping a smaller and smaller tail.
+
+    A smaller structured summary comes first where content was requested again: the agent may need
+    all of it together.
+    """
     tail_tokens, record_tokens = (
         context.budget.tail(context.fixed),
         context.budget.record(context.fixed),
     )
     skills_tokens = context.budget.skills(context.fixed)
-    for divisor in (1, 2, 4, max(1, tail_tokens)):
+    returned_tokens = context.budget.limit * 3 // 4
+    shares = (1, 2) if returned_positions(context, returned_tokens, ()) else (1,)
+    sizes = [*((1, share) for share in shares), (2, 1), (4, 1), (max(1, tail_tokens), 1)]
+    for divisor, share in sizes:
         fold = plan_fold(
             context,
             tail_tokens=tail_tokens // divisor,
-            record_tokens=record_tokens,
+            record_tokens=record_tokens // share,
             reason=REASON,
             skills_tokens=skills_tokens // divisor,
-            returned_tokens=context.budget.limit * 3 // 4 if divisor == 1 else None,
+            returned_tokens=returned_tokens if divisor == 1 else None,
         )
         if fold is not None and fold.freed > 0:
             yield (fold, *plan_tail(context, fold.last))

@@ -15,7 +15,7 @@ from thalweg.engine.snapshot import RemovedResult
 MAX_RESULTS = 400
 """Most calls that are remembered after their compaction, the newest."""
 REPEATABLE: tuple[Action, ...] = ("read", "search", "run", "other")
-"""Actions whose results a repeated call brings back."""
+"""Actions whose results come back together, once repeated calls have paid for it."""
 
 
 def call_key(use: ToolUse) -> str:
@@ -36,13 +36,12 @@ def remember_result(results: dict[str, RemovedResult], entry: Entry) -> None:
         for key, result in results.items():
             if _is_outdated(result.action, result.target, (use,)):
                 results[key] = replace(result, is_outdated=True)
-    elif use.action in REPEATABLE:
-        key = call_key(use)
-        old = results.pop(key, None)
-        reads = 0 if old is None or old.position == entry.position else old.reads + 1
-        results[key] = RemovedResult(
-            entry.position, use.position, use.action, use.target, entry.tokens, reads=reads
-        )
+    key = call_key(use)
+    old = results.pop(key, None)
+    reads = 0 if old is None or old.is_outdated else old.reads + 1
+    results[key] = RemovedResult(
+        entry.position, use.position, use.action, use.target, entry.tokens, reads=reads
+    )
 
 
 def removed_result(
@@ -64,7 +63,7 @@ def removed_result(
         something was written in between.
     """
     use = entry.answers
-    if use is None or use.action not in REPEATABLE or entry.is_fetched:
+    if use is None or entry.is_fetched:
         return None
     key, found = call_key(use), results.get(call_key(use))
     for position, edit in rewrites.items():

@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import attrgetter
+from typing import TypeVar
 
 from thalweg.engine.compaction.call_status import aims, status
 from thalweg.engine.compaction.pins import strict_constraint_lines
@@ -87,6 +89,9 @@ def identifiers(text: str, scanned_chars: int = 20_000) -> Iterator[tuple[int, s
         yield _AMOUNT_WEIGHT, amount
 
 
+_Line = TypeVar("_Line", Quote, CallOutcome)
+
+
 def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     """Add compacted entries to a record; entries come in any order, each once."""
     requests, notes = list(record.requests), list(record.notes)
@@ -114,8 +119,9 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
             if entry.answers:
                 requests += _absorb_result(entry, entry.answers, files, runs, tasks)
             _index_names(entry, names)
-    requests.sort(key=lambda quote: quote.position)
-    media.sort(key=lambda quote: quote.position)
+    listed: tuple[list[Quote] | list[CallOutcome], ...] = (requests, notes, runs, tasks, media)
+    for lines in listed:  # messages that were kept longer arrive after newer ones
+        lines.sort(key=attrgetter("position"))
     requests, dropped = _newest_requests(requests)
     return replace(
         record,
@@ -162,7 +168,7 @@ def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -
     """Add the text and delegated tasks of an answer; return its list of todos, if it has one."""
     todos: Quote | None = None
     if text := one_line(entry.message.text, NOTE_CHARS):
-        notes.append(Quote(entry.position, text))
+        _add_newest(notes, Quote(entry.position, text))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
             todos = Quote(entry.position, _todo_lines(call.arguments) or use.brief)
@@ -199,12 +205,25 @@ def _absorb_result(
             runs[:] = [run for run in runs if not (run.failed and aims(run.use) == aims(use))]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
-            tasks.append(call_outcome)
+            _add_newest(tasks, call_outcome)
         case "plan":
             pass
         case _:
-            runs.append(call_outcome)
+            _add_newest(runs, call_outcome)
     return []
+
+
+def _add_newest(lines: list[_Line], added: _Line) -> None:
+    """Add a line, of those that differ in nothing but their position only the newest."""
+    same = [line for line in lines if _content(line) == _content(added)]
+    lines[:] = [line for line in lines if line not in same]
+    lines.append(max(*same, added, key=attrgetter("position")) if same else added)
+
+
+def _content(line: Quote | CallOutcome) -> tuple[object, ...]:
+    if isinstance(line, Quote):
+        return (line.text,)
+    return line.use.name, line.use.target, line.use.scope, line.text, line.failed
 
 
 def _todo_lines(arguments: str) -> str:
