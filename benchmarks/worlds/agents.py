@@ -92,9 +92,7 @@ class ReactingModel(WindowModel):
         answer = AIMessage(move.text, tool_calls=calls)
         wrote = tokens_of(as_traced_message(answer), _count)
         bill: Bill = self.bill
-        cached, created = bill.charge(
-            blocks, wrote, has_cache=bool(schemas), is_summary=is_summary
-        )
+        cached, created = bill.charge(blocks, wrote, has_cache=bool(schemas), is_summary=is_summary)
         answer.usage_metadata = UsageMetadata(
             input_tokens=read,
             output_tokens=wrote,

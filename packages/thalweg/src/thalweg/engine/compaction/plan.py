@@ -346,27 +346,19 @@ def removed_tokens(context: PlanningContext, action: Action) -> int:
     return sum(removed) + sum(cleared)
 
 
-def free_tokens(context: PlanningContext) -> int:
-    """Return the tokens that returned content may fill: a quarter of the limit stays free."""
-    return max(0, context.budget.limit * 3 // 4 - context.tokens_to_fit)
-
-
 def _is_result_of(entry: Entry, action: Action) -> bool:
     return entry.answers is not None and entry.answers.action == action
 
 
 def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Iterator[Evict | Fold]:
-    """Plan to show the removed results of an action again, newest first, as far as they fit.
+    """Plan to show the removed results of an action again.
 
     Those that were written since, and exchanges that were not compacted whole, stay removed.
     """
     window, read_back, fold = context.window, context.read_back, context.window.fold
-    room = free_tokens(context)
-    for position, edit in reversed(window.rewrites.items()):
+    for position, edit in window.rewrites.items():
         entry = window.entries[position]
-        is_cleared = isinstance(edit, Evict) and _is_result_of(entry, action)
-        if is_cleared and 0 < edit.freed <= room:
-            room -= edit.freed
+        if isinstance(edit, Evict) and edit.freed > 0 and _is_result_of(entry, action):
             yield Evict(**edit_fields(context, entry, entry.message.parts, reason))
     if fold is None or read_back is None:
         return
@@ -374,14 +366,12 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
     for result in window.record.results.values():
         exchanges.setdefault(result.call, []).append(result)
     kept_positions, returned_tokens = {*fold.kept}, 0
-    for call, results in sorted(exchanges.items(), reverse=True):
+    for call, results in exchanges.items():
         if all(r.action != action or r.is_outdated for r in results) or call in window.entries:
             continue
         message = read_back(call)
-        tokens = context.tokens(message) + sum(result.tokens for result in results)
-        if len(message.calls) == len(results) and tokens <= room:
-            room -= tokens
-            returned_tokens += tokens
+        if len(message.calls) == len(results):
+            returned_tokens += context.tokens(message) + sum(r.tokens for r in results)
             kept_positions |= {call, *(result.position for result in results)}
     if returned_tokens:
         record_tokens = window.planned.item(fold.record).tokens

@@ -19,7 +19,6 @@ from thalweg.engine.compaction.offers import (
     offer_return,
 )
 from thalweg.engine.compaction.plan import (
-    free_tokens,
     plan_arrivals,
     plan_clear,
     plan_fold,
@@ -204,7 +203,9 @@ class RentOrBuy:
     def _due_return(self, context: PlanningContext, costs: Costs) -> CandidateAction | None:
         """Return the offer to bring back the results of an action whose repeats have paid for it.
 
-        Reads by reference count for every action: they may have brought back any of it.
+        Only if all of them fit, and a quarter of the limit stays free: nothing shows that a part of
+        them is the one that is needed. Reads by reference count for every action: they may have
+        brought back any of it.
         """
         if self.provider_clears or self.provider_compacts is not None:
             return None
@@ -213,8 +214,8 @@ class RentOrBuy:
             name = f"{_AGAIN}{action}"
             paid = self.memory.get(name, 0.0) + self.memory.get(_BY_REFERENCE, 0.0)
             removed = removed_tokens(context, action)
-            is_whole = 0 < removed <= free_tokens(context)
-            if not is_whole or paid < share * costs.returning(removed):
+            room = context.budget.limit * 3 // 4 - context.tokens_to_fit
+            if not 0 < removed <= room or paid < share * costs.returning(removed):
                 continue
             offer = offer_return(context, costs, action)
             is_worth = offer is not None and -offer.freed > context.budget.progress

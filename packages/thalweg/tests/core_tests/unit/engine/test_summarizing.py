@@ -8,7 +8,7 @@ from thalweg.engine.compaction.model_summary import (
     MAX_UNSUMMARIZED,
     MIN_COLD_TOKENS,
     MIN_TOKENS,
-    PROMPT_TOKENS,
+    QUESTION_TOKENS,
     first_unsummarized,
     min_summary_tokens,
     pays_in_place,
@@ -77,7 +77,7 @@ def test_dearer_prices_of_large_requests_count() -> None:
     tariff = Tariff(name="cliff", read=0.1, write=1.0, tiers=(cliff,))
 
     def pays(asked: int) -> bool:
-        live = asked - PROMPT_TOKENS
+        live = asked - QUESTION_TOKENS
         return pays_in_place(
             tariff, live_tokens=live, folded_tokens=90_000, limit=200_000, is_cold=False
         )
