@@ -47,9 +47,9 @@ _PARTS = (
 )
 """Packages, and their folders with code that a row depends on."""
 _OURS_ALONE = ("engine/compaction/", "engine/summaries/", "engine/settings.py", "replay/ours.py")
-"""Of them, files that change what our policies do and nothing that a peer is measured by."""
+"""Files that change our policies and no measurement of a peer."""
 _PAGES = ("replay/page/", "replay/payload.py", "replay/report.py")
-"""Of them, files that only show figures."""
+"""Files that only render figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class BillParts:
     system: float = 0.0
     """The recorded agent's system prompt and tools in every request, if its log states usage."""
     recall: float = 0.0
-    """The definition of our tool in every request; a peer's own prompts and tools are left out."""
+    """The definition of our tool in every request; prompts and tools of a peer are omitted."""
     output: float = 0.0
     """Of the recorded answers, with the reasoning that their log has."""
     summaries: float = 0.0

@@ -24,7 +24,7 @@ from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms, subject_of, terms_of
 
 ALL: frozenset[str] = frozenset()
-"""Stands for the names of all threads."""
+"""Selects all threads."""
 
 
 @dataclass(frozen=True, slots=True)

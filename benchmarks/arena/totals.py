@@ -14,9 +14,9 @@ LONG = f"{RECORDED}, long"
 BOTH = f"{RECORDED}, both act"
 """Those from which the default and installed deepagents remove content."""
 TEST = f"{BOTH}, test half"
-"""Every second of them: sizes of presets are chosen on the others."""
+"""Every second of them: sizes of presets are chosen with the first, third, and so on."""
 PARTS = (LONG, BOTH, TEST)
-"""Groups that are a part of another."""
+"""Subsets of the recorded threads."""
 
 CHEAP, DEAR = "cost", "cost_with_steps"
 """Fields of the two ends of what a thread costs.
@@ -25,7 +25,7 @@ No one missed what was removed; everybody who used it needed the steps to it fir
 FORMER = "cost_with_faults"
 """The former of the dear end, which the best in hindsight still minimizes."""
 WHOLE = "whole_bill"
-"""The dear end with all that a provider bills."""
+"""The dear end, with all costs that a provider bills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ Totals = Mapping[Cell, Mapping[str, Total]]
 
 
 def totals_of(rows: Sequence[Row]) -> Totals:
-    """Add up rows; parts of the recorded threads are groups of their own in addition, see `PARTS`.
+    """Add up rows; subsets of the recorded threads are groups in addition, see `PARTS`.
 
     In a cell, only threads count that every policy has figures of, or has failed on: an
     interrupted run yields figures of the same threads for all.
