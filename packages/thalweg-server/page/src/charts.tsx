@@ -102,7 +102,7 @@ export function TokensChart({ calls, changes, chosen, choose }: ChartProps) {
   return (
     <figure>
       <figcaption>
-        <h3>Tokens of each request</h3>
+        <h2>Tokens of each request</h2>
         <ul class="legend">
           {totals.map(([key, name, colour]) => (
             <li key={key}><i class={`swatch c${colour}`} />{name}</li>
@@ -156,7 +156,7 @@ export function CostChart({ calls, changes, chosen, choose, currency }: ChartPro
   return (
     <figure>
       <figcaption>
-        <h3>Cost so far</h3>
+        <h2>Cost so far</h2>
         <ul class="legend">
           <li><i class="line paid" />paid</li>
           {hasWhole && <li><i class="line whole" />if everything had been sent</li>}
