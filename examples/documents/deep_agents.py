@@ -503,7 +503,7 @@ def structured() -> None:
     137,
     "originals as text in the file system",
     "different: in the archive, byte for byte: `recall`, `thalweg thread show`; as written with "
-    "`ThreadFiles(archive)` at a route of `CompositeBackend`",
+    "`TranscriptBackend(archive)` at a route of `CompositeBackend`",
 )
 def originals() -> None:
     from thalweg.archive import ThreadKey, open_archive
@@ -527,7 +527,7 @@ def originals() -> None:
 def filed() -> None:
     """Read and search what left the context with the file tools."""
     from thalweg.archive import open_archive
-    from thalweg_agent.backends import ThreadFiles
+    from thalweg_agent.backends import TranscriptBackend
 
     path = "/conversation_history/t.md"
     looks = (calls("grep", pattern="Question 0 ", path="/"), calls("read_file", file_path=path))
@@ -539,7 +539,7 @@ def filed() -> None:
         return looks[0] if last == "Look." else "Answer " + "so " * 20
 
     with tempfile.TemporaryDirectory() as name, open_archive(Path(name) / "a.db") as archive:
-        routes = {"/conversation_history/": ThreadFiles(archive)}
+        routes = {"/conversation_history/": TranscriptBackend(archive)}
         LOG.clear()
         agent = create_deep_agent(
             model("agent", answer),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thalweg_agent.backends.sandbox import BaseSandbox
     from thalweg_agent.backends.state import StateBackend
     from thalweg_agent.backends.store import NamespaceFactory, StoreBackend
-    from thalweg_agent.backends.thread_files import ThreadFiles
+    from thalweg_agent.backends.thread_files import TranscriptBackend
 
 __all__ = [
     "DEFAULT_EXECUTE_TIMEOUT",
@@ -35,7 +35,7 @@ __all__ = [
     "SandboxBackendProtocol",
     "StateBackend",
     "StoreBackend",
-    "ThreadFiles",
+    "TranscriptBackend",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -54,6 +54,6 @@ __getattr__, __dir__ = lazy_exports(
         "SandboxBackendProtocol": "thalweg_agent.backends.protocol",
         "StateBackend": "thalweg_agent.backends.state",
         "StoreBackend": "thalweg_agent.backends.store",
-        "ThreadFiles": "thalweg_agent.backends.thread_files",
+        "TranscriptBackend": "thalweg_agent.backends.thread_files",
     },
 )

@@ -21,14 +21,14 @@ from thalweg_agent.backends.text import slice_read_response
 READ_ONLY = "Error: the record of the conversation cannot be changed"
 
 
-class ThreadFiles(BlockingBackend):
+class TranscriptBackend(BlockingBackend):
     """One file, `/THREAD.md`: each message of the thread as text, also those that left the context.
 
     It is read-only, and reads the archive at each call. An agent finds it at a route of a
     `CompositeBackend`, as the file tools find any other:
 
         backend=CompositeBackend(
-            default=StateBackend(), routes={"/conversation_history/": ThreadFiles(archive)}
+            default=StateBackend(), routes={"/conversation_history/": TranscriptBackend(archive)}
         )
 
     Args:

@@ -6,7 +6,7 @@ from langchain_core.runnables.config import set_config_context
 
 from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.engine.entries import Message, Text
-from thalweg_agent.backends import ThreadFiles
+from thalweg_agent.backends import TranscriptBackend
 
 MESSAGES = [
     Message("user", (Text("Which drawer?"),)),
@@ -14,7 +14,7 @@ MESSAGES = [
 ]
 
 
-def in_thread(backend: ThreadFiles, thread: str, method: str, *args: object) -> object:
+def in_thread(backend: TranscriptBackend, thread: str, method: str, *args: object) -> object:
     """Call a method as a tool in a run of a thread does."""
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     with set_config_context(config) as context:
@@ -22,14 +22,14 @@ def in_thread(backend: ThreadFiles, thread: str, method: str, *args: object) -> 
 
 
 @pytest.fixture
-def backend() -> ThreadFiles:
+def backend() -> TranscriptBackend:
     """Make one whose archive has a thread `t` of one owner."""
     archive = open_archive(":memory:")
     archive.append(ThreadKey("ann", "t"), [Logged(one, "") for one in MESSAGES], expected=0)
-    return ThreadFiles(archive, "ann")
+    return TranscriptBackend(archive, "ann")
 
 
-def test_the_messages_are_a_file(backend: ThreadFiles) -> None:
+def test_the_messages_are_a_file(backend: TranscriptBackend) -> None:
     """Numbered as in the log."""
     read = in_thread(backend, "t", "read", "/t.md")
     found = in_thread(backend, "t", "grep", "seven")
@@ -42,15 +42,15 @@ def test_the_messages_are_a_file(backend: ThreadFiles) -> None:
         assert [entry["path"] for entry in one] == ["/t.md"]
 
 
-def test_another_thread_and_another_owner_see_nothing_of_it(backend: ThreadFiles) -> None:
+def test_another_thread_and_another_owner_see_nothing_of_it(backend: TranscriptBackend) -> None:
     """An agent reads its own thread alone."""
-    other = ThreadFiles(backend._archive, "bob")  # noqa: SLF001
+    other = TranscriptBackend(backend._archive, "bob")  # noqa: SLF001
 
     assert in_thread(backend, "u", "read", "/t.md").error == "File '/t.md' not found"  # type: ignore[attr-defined]
     assert in_thread(other, "t", "grep", "seven").matches == []  # type: ignore[attr-defined]
 
 
-def test_nothing_can_be_written(backend: ThreadFiles) -> None:
+def test_nothing_can_be_written(backend: TranscriptBackend) -> None:
     """Each method refuses."""
     for method, *args in (
         ("write", "/t.md", "x"),
