@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from typing import Any
 
-from thalweg.database.jobs import JobQueue, Statement
+from thalweg.database.jobs import JobQueue, JobSql
 from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
@@ -67,7 +67,7 @@ class PostgresJournal(Journal):
         *,
         notified: RunKey | None = None,
         locked: str = "",
-        then: Statement | None = None,
+        then: JobSql | None = None,
     ) -> Sequence[Any]:
         first = [(_TAKE, (locked,))] if locked else []
         changed = await self._connections.ask(

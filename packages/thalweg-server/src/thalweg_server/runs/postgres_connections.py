@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.database.jobs import Statement
+from thalweg.database.jobs import JobSql
 from thalweg.database.postgres import driver_statement
 from thalweg.database.postgres_server import (
     as_storage_error,
@@ -144,7 +144,7 @@ class RunConnections:
         values: Values,
         *,
         first: Sequence[tuple[str, Sequence[Any]]] = (),
-        then: Statement | None = None,
+        then: JobSql | None = None,
         notified: Sequence[RunKey] = (),
     ) -> Sequence[Any]:
         """Run one statement in a transaction, and return its rows.
@@ -196,7 +196,7 @@ class RunConnections:
         owners: Iterable[str],
         statements: Sequence[tuple[str, Values]],
         notified: Sequence[RunKey],
-        then: Statement | None = None,
+        then: JobSql | None = None,
     ) -> Sequence[Any]:
         marks = [key.mark for key in notified]
         async with connection.pipeline(), connection.transaction():

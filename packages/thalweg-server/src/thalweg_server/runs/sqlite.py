@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thalweg.database.jobs import LEASE_S, Job, JobQueue, Statement
+from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
@@ -133,7 +133,7 @@ class SqliteJournal(Journal):
         *,
         notified: RunKey | None = None,
         locked: str = "",
-        then: Statement | None = None,
+        then: JobSql | None = None,
     ) -> Sequence[Any]:
         """See `Tables`. A transaction has the file to itself; other processes notice that."""
         del owner, notified, locked

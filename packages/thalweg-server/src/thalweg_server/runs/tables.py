@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
-from thalweg.database.jobs import LEASE_S, Job, JobQueue, Statement
+from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, RunExistsError
 from thalweg_server.runs.base import BETWEEN, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import sound
@@ -86,7 +86,7 @@ class Tables(ABC):
         *,
         notified: RunKey | None = None,
         locked: str = "",
-        then: Statement | None = None,
+        then: JobSql | None = None,
     ) -> Sequence[Any]:
         """Change rows of an owner in a transaction of its own, and return the statement's rows.
 
@@ -221,7 +221,7 @@ class Tables(ABC):
         """Remove the job of a run that has ended before it was claimed."""
         await self._change("", *self.jobs.cancel(key.job))
 
-    async def change_queue(self, statement: Statement) -> Sequence[Any]:
+    async def change_queue(self, statement: JobSql) -> Sequence[Any]:
         """Run a statement of a queue, and return its rows."""
         return await self._change("", *statement)
 

@@ -20,7 +20,7 @@ RENEW_S: Final = 1.0
 """Seconds between two renewals."""
 
 
-class Statement(NamedTuple):
+class JobSql(NamedTuple):
     """SQL with values as `?`."""
 
     text: str
@@ -56,7 +56,7 @@ class JobQueue:
         queue._name = name  # noqa: SLF001 (its own)
         return queue
 
-    def submit(self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0) -> Statement:
+    def submit(self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0) -> JobSql:
         """Add a job, unless one with its key waits.
 
         Args:
@@ -65,19 +65,19 @@ class JobQueue:
             due_ms: The earliest start, in milliseconds since 1970.
             priority: Jobs of a higher one are claimed first.
         """
-        return Statement(_SUBMIT, (self._name, key, lock, due_ms, priority))
+        return JobSql(_SUBMIT, (self._name, key, lock, due_ms, priority))
 
-    def pending(self) -> Statement:
+    def pending(self) -> JobSql:
         """Select a row if a job may be claimed, or waits for its lock."""
         text = f"SELECT 1 FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
-        return Statement(f"{text} AND held_until < {self._now} LIMIT 1", (self._name,))
+        return JobSql(f"{text} AND held_until < {self._now} LIMIT 1", (self._name,))
 
-    def depth(self) -> Statement:
+    def depth(self) -> JobSql:
         """Count the jobs that wait and are due."""
         text = f"SELECT count(*) FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
-        return Statement(f"{text} AND worker = ''", (self._name,))
+        return JobSql(f"{text} AND worker = ''", (self._name,))
 
-    def claim(self, worker: str, *, lease_s: float = LEASE_S) -> Statement:
+    def claim(self, worker: str, *, lease_s: float = LEASE_S) -> JobSql:
         """Claim the next job that may start, or whose lease expired.
 
         Args:
@@ -88,33 +88,33 @@ class JobQueue:
             The statement; its row, if there is a job, has the fields of `Job`.
         """
         text = _CLAIM.format(now=self._now, is_settled=self._is_settled, locks=self._locks)
-        return Statement(text, (worker, round(1_000 * lease_s), self._name))
+        return JobSql(text, (worker, round(1_000 * lease_s), self._name))
 
-    def renew(self, worker: str, ids: Collection[int]) -> Statement:
+    def renew(self, worker: str, ids: Collection[int]) -> JobSql:
         """Renew the leases of jobs that this process performs."""
         listed = ", ".join(map(str, map(int, ids)))
         text = (
             f"UPDATE queue_job SET held_until = {self._now} + {_LEASE_MS}"  # noqa: S608 (integers)
             f" WHERE worker = ? AND id IN ({listed}) RETURNING id"
         )
-        return Statement(text, (worker,))
+        return JobSql(text, (worker,))
 
-    def cancel(self, key: str) -> Statement:
+    def cancel(self, key: str) -> JobSql:
         """Remove a job that waits; its row is returned if there was one."""
-        return Statement(_CANCEL, (self._name, key))
+        return JobSql(_CANCEL, (self._name, key))
 
-    def finish(self, job: Job) -> Statement:
+    def finish(self, job: Job) -> JobSql:
         """Remove a job, unless it was claimed again."""
         text = "DELETE FROM queue_job WHERE id = ? AND attempt = ? RETURNING id"
-        return Statement(text, (job.id, job.attempt))
+        return JobSql(text, (job.id, job.attempt))
 
-    def release(self, job: Job) -> Statement:
+    def release(self, job: Job) -> JobSql:
         """Return a job to the queue, unless it was claimed again."""
         text = (
             "UPDATE queue_job SET worker = '', held_until = 0"
             " WHERE id = ? AND attempt = ? RETURNING id"
         )
-        return Statement(text, (job.id, job.attempt))
+        return JobSql(text, (job.id, job.attempt))
 
 
 _LEASE_MS = round(1_000 * LEASE_S)
