@@ -15,6 +15,7 @@ pytest.importorskip("playwright.sync_api", reason="the Python package playwright
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
+expect.set_options(timeout=60_000)  # a busy machine
 AXE = Path(__file__).parents[3] / "page/node_modules/axe-core/axe.min.js"
 SCREENS = (
     "/",
