@@ -197,7 +197,7 @@ slips = st.tuples(
 )
 NEEDED = {"name": "abc", "use": "json:dumps", "description": "d", "command": "c", "key": "k" * 20}
 NEEDED |= {"owner": "ada", "issuer": "i", "audience": "a", "type": "messages", "value": "20"}
-NEEDED |= {"above": "1", "input": "1", "read": "1", "write": "1", "output": "1"}
+NEEDED |= {"above": "1", "input": "1", "read": "1", "write": "1", "output": "1", "graph": "a:b"}
 
 
 def file_with(
