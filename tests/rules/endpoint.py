@@ -22,6 +22,8 @@ from thalweg.engine.tokens import exact_counter
 
 IMAGE_TOKENS = 300
 """What a provider counts for the one small image of the stories."""
+QUESTION = "[This is not the user speaking.]"
+"""How the request for a summary behind a live request begins."""
 OPAQUE = frozenset(
     {
         "signature",
@@ -84,12 +86,18 @@ class Endpoint:
             return 200, ANSWERS[provider](self, request, move, round(tokens * self.reports))
 
     def next_move(self, body: Any) -> Move:  # noqa: ANN401 (JSON)
-        """Return the next move; a request without tools, which asks for a summary, gets one."""
-        if not body.get("tools"):
+        """Return the next move; a request for a summary gets one, and uses up none."""
+        if not body.get("tools") or asks_for_summary(body):
             return Move("A short summary.", thinks=False)
         move = self.moves.popleft() if self.moves else Move("Nothing more to do.")
         self.written.append(move.text)
         return move
+
+
+def asks_for_summary(body: Any) -> bool:  # noqa: ANN401 (JSON)
+    """Return whether a request continues the live one, tools included, with our question."""
+    sent = body.get("messages") or body.get("input") or body.get("contents") or [""]
+    return QUESTION in json.dumps(sent[-1])
 
 
 def parsed(raw: bytes) -> Any:  # noqa: ANN401 (JSON)
