@@ -311,14 +311,17 @@ def test_a_request_that_nobody_waits_for_is_marked_as_well(
 def test_a_summary_behind_the_live_request_reads_it_and_writes_nothing(
     provider: StrictProvider, archive: Archive
 ) -> None:
-    """It is marked where the live request was, and nowhere after: nothing will read that."""
+    """It repeats the removed messages, and reads as many as a live request had ended with."""
     with chat_model(provider, "anthropic") as model:
         talk(agent_of(model, archive, **FOLDING), 14)
     asked = [n for n, s in enumerate(provider.requests) if "speaking.]" in bare(s)[-1]]
     assert asked
     for n in asked:
-        before, seen = provider.requests[n - 1 : n + 1]
-        assert seen.cached_tokens == before.tokens
+        seen = provider.requests[n]
+        *removed, _question = bare(seen)
+        begins = [s for s in provider.requests[:n] if bare(s) == removed[: len(bare(s))]]
+        assert len(blocks(begins[-1])) > len(removed) // 2
+        assert seen.cached_tokens == begins[-1].tokens
         assert seen.written_tokens == 0
 
 
