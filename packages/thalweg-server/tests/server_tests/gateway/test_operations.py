@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -174,7 +175,11 @@ def test_a_log_line_is_json_with_its_run() -> None:
 def test_addresses_behind_a_prefix_have_it(served: Served) -> None:
     made = httpx2.post(f"{served.url}/api/threads", json={"id": "prefixed"}, headers=ADA)
     assert made.headers["location"] == "/agents/api/threads/prefixed"
-    assert httpx2.get(served.url).headers["location"] == "/agents/docs"
+    page = httpx2.get(served.url)
+    assert page.status_code == 200
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+    assert addresses
+    assert all(address.startswith("./") for address in addresses)  # relative: below the prefix
 
 
 @pytest.mark.parametrize(
