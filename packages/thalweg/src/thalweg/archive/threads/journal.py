@@ -329,8 +329,14 @@ def record_of(archive: Archive, key: ThreadKey, turn: int) -> int:
     """
     turns = count_turns(archive, key)
     if not 1 <= turn <= turns:
-        if not turns:
+        if not turns and not archive.turn_count(key):
             raise EmptyThreadError(key.thread)
+        if not turns:
+            problem = (
+                f"thread {key.thread!r} has no turns: no request to a model is recorded in it; "
+                "`thalweg thread history` shows its messages"
+            )
+            raise ArchiveError(problem)
         problem = (
             f"thread {key.thread!r} has no turn {turn}, its turns are 1 to {turns}; "
             "`thalweg thread show` lists them"
