@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("--policy thalweg", ""),
     "eval": ("--probe needle --model openai:x", "openai"),
     "serve": ("--host 0.0.0.0", ""),
+    "ui": ("nothing", ""),
     "doctor": ("", ""),
     "config check": ("", ""),
     "config show": ("", ""),
