@@ -163,14 +163,14 @@ def tokens() -> None:
 @row(
     8,
     "`type: messages`",
-    "as written, unless the request would grow: turns of 12 tokens wait until 57 messages, when the "
-    "record is smaller than what it replaces",
+    "as written, unless the request would grow: it waits until the record is smaller than what it "
+    "replaces",
 )
 def messages() -> None:
     counted = sizes(documented())
     seen("messages of request 25, and of the next", counted[24:26], [49, 21])
     short = short_turns()
-    seen("with turns of 12 tokens: the largest request, and the next", short, (57, 21))
+    seen("with turns of 12 tokens: the largest request, and the next", short, (49, 21))
 
 
 def short_turns() -> tuple[int, int]:

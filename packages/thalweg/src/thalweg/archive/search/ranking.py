@@ -278,7 +278,7 @@ def _promising(
     def score(row: PassageRow) -> tuple[float, int]:
         own_words, call_words, neighbour_words = _hit_words(hits, row)
         total = scale(own_words) + WEIGHTS.about * scale(call_words & scale.words)
-        total += WEIGHTS.around * scale(neighbour_words & scale.words)
+        total += NEIGHBOUR_SHARE * scale(neighbour_words & scale.words)
         if _role(row) in question.speakers:
             total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
         return total + scale.thread_weight(row.id), row.id

@@ -250,7 +250,7 @@ def test_a_rewound_fold_is_in_no_line() -> None:
     page = replace(journal.turns[3].page, parent=0)
     journal.turns[3] = replace(journal.turns[3], page=page)
 
-    assert journal.saved() == BranchSavings({})
+    assert journal.saved() == BranchSavings({}, course={0: 0, 3: 0})
 
 
 RECALLED = "found " * 100
