@@ -1,8 +1,11 @@
 """Output of a chat: the text of an answer as it arrives, everything else on lines of its own."""
 
 import queue
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, TextIO
 
 from thalweg.cli.printing import count, one_line
@@ -31,7 +34,7 @@ from thalweg_server.client import BlockingStream, ThalwegClient
 
 SILENCE_S = 15.0
 """Without an event before it is reported; then after twice as long each time."""
-_POLL_S = 0.5
+_POLL_S = 0.1
 Kind = Literal["", "answer", "thinking", "note", "question", "error"]
 _ARGUMENTS_CHARS = 80
 _RESULT_CHARS = 100
@@ -190,32 +193,47 @@ def follow(
     """
     events = _received(stream)
     last, patience_s, is_cancelled = time.monotonic(), SILENCE_S, False
-    while True:
-        try:
-            event = events.get(timeout=_POLL_S)
-            if event is None:
-                return run
-            if isinstance(event, ThalwegError):
-                raise event
-            last, patience_s = time.monotonic(), SILENCE_S
-            run.handle(event)
-        except queue.Empty:
-            if (silent_s := time.monotonic() - last) >= patience_s:
-                patience_s *= 2
-                tools = ", ".join(run.tools.values())
-                cause = f"{tools} not finished" if tools else f"nothing received from {run.model}"
-                notes.line(f"{cause} for {silent_s:.0f} s; Ctrl-C stops")
-                notes.end_line()
-        except KeyboardInterrupt:
-            if is_cancelled:
+    with _counted_interrupts() as interrupts:
+        while True:
+            if interrupts and is_cancelled:
                 stream.close()
                 notes.line("it continues in the background; --continue returns to it")
                 return run
-            is_cancelled = True
+            if interrupts:
+                interrupts.clear()
+                is_cancelled = True
+                try:
+                    client.cancel_run(stream.thread, stream.run)
+                except NoSuchRunError:
+                    stream.close()  # it did not start
             try:
-                client.cancel_run(stream.thread, stream.run)
-            except NoSuchRunError:
-                stream.close()  # it did not start
+                event = events.get(timeout=_POLL_S)
+                if event is None:
+                    return run
+                if isinstance(event, ThalwegError):
+                    raise event
+                last, patience_s = time.monotonic(), SILENCE_S
+                run.handle(event)
+            except queue.Empty:
+                if (silent_s := time.monotonic() - last) >= patience_s:
+                    patience_s *= 2
+                    tools = ", ".join(run.tools.values())
+                    cause = (
+                        f"{tools} not finished" if tools else f"nothing received from {run.model}"
+                    )
+                    notes.line(f"{cause} for {silent_s:.0f} s; Ctrl-C stops")
+                    notes.end_line()
+
+
+@contextmanager
+def _counted_interrupts() -> Iterator[list[int]]:
+    """Collect each Ctrl-C: an exception wherever the program happens to be may be lost there."""
+    interrupts: list[int] = []
+    former = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def _received(stream: BlockingStream) -> "queue.SimpleQueue[Event | ThalwegError | None]":
