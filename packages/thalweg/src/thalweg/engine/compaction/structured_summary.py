@@ -119,9 +119,10 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
             if entry.answers:
                 requests += _absorb_result(entry, entry.answers, files, runs, tasks)
             _index_names(entry, names)
-    listed: tuple[list[Quote] | list[CallOutcome], ...] = (requests, notes, runs, tasks, media)
-    for lines in listed:  # messages that were kept longer arrive after newer ones
-        lines.sort(key=attrgetter("position"))
+    # Messages that were kept longer arrive after newer ones.
+    requests.sort(key=attrgetter("position"))
+    media.sort(key=attrgetter("position"))
+    notes, runs, tasks = _newest(notes), _newest(runs), _newest(tasks)
     requests, dropped = _newest_requests(requests)
     return replace(
         record,
@@ -168,7 +169,7 @@ def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -
     """Add the text and delegated tasks of an answer; return its list of todos, if it has one."""
     todos: Quote | None = None
     if text := one_line(entry.message.text, NOTE_CHARS):
-        _add_newest(notes, Quote(entry.position, text))
+        notes.append(Quote(entry.position, text))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
             todos = Quote(entry.position, _todo_lines(call.arguments) or use.brief)
@@ -205,24 +206,30 @@ def _absorb_result(
             runs[:] = [run for run in runs if not (run.failed and aims(run.use) == aims(use))]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
-            _add_newest(tasks, call_outcome)
+            tasks.append(call_outcome)
         case "plan":
             pass
         case _:
-            _add_newest(runs, call_outcome)
+            runs.append(call_outcome)
     return []
 
 
-def _add_newest(lines: list[_Line], added: _Line) -> None:
-    """Add a line, of those that differ in nothing but their position only the newest."""
-    same = [line for line in lines if _content(line) == _content(added)]
-    lines[:] = [line for line in lines if line not in same]
-    lines.append(max(*same, added, key=attrgetter("position")) if same else added)
+def _newest(lines: Iterable[_Line]) -> list[_Line]:
+    """Sort lines by position; of those that differ in nothing else only the newest stays."""
+    by_content: dict[tuple[object, ...], _Line] = {}
+    for line in sorted(lines, key=attrgetter("position")):
+        content = _content(line)
+        by_content.pop(content, None)
+        by_content[content] = line
+    return list(by_content.values())
 
 
 def _content(line: Quote | CallOutcome) -> tuple[object, ...]:
     if isinstance(line, Quote):
         return (line.text,)
+    # Each call that waits, was refused, or failed to read or write is listed.
+    if not line.text or line.refused or line.use.action in {"read", "write"}:
+        return line.position, line.use.id
     return line.use.name, line.use.target, line.use.scope, line.text, line.failed
 
 

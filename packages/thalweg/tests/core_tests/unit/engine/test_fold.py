@@ -216,6 +216,20 @@ def test_an_outcome_has_the_line_about_what_was_called() -> None:
     )
 
 
+def test_equal_lines_are_listed_once_and_waiting_tasks_each() -> None:
+    """A repeated note or run has the position of the newest; two alike tasks are two."""
+    task = '{"description": "Survey", "prompt": "Survey.", "subagent_type": "scout"}'
+    text = record_of(
+        user("Go."), says("Let me check."), call("a", "task", task), call("b", "task", task),
+        call("c", "Bash"), result("c", "2 passed"), says("Let me check."),
+        call("d", "Bash"), result("d", "2 passed"),
+    )  # fmt: skip
+
+    assert text.count("Let me check.") == 1
+    assert text.count("2 passed") == 1
+    assert text.count(" task(Survey") == 2
+
+
 def test_a_search_without_a_match_is_not_a_match() -> None:
     """A count is of several lines; one line may be a sentence of the tool."""
     read = entries(
