@@ -22,15 +22,15 @@ from thalweg_server.app.performing.streaming import MODEL_NAME
 
 MARK = "\n\n[The answer was cut off here: the run was cancelled.]"
 """Ends the text of such a message, for people and for the model of the next request."""
+_FINISH, _CANCELLED = "finish_reason", "cancelled"
 _log = logging.getLogger("thalweg.server.app")
 
 
 def is_cut_off(state: StateSnapshot) -> bool:
     """Return whether the newest message of a state is an answer that was cut off."""
     messages: Sequence[BaseMessage] = state.values.get("messages", [])
-    return (
-        bool(messages) and isinstance(messages[-1], AIMessage) and messages[-1].text.endswith(MARK)
-    )
+    newest = messages[-1] if messages else None
+    return isinstance(newest, AIMessage) and newest.response_metadata.get(_FINISH) == _CANCELLED
 
 
 async def keep_cut_off(
@@ -49,7 +49,7 @@ async def keep_cut_off(
     if unfinished is None or not unfinished[1].strip() or not adds:
         return
     id_, text, node = unfinished
-    message = AIMessage(text + MARK, id=id_, response_metadata={"finish_reason": "cancelled"})
+    message = AIMessage(text + MARK, id=id_, response_metadata={_FINISH: _CANCELLED})
     update: dict[str, object] = {"messages": [message]}
     model = ""
     try:

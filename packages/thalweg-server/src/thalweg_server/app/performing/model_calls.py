@@ -79,7 +79,7 @@ class ModelCalls(AsyncCallbackHandler):
         **_: Any,  # noqa: ANN401
     ) -> None:
         """Charge a request; see `BaseCallbackHandler`."""
-        for earlier in self._calls.values():
+        for earlier in tuple(self._calls.values()):  # others begin and end meanwhile
             if earlier.parent == parent_run_id and not earlier.text:
                 await self._correct(earlier, replace(earlier.charged, input=0, cached=0, calls=0))
         charged = _request(messages[0] if messages else (), metadata or {})
