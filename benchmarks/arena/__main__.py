@@ -26,17 +26,17 @@ NOT_THERE = "no recorded threads: set THALWEG_RECORDED to their folder. Only scr
 
 def main() -> int:
     """Run it; 1 when a figure that has to be reached is missed."""
-    asked = _asked()
-    policies, absent = policies_here(asked.policies.split(","))
+    options = _parse_arguments()
+    policies, absent = policies_here(options.policies.split(","))
     for why in absent:
         print(f"left out: {why}", file=sys.stderr)
-    folder, out = Path(asked.folder), Path(asked.out)
+    folder, out = Path(options.folder), Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
-    shelf = Shelf(folder / "rows.jsonl", any_code=asked.any_code)
-    places = asked.places.split(",") if asked.places else [*_recorded(), SCRIPTED]
-    windows = [int(window) for window in asked.windows.split(",")]
-    tariffs, fixed = asked.prices.split(","), [name for name in policies if name in FIXED]
+    shelf = Shelf(folder / "rows.jsonl", any_code=options.any_code)
+    places = options.places.split(",") if options.places else [*_recorded(), SCRIPTED]
+    windows = [int(window) for window in options.windows.split(",")]
+    tariffs, fixed = options.prices.split(","), [name for name in policies if name in FIXED]
     others = [name for name in policies if name not in FIXED]
     rows = measure(shelf, places, others, windows, tariffs)
     totals = {cell: dict(by_policy) for cell, by_policy in totals_of(rows).items()}
@@ -63,7 +63,7 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def _parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.arena", description=__doc__)
     add = parser.add_argument
     add("--folder", default=".arena", help="keeps what was measured; a new run goes on from there")

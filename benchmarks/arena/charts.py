@@ -24,7 +24,7 @@ def draw_all(totals: Totals, folder: Path, window: int = 128_000) -> list[Path]:
         (both[1], WHOLE, "whole bill / deepagents'"),
     ):
         places = {
-            name: (steps_per_100_calls(total), total.beside(policies[DEEPAGENTS], field))
+            name: (steps_per_100_calls(total), total.ratio_to(policies[DEEPAGENTS], field))
             for name, total in policies.items()
             if not total.failed
         }

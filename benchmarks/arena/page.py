@@ -22,8 +22,8 @@ def write_page(
     figures = {
         "measured": _measured(rows, today),
         "verdicts": tables.judged(found),
-        "deepagents": tables.beside_deepagents(totals),
-        "everything": tables.beside_everything(totals),
+        "deepagents": tables.compared_with_deepagents(totals),
+        "everything": tables.compared_with_everything(totals),
         "fixed_part": tables.with_fixed_part(totals),
         "whole_bill": _by_place(totals, tables.whole_bill),
         "frontier": tables.frontier(totals),
@@ -54,16 +54,16 @@ def _measured(rows: Sequence[Row], today: date) -> str:
     peers = ", ".join(f"{package} {version}" for package, version in versions().items())
     absent = [policy for policy in POLICIES if policy not in {row.policy for row in rows}]
     what = f"{len(threads)} recorded threads; the workloads {', '.join(scripted) or 'not'}"
-    told = f"Measured on {today:%d %B %Y}: {what}. Installed: {peers or 'no peer'}."
+    text = f"Measured on {today:%d %B %Y}: {what}. Installed: {peers or 'no peer'}."
     if absent:
-        told += f"\nNot measured here: {', '.join(f'`{name}`' for name in absent)}."
-    return told
+        text += f"\nNot measured here: {', '.join(f'`{name}`' for name in absent)}."
+    return text
 
 
-def _by_place(totals: Totals, tell: Callable[[Totals, str, int], str]) -> str:
+def _by_place(totals: Totals, render: Callable[[Totals, str, int], str]) -> str:
     """Return one table for each group of threads and window."""
     places = dict.fromkeys((c.group, c.window) for c in totals if c.tariff == DETAILED)
     return "\n\n".join(
-        f"**{title(group)}, window {window:,}**\n\n{tell(totals, group, window)}"
+        f"**{title(group)}, window {window:,}**\n\n{render(totals, group, window)}"
         for group, window in places
     )

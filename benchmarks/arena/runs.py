@@ -82,9 +82,9 @@ def measure(
     total = len(paths) * len(windows) * len(policies)
     print(f"{total} drives, {total - len(jobs)} of them known", file=sys.stderr)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        asked = {pool.submit(drive, job): job for job in jobs}
-        for done, future in enumerate(as_completed(asked), 1):
-            job = asked[future]
+        jobs_by_future = {pool.submit(drive, job): job for job in jobs}
+        for done, future in enumerate(as_completed(jobs_by_future), 1):
+            job = jobs_by_future[future]
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
                 raise error
@@ -92,8 +92,8 @@ def measure(
                 shelf.add(future.result())
             else:
                 shelf.note(_crash(job, error))
-            told = f"{done}/{len(jobs)} {_name(job.path)} {job.policy} {job.window}"
-            print(told, file=sys.stderr, flush=True)
+            line = f"{done}/{len(jobs)} {_name(job.path)} {job.policy} {job.window}"
+            print(line, file=sys.stderr, flush=True)
     names = {_name(path) for path in paths}
     return [
         row
@@ -180,10 +180,10 @@ def _failure(job: Job, subject: ReplaySubject, tariff: str, why: str) -> Row:
 
 def _crash(job: Job, error: BaseException) -> list[Row]:
     """Report an unforeseen exception of a peer: the others' figures are not lost by it."""
-    told = f"{type(error).__name__}: {error}"
-    print(f"{_name(job.path)} under {job.policy}: {told}", file=sys.stderr)
+    line = f"{type(error).__name__}: {error}"
+    print(f"{_name(job.path)} under {job.policy}: {line}", file=sys.stderr)
     subject = _subject(job.path)
-    return [_failure(job, subject, tariff, told) for tariff in job.tariffs]
+    return [_failure(job, subject, tariff, line) for tariff in job.tariffs]
 
 
 def _row(job: Job, subject: ReplaySubject, terms: TariffTerms, run: ReplayRun) -> Row:

@@ -32,14 +32,14 @@ Told = Callable[[Mapping[str, Total]], str]
 """The contents of one cell of a table, about its policies."""
 
 
-def beside_deepagents(totals: Totals) -> str:
+def compared_with_deepagents(totals: Totals) -> str:
     """Return our cost as a share of deepagents', without steps to removed content and with."""
 
     def cell(policies: Mapping[str, Total]) -> str:
         if DEEPAGENTS not in policies:
             return ""
         ours, peer = policies[OURS], policies[DEEPAGENTS]
-        low, high = sorted((ours.beside(peer, CHEAP), ours.beside(peer, DEAR)))
+        low, high = sorted((ours.ratio_to(peer, CHEAP), ours.ratio_to(peer, DEAR)))
         return f"{low:.2f} to {high:.2f}"
 
     return _by_tariff(totals, cell)
@@ -49,7 +49,7 @@ DEARER = 1.005
 """Share of the cost of sending everything above which a thread counts as dearer."""
 
 
-def beside_everything(totals: Totals) -> str:
+def compared_with_everything(totals: Totals) -> str:
     """Return our cost as a share of sending everything, and the threads that cost more than that.
 
     Sending everything is priced in a window without end.
@@ -62,10 +62,10 @@ def beside_everything(totals: Totals) -> str:
             return ""
         shares = [row.cost_with_steps / row.cost_unmanaged for row in rows]
         dearer = [share for share in shares if share > DEARER]
-        told = f"{policies[OURS].dear / whole:.2f}"
+        sections = f"{policies[OURS].dear / whole:.2f}"
         if dearer:
-            told += f"; {len(dearer)} of {len(rows)} dearer, up to {max(dearer):.2f}"
-        return told
+            sections += f"; {len(dearer)} of {len(rows)} dearer, up to {max(dearer):.2f}"
+        return sections
 
     return _by_tariff(totals, cell)
 
@@ -81,11 +81,11 @@ def with_fixed_part(totals: Totals) -> str:
         if cell.tariff != DETAILED or not {OURS, DEEPAGENTS} <= policies.keys():
             continue
         ours, peer = policies[OURS], policies[DEEPAGENTS]
-        told = [
+        sections = [
             f"{(ours.dear + ours.fixed_part(n)) / (peer.dear + peer.fixed_part(n)):.2f}"
             for n in FIXED_PARTS
         ]
-        rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *told])
+        rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *sections])
     return _table(("threads, window", *(f"{n:,}" for n in FIXED_PARTS)), rows)
 
 
@@ -110,7 +110,7 @@ def whole_bill(totals: Totals, group: str, window: int) -> str:
             f"`{name}`",
             *(f"{total.sum(f'bill.{part}') / MILLION:.2f}" for part in _BILL.values()),
             f"{total.sum(WHOLE) / MILLION:.2f}",
-            *([_beside(total, peer, WHOLE), _beside(total, peer, DEAR)] if peer else []),
+            *([_ratio(total, peer, WHOLE), _ratio(total, peer, DEAR)] if peer else []),
         ]
         for peer in [policies.get(DEEPAGENTS)]
         for name in POLICIES
@@ -122,8 +122,8 @@ def whole_bill(totals: Totals, group: str, window: int) -> str:
     return _table(("policy", *_BILL, "whole bill", *ratios), rows)
 
 
-def _beside(total: Total, peer: Total, field: str) -> str:
-    return f"{total.beside(peer, field):.2f}"
+def _ratio(total: Total, peer: Total, field: str) -> str:
+    return f"{total.ratio_to(peer, field):.2f}"
 
 
 def steps_per_100_calls(total: Total) -> float:
@@ -159,16 +159,16 @@ def in_short(totals: Totals, window: int = 128_000) -> str:
         "over the window / invalid",
     )
     both = totals.get(Cell(BOTH, window, DETAILED), {})
-    told = [_table(heads, rows)]
+    sections = [_table(heads, rows)]
     if DEEPAGENTS in both:
         ours, peer = both[OURS], both[DEEPAGENTS]
         steps = [f"{steps_per_100_calls(one):.1f}" for one in (ours, peer)]
-        told.append(
+        sections.append(
             f"On the {len(ours.rows)} sessions where both remove content, thalweg's whole bill is "
-            f"{_beside(ours, peer, WHOLE)} of deepagents', and {_beside(ours, peer, DEAR)} of "
+            f"{_ratio(ours, peer, WHOLE)} of deepagents', and {_ratio(ours, peer, DEAR)} of "
             f"input alone, with {steps[0]} and {steps[1]} steps per 100 calls."
         )
-    return "\n\n".join(told)
+    return "\n\n".join(sections)
 
 
 def frontier(totals: Totals, window: int = 128_000) -> str:
@@ -179,8 +179,8 @@ def frontier(totals: Totals, window: int = 128_000) -> str:
         [
             f"`{name}`",
             f"{steps_per_100_calls(total):.1f}",
-            _beside(total, peer, DEAR),
-            _beside(total, peer, WHOLE),
+            _ratio(total, peer, DEAR),
+            _ratio(total, peer, WHOLE),
         ]
         for name, total in sorted(policies.items(), key=lambda pair: steps_per_100_calls(pair[1]))
         if peer and not total.failed
@@ -237,8 +237,8 @@ def judged(found: Sequence[Verdict]) -> str:
         for rule, some in rules.items()
     ]
     missed = [f"- {verdict}" for verdict in found if not verdict.is_met]
-    told = _table(("what", "reached in", "worst, beyond its limit"), rows)
-    return told if not missed else f"{told}\n\nMissed:\n\n" + "\n".join(missed)
+    sections = _table(("what", "reached in", "worst, beyond its limit"), rows)
+    return sections if not missed else f"{sections}\n\nMissed:\n\n" + "\n".join(missed)
 
 
 def _excess(some: Iterable[Verdict]) -> list[float]:
@@ -252,8 +252,8 @@ def _by_tariff(totals: Totals, tell: Told) -> str:
     rows: list[list[str]] = []
     for window, group in sorted(places, key=lambda place: place[0]):
         cells = [totals.get(Cell(group, window, tariff), {}) for tariff in tariffs]
-        told = [tell(policies) if OURS in policies else "" for policies in cells]
-        rows.append([f"{title(group)}, {window // 1_000}k", *told])
+        sections = [tell(policies) if OURS in policies else "" for policies in cells]
+        rows.append([f"{title(group)}, {window // 1_000}k", *sections])
     return _table(("threads, window", *tariffs), rows)
 
 

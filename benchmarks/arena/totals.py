@@ -80,7 +80,7 @@ class Total:
             added += tokens * (prices.write * row.cold + prices.read * (asked - row.cold))
         return added
 
-    def beside(self, other: "Total", mine: str, its: str = "") -> float:
+    def ratio_to(self, other: "Total", mine: str, its: str = "") -> float:
         """Divide one field by another's of the same threads: those that neither failed on."""
         fine = {row.trajectory for row in other.rows if not row.failed}
         pairs = {row.trajectory for row in self.rows if not row.failed} & fine

@@ -45,7 +45,7 @@ def verdicts(totals: Totals) -> list[Verdict]:
         if cell.group == TEST and OURS in policies:
             found += _beside_fixed(cell, policies)
         if cell.group == BOTH and cell.window in MOST_WHOLE and cell.tariff == DETAILED:
-            ratio = policies[OURS].beside(policies[DEEPAGENTS], WHOLE)
+            ratio = policies[OURS].ratio_to(policies[DEEPAGENTS], WHOLE)
             where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
             most = MOST_WHOLE[cell.window]
             found.append(Verdict("whole bill beside deepagents", where, ratio, most))
@@ -56,11 +56,11 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
     ours = policies[OURS]
     if DEEPAGENTS in policies and cell.window in MOST:
-        ratio = ours.beside(policies[DEEPAGENTS], DEAR)
+        ratio = ours.ratio_to(policies[DEEPAGENTS], DEAR)
         most = max(MOST[cell.window], MOST_AT.get(cell.tariff, 0.0))
         yield Verdict("cost beside deepagents", where, ratio, most)
     if best := best_trigger(policies):
-        ratio = ours.beside(policies[best], DEAR)
+        ratio = ours.ratio_to(policies[best], DEAR)
         yield Verdict(f"cost beside its best trigger ({best})", where, ratio, 1.0)
     yield from _beside_fixed(cell, policies)
     for peer in (name for name in PEERS if name in policies):
@@ -74,7 +74,7 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
 def _beside_fixed(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     if best := best_fixed(policies):
         where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
-        ratio = policies[OURS].beside(policies[best], DEAR)
+        ratio = policies[OURS].ratio_to(policies[best], DEAR)
         yield Verdict(f"cost beside our best threshold ({best})", where, ratio, NEAR)
 
 

@@ -109,9 +109,9 @@ def test_threads_that_cost_more_than_sending_everything_are_counted() -> None:
         for name, cost in {"a": 40.0, "b": 112.0, "c": 103.0, "d": 100.4}.items()
     ]
 
-    told = tables.beside_everything(totals_of(rows))
+    told = tables.compared_with_everything(totals_of(rows))
     assert "| recorded, 200k | 0.89; 2 of 4 dearer, up to 1.12 |" in told
-    assert "dearer" not in tables.beside_everything(totals_of(rows[:1]))
+    assert "dearer" not in tables.compared_with_everything(totals_of(rows[:1]))
 
 
 def test_the_best_trigger_is_the_cheapest_that_recalls_as_much() -> None:
@@ -154,7 +154,7 @@ def test_a_thread_that_one_failed_on_is_left_out_of_their_ratio() -> None:
     its[1] = replace(its[1], cost_with_steps=0.0, failed="it raised")
     policies = totals_of([*mine, *its])[Cell(RECORDED, 200_000, "anthropic")]
 
-    assert policies[OURS].beside(policies[DEEPAGENTS], DEAR) == 0.25
+    assert policies[OURS].ratio_to(policies[DEEPAGENTS], DEAR) == 0.25
 
 
 def both_act() -> list[Row]:

@@ -17,8 +17,8 @@ from thalweg_server.runs.base import BETWEEN, ENDED, RunRecord
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
-LOOK_S = 60.0
-"""Seconds between two looks for jobs that are due; it varies, so that processes take turns."""
+POLL_S = 60.0
+"""Seconds between two polls for due jobs; it varies, so that processes take turns."""
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
 _LEASE_S = 900.0
@@ -72,9 +72,9 @@ class Retention:
         return count
 
     async def run_forever(self) -> None:
-        """Look for due jobs until it is cancelled."""
+        """Poll for due jobs until it is cancelled."""
         while True:
-            await asyncio.sleep(LOOK_S * random.uniform(0.5, 1.5))  # noqa: S311 (no secret)
+            await asyncio.sleep(POLL_S * random.uniform(0.5, 1.5))  # noqa: S311 (no secret)
             try:
                 await self.perform_due()
             except StorageError as error:

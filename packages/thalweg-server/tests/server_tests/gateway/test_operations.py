@@ -100,15 +100,19 @@ def test_a_gateway_that_stops_lets_its_runs_end(tmp_path: Path) -> None:
 def test_metrics_count_what_runs_do(served: Served) -> None:
     finished(served, "counted")
     text = httpx2.get(f"{served.url}/metrics", headers=OPERATOR).text
-    told = {line.split(" ")[0]: line.split(" ")[-1] for line in text.splitlines() if line[0] != "#"}
+    metrics = {
+        line.split(" ")[0]: line.split(" ")[-1] for line in text.splitlines() if line[0] != "#"
+    }
 
-    assert float(told["thalweg_run_wait_seconds_count"]) >= 1
-    assert told["thalweg_runs_running"] == "0.0"
-    assert told["thalweg_queue_depth"] == "0.0"
-    assert float(told['thalweg_model_first_token_seconds_count{model="tickingmodel:ticking"}']) >= 1
-    assert float(told["process_resident_memory_bytes"]) > 0
+    assert float(metrics["thalweg_run_wait_seconds_count"]) >= 1
+    assert metrics["thalweg_runs_running"] == "0.0"
+    assert metrics["thalweg_queue_depth"] == "0.0"
+    assert (
+        float(metrics['thalweg_model_first_token_seconds_count{model="tickingmodel:ticking"}']) >= 1
+    )
+    assert float(metrics["process_resident_memory_bytes"]) > 0
     for name in ("run_takeovers", "compactions", "context_saved_tokens"):
-        assert f"thalweg_{name}_total" in told
+        assert f"thalweg_{name}_total" in metrics
     assert httpx2.get(f"{served.url}/metrics", headers=ADA).status_code == 403
 
 
@@ -145,11 +149,11 @@ def test_runs_and_model_calls_have_spans_that_later_attempts_continue(served: Se
         with run_span(replace(record, attempt=2), "agent", started["trace"]):
             pass
     call, run, again = spans.get_finished_spans()
-    told = dict(call.attributes or {})
+    metrics = dict(call.attributes or {})
 
     assert run.name == "invoke_agent agent"
     assert call.name == "chat ticking"
-    assert told["gen_ai.usage.output_tokens"] == 3
+    assert metrics["gen_ai.usage.output_tokens"] == 3
     assert call.parent is not None
     assert call.parent.span_id == run.context.span_id
     assert again.context.trace_id == run.context.trace_id
