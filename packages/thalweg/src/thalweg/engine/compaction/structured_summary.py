@@ -216,12 +216,10 @@ def _absorb_result(
 
 def _newest(lines: Iterable[_Line]) -> list[_Line]:
     """Sort lines by position; of those that differ in nothing else only the newest stays."""
-    by_content: dict[tuple[object, ...], _Line] = {}
-    for line in sorted(lines, key=attrgetter("position")):
-        content = _content(line)
-        by_content.pop(content, None)
-        by_content[content] = line
-    return list(by_content.values())
+    newest: dict[tuple[object, ...], _Line] = {}
+    for line in sorted(lines, key=attrgetter("position"))[::-1]:
+        newest.setdefault(_content(line), line)
+    return list(newest.values())[::-1]
 
 
 def _content(line: Quote | CallOutcome) -> tuple[object, ...]:
