@@ -120,9 +120,10 @@ def filled(folder: Path) -> Path:
 
 
 def told(middleware: Any, name: str, args: dict[str, Any], way: Way = "invoke") -> Told:  # noqa: ANN401
-    """Call a tool; take what the model and the program see."""
+    """Call a tool; return what the model and the program see, but for our mark of a denied call."""
     answer = call(middleware, name, way=way, **args)
-    return answer.content, answer.status, answer.artifact
+    artifact = None if answer.artifact == {"denied": True} else answer.artifact
+    return answer.content, answer.status, artifact
 
 
 def sides(

@@ -14,6 +14,8 @@ from thalweg_agent.middleware.patch_tool_calls import PatchToolCallsMiddleware
 peer = pytest.importorskip("deepagents.middleware.patch_tool_calls")
 
 RUNTIME: Runtime[Any] = Runtime()
+MAY_HAVE_RUN = "; if it had begun, it may have had effects, and may still be working"
+"""The clause that ours has more."""
 
 
 @st.composite
@@ -70,12 +72,14 @@ def shown(update: dict[str, Any] | None) -> list[Any] | None:
 
 @given(histories())
 def test_what_is_left_unanswered_is_answered_as_the_peer_does(messages: list[AnyMessage]) -> None:
-    """Word for word, in the same places; and nothing is changed where nothing is."""
+    """In the same places, with one more clause; and nothing is changed where nothing is."""
     state: Any = {"messages": messages}
     ours = shown(PatchToolCallsMiddleware().before_agent(state, RUNTIME))
     theirs = shown(peer.PatchToolCallsMiddleware().before_agent(state, RUNTIME))
     event("changed" if theirs else "left alone")
 
+    for message in ours or ():
+        message["content"] = message["content"].replace(MAY_HAVE_RUN, "")
     assert ours == theirs
 
 

@@ -15,7 +15,9 @@ pytest.importorskip("deepagents")
 
 DIFFERENT = {
     "calls_that_cannot_be": "what is wrong with a call is said line by line, and what it takes",
+    "dangling_calls": "a call without a result may have had effects, and its result says so",
     "delegates_to_nobody": "a task that nobody took is an error",
+    "has_no_shell": "the refusal of `execute` lists the tools, of which ours are more",
     "edits_of_parallel_subagents": "no edit is lost",
     "line_ends_of_windows": "an edit leaves the line ends of a file as they are",
     "rights_of_a_subagent": "a subagent may not do what its parent may not",
@@ -56,7 +58,7 @@ def test_a_scene_is_the_same_on_both(name: str, tmp_path: Path) -> None:
     """A user who changes the import sees no difference."""
     theirs = played(name, "deepagents", tmp_path / "theirs")
 
-    assert played(name, "thalweg", tmp_path / "ours") == theirs
+    assert played(name, "thalweg_agent", tmp_path / "ours") == theirs
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
@@ -64,4 +66,4 @@ def test_a_difference_is_still_one(name: str, tmp_path: Path) -> None:
     """A line of the documentation is removed when its difference no longer exists."""
     theirs = played(name, "deepagents", tmp_path / "theirs")
 
-    assert played(name, "thalweg", tmp_path / "ours") != theirs
+    assert played(name, "thalweg_agent", tmp_path / "ours") != theirs
