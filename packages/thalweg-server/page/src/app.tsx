@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useRoute } from "./hooks";
 import { setToken, takeToken } from "./http";
 import "./style.css";
+import { NewThread } from "./conversation";
 import { Memory } from "./memory";
 import { Thread } from "./thread";
 import { Threads } from "./threads";
@@ -61,6 +62,8 @@ function App() {
         <SignIn done={() => { setOut(false); setSession((n) => n + 1); }} />
       ) : screen === "thread" ? (
         <Thread key={`${id}-${session}`} id={id} tab={tab} query={query} />
+      ) : screen === "new" ? (
+        <NewThread key={session} />
       ) : screen === "memory" ? (
         <Memory key={session} />
       ) : (

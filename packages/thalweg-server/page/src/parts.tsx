@@ -1,8 +1,8 @@
 // Small parts that several screens use.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { count, percent } from "./format";
-import type { GatewayError } from "./http";
+import { GatewayError, path, send } from "./http";
 
 export function Fill({ tokens, window }: { tokens: number; window: number }) {
   if (!tokens) return <span class="quiet">–</span>;
@@ -80,4 +80,30 @@ export async function copy(text: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+const MOST_PINNED = 4_000;
+
+/** Keeps the selected words of a message, or all of it, verbatim in every context. */
+export function Pin({ thread, position, text, say }: {
+  thread: string;
+  position: number;
+  text: string;
+  say?: (note: string) => void;
+}) {
+  const [note, setNote] = useState("");
+  const pin = async () => {
+    const selected = String(document.getSelection() ?? "").trim();
+    const quote = (selected && text.includes(selected) ? selected : text.trim()).slice(0, MOST_PINNED);
+    try {
+      await send(path`api/threads/${thread}/pin`, { body: { position, quote } });
+      setNote("Pinned");
+      say?.("Pinned: these words remain verbatim in every context.");
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      setNote(error.message);
+    }
+  };
+  if (note) return <span class="tag" role="status">{note}</span>;
+  return <button type="button" class="link pin" title="Keep the selected words, or all of them, verbatim in every context" onMouseDown={(event) => event.preventDefault()} onClick={pin}>Pin</button>;
 }

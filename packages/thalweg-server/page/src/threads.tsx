@@ -46,7 +46,7 @@ export function Threads({ words }: { words: string }) {
   const shown = all.filter((row) => agent === "" || (agent === "own" ? row.agent === "" : row.agent === agent));
   return (
     <main id="main" class="threads" tabIndex={-1}>
-      <h1>Threads</h1>
+      <header class="section-head"><h1>Threads</h1><a class="button" href="#/new">New thread</a></header>
       <div class="controls" role="search">
         <input ref={input} type="search" value={typed} placeholder="Search words in all threads" aria-label="Search words in all threads"
           onInput={(event) => setTyped(event.currentTarget.value)} />
