@@ -21,14 +21,22 @@ from dataclasses import dataclass, field, replace
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.threads.contexts import context_at
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.opening import manual_operations_since, open_session
 from thalweg.archive.threads.operations import compact, pin, rewind, undo, unpin
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.session import ThreadSession, manual_operations_since, open_session
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Media, Message, Part, Role, Text, Thinking, ToolCall
-from thalweg.engine.identity import is_same, stored_form
+from thalweg.engine.entries import (
+    Media,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    is_same,
+    stored_form,
+)
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ArchiveError, PinError, WindowExceededError

@@ -29,8 +29,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from benchmarks.scripted import turns
 from thalweg.archive import open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.message_writer import read_state
-from thalweg.context.system_prompt import with_text
+from thalweg.context.request.messages import read_state
+from thalweg.context.turn.additions import with_text
 from thalweg.engine import ContextPolicy
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter, measure

@@ -41,7 +41,7 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads import compact, pin, rewind, undo
 from thalweg.archive.threads.journal import count_turns
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.inserts import with_inserts
+from thalweg.context.turn.additions import with_inserts
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import RentOrBuy

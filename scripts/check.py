@@ -60,10 +60,10 @@ def module_of(path: str) -> str:
 
     Example:
         >>> (
-        ...     module_of("packages/thalweg/src/thalweg/archive/blobs.py"),
+        ...     module_of("packages/thalweg/src/thalweg/archive/table_rows.py"),
         ...     module_of("tests/__init__.py"),
         ... )
-        ('thalweg.archive.blobs', 'tests.__init__')
+        ('thalweg.archive.table_rows', 'tests.__init__')
         >>> module_of("packages/strict-llm/src/strict_llm/cache.py")
         'strict_llm.cache'
     """
@@ -75,8 +75,8 @@ def imported_names(source: str) -> Iterator[str]:
     """Yield every name that a source imports, each with its module.
 
     Example:
-        >>> list(imported_names("from thalweg.archive import blobs"))
-        ['thalweg.archive.blobs']
+        >>> list(imported_names("from thalweg.archive import table_rows as blobs"))
+        ['thalweg.archive.table_rows']
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

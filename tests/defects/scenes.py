@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 
 from tests.defects.talks import Side, Talk, call, family, file_call, shown_handles, tokens_of
-from thalweg.context.request.message_writer import read_state
-from thalweg.engine.window.validity import check
+from thalweg.context.request.messages import read_state
+from thalweg.engine.window.items import check
 from thalweg.errors import StorageError
 
 

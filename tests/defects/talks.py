@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.sqlite import SqliteArchive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.message_writer import read_state
+from thalweg.context.request.messages import read_state
 from thalweg.engine.entries import message_to_json
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter, measure

@@ -21,7 +21,7 @@ def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_
     write(
         tmp_path,
         "packages/thalweg/src/thalweg/archive/opening.py",
-        "from thalweg.archive.blobs import pack",
+        "from thalweg.archive.table_rows import pack",
     )
     write(tmp_path, "packages/thalweg/src/thalweg/archive/lines.py")
     write(
@@ -37,7 +37,7 @@ def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_
     write(
         tmp_path,
         "packages/thalweg/tests/core_tests/property/test_module.py",
-        "from thalweg.archive import blobs",
+        "from thalweg.archive import table_rows as blobs",
     )
     write(
         tmp_path,
@@ -45,8 +45,8 @@ def test_the_nearest_importers_come_first_and_other_modules_of_the_package_have_
         "from thalweg.archive.lines import Line",
     )
 
-    assert related_tests(["packages/thalweg/src/thalweg/archive/blobs.py"], tmp_path) == [
-        "packages/thalweg/src/thalweg/archive/blobs.py",
+    assert related_tests(["packages/thalweg/src/thalweg/archive/table_rows.py"], tmp_path) == [
+        "packages/thalweg/src/thalweg/archive/table_rows.py",
         "packages/thalweg/tests/core_tests/property/test_module.py",
         "packages/thalweg/tests/core_tests/unit/test_opening.py",
         "packages/thalweg/tests/core_tests/unit/test_package.py",
@@ -135,17 +135,17 @@ def test_tests_of_a_package_of_the_workspace_are_related(tmp_path: Path) -> None
 
 
 def test_tests_of_every_package_and_of_the_repository_are_related(tmp_path: Path) -> None:
-    changed = "packages/thalweg/src/thalweg/archive/blobs.py"
+    changed = "packages/thalweg/src/thalweg/archive/table_rows.py"
     package = "packages/thalweg-memory/src/thalweg_memory/store.py"
     of_package = "packages/thalweg-memory/tests/memory_tests/unit/test_store.py"
-    write(tmp_path, package, "from thalweg.archive.blobs import pack")
+    write(tmp_path, package, "from thalweg.archive.table_rows import pack")
     write(tmp_path, of_package, "from thalweg_memory.store import Store")
     write(
         tmp_path,
         "packages/thalweg-memory/tests/memory_tests/e2e/test_kill.py",
         "from thalweg_memory.store import Store",
     )
-    write(tmp_path, "benchmarks/sizes.py", "from thalweg.archive.blobs import pack")
+    write(tmp_path, "benchmarks/sizes.py", "from thalweg.archive.table_rows import pack")
     write(tmp_path, "tests/repo/test_sizes.py", "from benchmarks.sizes import sizes")
 
     assert related_tests([changed], tmp_path) == [changed, of_package]

@@ -21,7 +21,7 @@ from scripts.marks import (
     read_source,
 )
 from scripts.trip import Trip
-from thalweg.engine.identity import stored_text
+from thalweg.engine.entries import stored_text
 
 CODE = '''"""What the module is for, where it has one."""
 
@@ -112,7 +112,7 @@ def test_a_trip_counts_calls_in_packages_alone() -> None:
         stored_text("b")
 
     (path,) = trip.files
-    assert path.endswith("/src/thalweg/engine/identity.py")
+    assert path.endswith("/src/thalweg/engine/entries.py")
     assert trip.files[path] >= 2
     assert trip.changes == 0
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import ValidityGate, WindowItem
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import ValidityGate
 from thalweg.engine.window.window import Window
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
 from thalweg_recorder.replay.ours import Stopwatch

@@ -26,7 +26,7 @@ from langgraph.pregel import Pregel
 
 from thalweg.archive import open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.checked_model import changed_copy
+from thalweg.context.request.models import changed_copy
 from thalweg.context.turn import provider_editing
 from thalweg.engine import ContextPolicy
 from thalweg.engine.compaction.provider_edits import MIN_TRIGGER_TOKENS

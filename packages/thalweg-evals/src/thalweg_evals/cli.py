@@ -176,7 +176,7 @@ def _model(
     name: str, options: Namespace
 ) -> tuple["BaseChatModel | Callable[[World], BaseChatModel]", int]:
     """Return a model, or what creates the scripted one of a world; and the window."""
-    from thalweg.context.request.model_limits import limits_for  # noqa: PLC0415 (see above)
+    from thalweg.context.request.models import limits_for  # noqa: PLC0415 (see above)
     from thalweg.engine import ContextPolicy  # noqa: PLC0415
     from thalweg_evals import scripted  # noqa: PLC0415
     from thalweg_server.models import model_by_name  # noqa: PLC0415

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.utils import get_buffer_string
 from langchain_core.tools import tool
 
-from thalweg.context.request.overflow import overflow_of
+from thalweg.context.request.refusals import overflow_of
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.summaries.ask import ask_for, ask_in_place
 from thalweg.engine.summaries.check import SummarySource

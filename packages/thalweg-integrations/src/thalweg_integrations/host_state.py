@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from thalweg.archive.threads.session import ThreadSession
-from thalweg.engine.entries import Message, Text
-from thalweg.engine.identity import common_prefix_length
+from thalweg.engine.entries import Message, Text, common_prefix_length
 
 
 def all_messages(

@@ -29,8 +29,7 @@ from pydantic_ai.messages import (
 )
 
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.wires.fields import pack, unpack
-from thalweg.engine.wires.origins import pieces, with_origin
+from thalweg.engine.wires.fields import pack, pieces, unpack, with_origin
 
 WIRE = "pydantic-ai"
 _PART = ("id", "provider_name", "provider_details")

@@ -23,22 +23,29 @@ from thalweg.archive import (
     recall,
 )
 from thalweg.archive.paths import open_autoclosing
-from thalweg.archive.threads.branch import ThreadBranch, read_branch
-from thalweg.archive.threads.journal import MANUAL_KINDS, TurnRecord, read_page
-from thalweg.archive.threads.opening import manual_operations_since, open_session
-from thalweg.archive.threads.retry import Retry
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.journal import (
+    MANUAL_KINDS,
+    ThreadBranch,
+    TurnRecord,
+    read_branch,
+    read_page,
+)
+from thalweg.archive.threads.session import (
+    Retry,
+    ThreadSession,
+    manual_operations_since,
+    open_session,
+)
 from thalweg.context.arguments import as_counter, as_policy
-from thalweg.context.request.guard import count_text, tools_as_json
-from thalweg.context.request.model_limits import DEFAULT_WINDOW
-from thalweg.context.request.overflow import Overflow, overflow_of
+from thalweg.context.request.models import DEFAULT_WINDOW
+from thalweg.context.request.refusals import Overflow, overflow_of
+from thalweg.context.request.size import count_text, tools_as_json
 from thalweg.database.private_files import make_private_folder
 from thalweg.engine.additions import with_instructions
 from thalweg.engine.compaction.hard_limit import exceeds_limit
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message
-from thalweg.engine.identity import common_prefix_length
+from thalweg.engine.entries import Message, common_prefix_length
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import first_calibration

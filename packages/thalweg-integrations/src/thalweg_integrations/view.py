@@ -9,11 +9,9 @@ from thalweg.archive.threads.session import ThreadSession
 from thalweg.database.base import encode
 from thalweg.engine.edits import Repair
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message
-from thalweg.engine.identity import is_same
+from thalweg.engine.entries import Message, is_same
 from thalweg.engine.window.items import WindowItem
-from thalweg.engine.wires.repairs import ExchangeChecker
-from thalweg.engine.wires.rules import rules_of
+from thalweg.engine.wires.repairs import ExchangeChecker, rules_of
 
 
 def shared_tokens(engine: Engine, sent: Sequence[WindowItem]) -> int:

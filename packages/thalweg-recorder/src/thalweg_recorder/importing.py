@@ -23,9 +23,8 @@ from thalweg.archive import (
     is_thread_id,
     parse_thread_id,
 )
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, append_page, read_page
-from thalweg.archive.threads.retry import Retry
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
+from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
 from thalweg.engine.entries import (
     Media,

@@ -49,7 +49,7 @@ def wants_small(model: "BaseChatModel") -> bool:
         >>> wants_small(model), wants_small(ScriptedModel(script=lambda _: "Hello."))
         (True, False)
     """
-    from thalweg.context.request.model_limits import (  # noqa: PLC0415 (LangChain takes seconds)
+    from thalweg.context.request.models import (  # noqa: PLC0415 (LangChain takes seconds)
         limits_for,
     )
 
@@ -156,7 +156,7 @@ def create_small_agent(
     """
     # LangChain takes seconds to import: not before an agent is made.
     from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES, as_policy  # noqa: PLC0415
-    from thalweg.context.request.model_limits import limits_for  # noqa: PLC0415
+    from thalweg.context.request.models import limits_for  # noqa: PLC0415
     from thalweg_agent.graph.small_stack import build_small, small_context  # noqa: PLC0415
     from thalweg_agent.tools.rights import rights  # noqa: PLC0415
     from thalweg_memory.middleware.middleware import MemoryMiddleware  # noqa: PLC0415

@@ -27,7 +27,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import AsyncHandler, Handler, RequestChange, ToolResult
 from thalweg_agent.prompts import prompt
 

@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 
 from thalweg.context.notes import is_note, note
 from thalweg.context.ready_tools import ReadyTool
-from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import RequestChange
 from thalweg.errors import ConfigError
 from thalweg_agent.prompts import prompt

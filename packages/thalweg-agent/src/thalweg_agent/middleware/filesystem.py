@@ -25,8 +25,8 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.context.ready_tools import Tool, tool_name
-from thalweg.context.request.message_writer import common_prefix
-from thalweg.context.system_prompt import with_text
+from thalweg.context.request.messages import common_prefix
+from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import (
     Flow,
     ModelCallFlow,

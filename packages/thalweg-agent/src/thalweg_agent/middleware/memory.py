@@ -22,7 +22,7 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from thalweg.context.system_prompt import with_part
+from thalweg.context.turn.additions import with_part
 from thalweg.engine.additions import Addition
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, MemoryFileError

@@ -22,9 +22,8 @@ from langgraph.types import Command
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from thalweg.context.notes import is_note
-from thalweg.context.system_prompt import with_part
+from thalweg.context.turn.additions import Inserts, with_inserts, with_part
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send, blocking_effect
-from thalweg.context.turn.inserts import Inserts, with_inserts
 from thalweg.engine.additions import DATE, PLACE, Addition, Surroundings, plan_additions
 from thalweg_agent.backends.calls.foreign import as_backend
 from thalweg_agent.backends.protocol import BackendProtocol, FileInfo

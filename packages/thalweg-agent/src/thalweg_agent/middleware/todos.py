@@ -24,7 +24,7 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from thalweg.context.ready_tools import ReadyTool
-from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import RequestChange
 from thalweg_agent.middleware.rejected import latest_calls
 from thalweg_agent.prompts import prompt

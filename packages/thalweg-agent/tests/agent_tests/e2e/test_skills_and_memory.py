@@ -17,7 +17,7 @@ from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.thread_history import history
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine import ContextPolicy
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import check
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.testing import ScriptedModel
 from thalweg_agent.backends.filesystem import FilesystemBackend

@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
-from thalweg.context.turn.thread_names import is_subagent, thread_name
+from thalweg.context.turn.graph_state import is_subagent, thread_name
 from thalweg.errors import ConfigError
 from thalweg_memory.facts.settings import MemorySettings, checked_zone
 from thalweg_memory.facts.values import Mode, Scope

@@ -11,10 +11,10 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive.threads.branch import read_branch
+from thalweg.archive.threads.journal import read_branch
 from thalweg.archive.threads.thread_history import branch_at
-from thalweg.context.request.message_writer import read_state
-from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
+from thalweg.context.request.messages import read_state
+from thalweg.context.turn.graph_state import read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Message
 from thalweg.errors import ArchiveError

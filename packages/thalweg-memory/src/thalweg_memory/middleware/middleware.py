@@ -27,12 +27,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from thalweg.context.arguments import AgentName, Owner, only_model, short_value
-from thalweg.context.request.message_writer import read_state
-from thalweg.context.request.model_limits import is_stand_in, model_name, provider_of
-from thalweg.context.system_prompt import with_part
+from thalweg.context.request.messages import read_state
+from thalweg.context.request.models import is_stand_in, model_name, provider_of
+from thalweg.context.turn.additions import Inserts, with_inserts, with_part
 from thalweg.context.turn.effects import run_in_worker
 from thalweg.context.turn.events import CustomStream
-from thalweg.context.turn.inserts import Inserts, with_inserts
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.pricing.matching import tariff_for

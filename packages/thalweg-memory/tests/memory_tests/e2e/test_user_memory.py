@@ -19,7 +19,7 @@ from thalweg.archive import ThreadKey
 from thalweg.archive.threads.thread_history import history
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine import ContextPolicy
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import check
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.errors import StorageError
 from thalweg.testing import Script, ScriptedModel

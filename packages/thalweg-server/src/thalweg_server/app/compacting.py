@@ -7,9 +7,9 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch
+from thalweg.archive.threads.journal import ThreadBranch
 from thalweg.archive.threads.operations import OperationResult, compact
-from thalweg.context.request.model_limits import limits_for, model_name
+from thalweg.context.request.models import limits_for, model_name
 from thalweg.context.turn.effects import run
 from thalweg.context.turn.summaries import Summarizer
 from thalweg.engine.edits import Fold

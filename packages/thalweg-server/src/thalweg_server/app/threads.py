@@ -25,9 +25,8 @@ from thalweg.archive.threads import (
     undo,
     unpin,
 )
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.finding import newest_import, own_threads
-from thalweg.archive.threads.journal import TurnRecord, append_page, count_turns
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, count_turns
 from thalweg.archive.threads.thread_history import newest_messages
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader

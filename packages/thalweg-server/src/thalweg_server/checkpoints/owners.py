@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from thalweg.context.turn.checkpoint_namespaces import adelete_namespaces
+from thalweg.context.turn.thread_deletion import adelete_namespaces
 from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError

@@ -18,7 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg.context.turn.checkpoint_namespaces import delete_namespaces
+from thalweg.context.turn.thread_deletion import delete_namespaces
 from thalweg.database.sqlite_files import as_storage_error, connect
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
 from thalweg_server.runs.sqlite import LOG_PAGES, PAGE_BYTES

@@ -17,8 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from strict_llm import Answer, Request, StrictProvider
 from strict_llm_tests.chat_models import chat_model
 from thalweg.archive import Logged, ThreadKey, open_archive
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, append_page
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.settings import ContextPolicy

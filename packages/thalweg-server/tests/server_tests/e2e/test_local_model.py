@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from core_tests.local_models import served
-from thalweg.context.request.overflow import Overflow, overflow_of
+from thalweg.context.request.refusals import Overflow, overflow_of
 from thalweg_agent.graph import create_small_agent
 from thalweg_server.models import chat_model, discovery, find_models, model_by_name
 from thalweg_server.settings import ModelSettings, Settings

@@ -15,10 +15,10 @@ from pathlib import Path
 from secrets import token_hex
 
 from thalweg.archive.base import ThreadKey
-from thalweg.archive.blobs import Blob
 from thalweg.archive.paths import open_archive, open_existing
 from thalweg.archive.table_rows import (
     ArchiveRows,
+    Blob,
     add_blob_references,
     find_thread,
     get_or_create_thread,

@@ -25,9 +25,9 @@ from thalweg.engine.entries import RECALL, Media, Message, Opaque, Part
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
-from thalweg.engine.window.references import text_for_tool
-from thalweg.engine.wires.fields import opaque_value
-from thalweg.engine.wires.media_blocks import is_private, unknown_media
+from thalweg.engine.window.items import text_for_tool
+from thalweg.engine.wires.fields import is_private, opaque_value
+from thalweg.engine.wires.media_blocks import unknown_media
 from thalweg.errors import ArchiveError, HandleError, RangeError
 
 CHARS_PER_TOKEN = 4

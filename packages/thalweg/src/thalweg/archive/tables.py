@@ -16,7 +16,6 @@ from thalweg.archive.base import (
     ThreadPassage,
     TurnRow,
 )
-from thalweg.archive.blobs import unpack
 from thalweg.archive.handles import make_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.archive.table_rows import (
@@ -36,6 +35,7 @@ from thalweg.archive.table_rows import (
     resolve_handle,
     stored_messages,
     uid_key,
+    unpack,
 )
 from thalweg.database.base import Database, decode, encode, read_secret
 from thalweg.engine.entries import Message

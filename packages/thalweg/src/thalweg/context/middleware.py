@@ -28,7 +28,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from thalweg.archive import Archive
-from thalweg.archive.threads.retry import Retry
+from thalweg.archive.threads.session import Retry
 from thalweg.context.arguments import DEFAULT_KEPT_MESSAGES, KeptState, Owner
 from thalweg.context.message_counter import TokenCounter
 from thalweg.context.turn.context_tools import compact_tool, last_written, recall_tool, with_loaded

@@ -23,9 +23,8 @@ from thalweg.engine.window.binding import (
     unbound_positions,
 )
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import ValidityGate, WindowItem
 from thalweg.engine.window.reading import Reader
-from thalweg.engine.window.validity import ValidityGate
 from thalweg.engine.window.window import Window
 from thalweg.errors import PinError
 

@@ -17,7 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import ConfigDict, Field
 
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import check
 from thalweg.engine.wires.langchain import LangChainWire
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]

@@ -22,7 +22,7 @@ from langgraph.types import Command
 
 from core_tests.strict_requests import messages_of
 from strict_llm import Answer, Request
-from thalweg.context.request.message_writer import read_state
+from thalweg.context.request.messages import read_state
 from thalweg.engine.entries import Media, Message, Text
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and a pixel").decode()

@@ -21,7 +21,7 @@ from strict_llm import Answer, Request, Seen, StrictProvider
 from strict_llm_tests.chat_models import KEY, chat_model, run_async
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.checked_model import with_transform
+from thalweg.context.request.models import with_transform
 from thalweg.engine.settings import ContextPolicy
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

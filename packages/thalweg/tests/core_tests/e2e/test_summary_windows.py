@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.model_limits import limits_for
+from thalweg.context.request.models import limits_for
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import WindowExceededError

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from thalweg.archive.blobs import pack, put_together, take_apart, unpack
 from thalweg.archive.reading import read_piece
 from thalweg.archive.search.excerpts import best_window, segments, widen
 from thalweg.archive.search.index import MAX_CHARS, MAX_LINE_CHARS, split_passages
 from thalweg.archive.search.question import ask
 from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
+from thalweg.archive.table_rows import pack, put_together, take_apart, unpack
 from thalweg.engine.entries import Message, Opaque, Part, Text, Thinking, ToolCall
 from thalweg.engine.words import find_tokens, stem, token_words, words
 

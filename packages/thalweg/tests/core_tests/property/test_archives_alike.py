@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow, open_archive
-from thalweg.archive.blobs import pack
 from thalweg.archive.handles import make_handle
 from thalweg.archive.postgres import PostgresArchive
+from thalweg.archive.table_rows import pack
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError
 

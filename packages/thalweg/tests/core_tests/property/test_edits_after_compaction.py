@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core_tests.property.threading import Graph, State, text_of
-from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg.engine.identity import stored_form
+from thalweg.engine.entries import Message, Text, ToolCall, stored_form
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import WindowExceededError
 

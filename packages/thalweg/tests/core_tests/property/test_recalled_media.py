@@ -13,7 +13,7 @@ from thalweg.archive.recall_tool import recall_content
 from thalweg.archive.recalled_media import MediaRoom
 from thalweg.engine.entries import Message, Role
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.wires.langchain_content import read_content, write_content
+from thalweg.engine.wires.langchain import read_content, write_content
 
 KEY = ThreadKey("ada", "t1")
 UNKNOWN: Block = {"type": "hologram", "payload": WAV, "angle": 7}

@@ -20,8 +20,13 @@ from thalweg.engine.entries import (
 )
 from thalweg.engine.window.items import NO_RESULT
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import ExchangeChecker, RepairedExchange, encodable
-from thalweg.engine.wires.rules import RULES, WireRules
+from thalweg.engine.wires.repairs import (
+    RULES,
+    ExchangeChecker,
+    RepairedExchange,
+    WireRules,
+    encodable,
+)
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
 NAMES = st.one_of(st.sampled_from(["ls", "read_file"]), TEXTS, st.just("probe" * 16))

@@ -15,10 +15,8 @@ from thalweg.archive import (
     ThreadKey,
     TurnRow,
 )
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, page_from_json
-from thalweg.archive.threads.opening import open_session
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, page_from_json
+from thalweg.archive.threads.session import ThreadSession, open_session
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message

@@ -12,7 +12,7 @@ from thalweg.archive.recalled_media import OUTLINE_TOKENS, MediaRoom, Recalled
 from thalweg.engine.entries import Media, Message, Part, Text
 from thalweg.engine.media.table import MediaLimits
 from thalweg.engine.wires.fields import opaque
-from thalweg.engine.wires.langchain_content import read_content, write_content
+from thalweg.engine.wires.langchain import read_content, write_content
 
 KEY = ThreadKey("ada", "t1")
 ROOM = MediaRoom(tokens=50_000, bytes=10_000_000, number=20, model="anthropic:claude-sonnet-4-6")

@@ -26,7 +26,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from thalweg.context.system_prompt import with_part
+from thalweg.context.turn.additions import with_part
 from thalweg.context.turn.effects import (
     Flow,
     ModelCallFlow,

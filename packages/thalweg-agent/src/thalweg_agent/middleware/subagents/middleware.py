@@ -31,7 +31,7 @@ from langgraph.stream import ProtocolEvent, StreamTransformer
 from langgraph.types import Command
 
 from thalweg.context.notes import begins_run
-from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
 from thalweg.errors import SpecError
 from thalweg_agent.backends.calls.foreign import as_backend

@@ -18,7 +18,7 @@ from langgraph.types import Command
 from thalweg.archive import Archive
 from thalweg.context.arguments import KeptState
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.model_limits import limits_for
+from thalweg.context.request.models import limits_for
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg_agent.backends.bubblewrap import WORKSPACE

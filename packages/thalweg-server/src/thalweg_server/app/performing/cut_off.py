@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, page_at
-from thalweg.context.turn.checkpoint_pointer import write_pointer
+from thalweg.context.turn.graph_state import write_pointer
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ArchiveError
 from thalweg_server.app.agents.agents import Agent

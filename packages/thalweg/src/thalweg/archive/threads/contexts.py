@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from thalweg.archive import Archive, Span, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, call_at, page_at, snapshot_at
-from thalweg.archive.threads.restoring import resume_engine
+from thalweg.archive.threads.session import resume_engine
 from thalweg.engine.additions import AdditionSize
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine

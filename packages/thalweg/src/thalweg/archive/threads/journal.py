@@ -1,25 +1,31 @@
 """The journal of a thread: the decisions before each model call, stored in the archive.
 
 A record names its parent record, so a thread that was rewound, or run by two processes at once, is
-a tree of records over one log, and every context in it can be rebuilt.
+a tree of records over one log, and every context in it can be rebuilt. A log only grows: after a
+rewind, later messages remain in the log and are skipped, so a branch is a few spans of positions.
 
 A turn is one model call. The turns of a thread are numbered from 1 in the order of their records,
 those of abandoned branches included. Records of other kinds (`end`, `undo`, `import` …) have no
 number; only this package knows places of records. `record_of` and `call_at` find the record of a
 turn.
+
+The journal stores the models that produced the answers of a thread, and the bindings of their
+signed reasoning, not the messages: they remain as the provider returned them (I52).
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.engine.additions import AdditionSize
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.summary_account import NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import (
@@ -30,7 +36,105 @@ from thalweg.engine.serialization import (
     snapshot_to_bytes,
 )
 from thalweg.engine.snapshot import EngineSnapshot, Quote
+from thalweg.engine.window.binding import ReasoningBinding
 from thalweg.errors import ArchiveError, ConflictError, EmptyThreadError
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadBranch:
+    """Positions in ascending order, as spans that do not touch.
+
+    Example:
+        >>> line = ThreadBranch.of([0, 1, 2]).add(7).add(8)
+        >>> line.spans
+        (Span(first=0, last=2), Span(first=7, last=8))
+        >>> line.before(8).last, len(line), 5 in line
+        (7, 5, False)
+    """
+
+    spans: tuple[Span, ...] = ()
+
+    @classmethod
+    def of(cls, positions: Iterable[int]) -> "ThreadBranch":
+        """Return the branch of these positions, in ascending order."""
+        return cls(spans_of(positions))
+
+    def add(self, position: int) -> "ThreadBranch":
+        """Append a position after the last one."""
+        if self.spans and self.spans[-1].last + 1 == position:
+            last = Span(self.spans[-1].first, position)
+            return ThreadBranch((*self.spans[:-1], last))
+        return ThreadBranch((*self.spans, Span(position, position)))
+
+    def before(self, position: int) -> "ThreadBranch":
+        """Return the part before a position."""
+        kept = [span for span in self.spans if span.first < position]
+        return ThreadBranch(tuple(Span(s.first, min(s.last, position - 1)) for s in kept))
+
+    def after(self, position: int) -> "ThreadBranch":
+        """Return the part after a position."""
+        kept = [span for span in self.spans if span.last > position]
+        return ThreadBranch(tuple(Span(max(s.first, position + 1), s.last) for s in kept))
+
+    def without(self, positions: Collection[int]) -> "ThreadBranch":
+        """Return the branch without some positions."""
+        if not positions:
+            return self
+        kept = self.before(min(positions))
+        for position in self.after(min(positions) - 1):
+            kept = kept if position in positions else kept.add(position)
+        return kept
+
+    @property
+    def last(self) -> int:
+        """The newest position; -1 if empty."""
+        return self.spans[-1].last if self.spans else -1
+
+    def __len__(self) -> int:
+        return sum(span.last - span.first + 1 for span in self.spans)
+
+    def __iter__(self) -> Iterator[int]:
+        for span in self.spans:
+            yield from range(span.first, span.last + 1)
+
+    def __contains__(self, position: object) -> bool:
+        if not isinstance(position, int) or not self.spans:
+            return False
+        newest = self.spans[-1]
+        if position >= newest.first:  # the usual case: most have one span
+            return position <= newest.last
+        following = bisect_right(self.spans, position, key=lambda span: span.first)
+        return following > 0 and position <= self.spans[following - 1].last
+
+
+def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
+    """Join positions into spans, in the order they come in.
+
+    Example:
+        >>> spans_of([4, 5, 6, 1, 2])
+        (Span(first=4, last=6), Span(first=1, last=2))
+    """
+    spans: list[Span] = []
+    first = last = None
+    for position in positions:
+        if last is None or first is None:
+            first = position
+        elif position != last + 1:
+            spans.append(Span(first, last))
+            first = position
+        last = position
+    if first is not None and last is not None:
+        spans.append(Span(first, last))
+    return tuple(spans)
+
+
+def read_branch(
+    archive: Archive, key: ThreadKey, branch: ThreadBranch
+) -> Iterator[tuple[int, Message]]:
+    """Yield the messages of a branch with their positions, oldest first."""
+    for span in branch.spans:
+        yield from enumerate(archive.messages(key, span.first, span.last), span.first)
+
 
 THIS_TURN = -1
 """As the base of a record: the record itself."""
@@ -529,3 +633,62 @@ def _edits_between(
     pages = read_pages(archive, key, first, record)
     ancestors = list(ancestry(pages, record))
     return [edit for number in reversed(ancestors) for edit in pages[number].edits]
+
+
+@dataclass(slots=True)
+class AnswerLog:
+    """The answers of one branch by their ids, newest first; read as far as needed."""
+
+    number: int | None = None
+    """Place of the newest record that was not read yet; `None` if all were."""
+    pages: Callable[[int, int], Mapping[int, TurnRecord]] = lambda _, __: {}
+    """Returns the turn records from one to another, both included."""
+    known: dict[str, GivenAnswer] = field(default_factory=dict)
+    newest: GivenAnswer | None = None
+    """The answer that came since the last turn record."""
+    _length: int | None = None
+    """Length of the log at the oldest turn that was read."""
+
+    @classmethod
+    def of(cls, archive: Archive, key: ThreadKey, number: int | None) -> Self:
+        """Return the answers of the branch that ends with a turn; `None` for a new thread."""
+        return cls(number, partial(read_pages, archive, key))
+
+    def model(self, position: int, message: Message) -> str:
+        """Return the model that produced an answer, as `provider:name`; empty if it is unknown."""
+        answer = self._answer_at(position, message.uid)
+        return "" if answer is None else answer.model
+
+    def bond(self, position: int, message: Message) -> ReasoningBinding | None:
+        """Return the binding of the signed reasoning of an answer; `None` if it is unknown."""
+        answer = self._answer_at(position, message.uid)
+        return None if answer is None else ReasoningBinding.read(answer.bond)
+
+    def came(self, answer: GivenAnswer) -> None:
+        """Take the answer to the request of the newest turn."""
+        self.newest = answer
+        if answer.uid:
+            self.known[answer.uid] = answer
+
+    def take(self) -> GivenAnswer | None:
+        """Return the answer since the last turn record, and forget it."""
+        newest, self.newest = self.newest, None
+        return newest
+
+    def _answer_at(self, position: int, uid: str) -> GivenAnswer | None:
+        while uid and uid not in self.known and self.number is not None:
+            if self._length is not None and self._length <= position:
+                break  # the record that follows an answer has it
+            self._read_records(self.number)
+        return self.known.get(uid)
+
+    def _read_records(self, last: int) -> None:
+        """Read the records up to one, back to the start of a batch or to a damaged row."""
+        records = self.pages(max(0, last - RECORDS_PER_BATCH + 1), last)
+        number = last if last in records else None
+        while number is not None and number in records:
+            record = records[number]
+            if record.answered is not None:
+                self.known.setdefault(record.answered.uid, record.answered)
+            self._length, number = record.length, record.parent
+        self.number = number

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from thalweg.archive import Archive, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import new_engine, set_overhead
 from thalweg.archive.threads.journal import (
     Kind,
+    ThreadBranch,
     TurnRecord,
     ancestry,
     enter_page,
@@ -24,8 +24,7 @@ from thalweg.archive.threads.journal import (
     record_of,
     shown_from,
 )
-from thalweg.archive.threads.restoring import RestoredEngine, pin_again, restore
-from thalweg.archive.threads.retry import Retry
+from thalweg.archive.threads.session import RestoredEngine, Retry, pin_again, restore
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.usage import Usage

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thalweg.archive import Archive, Span, ThreadKey
-from thalweg.archive.threads.branch import ThreadBranch, read_branch
 from thalweg.archive.threads.journal import (
+    ThreadBranch,
     TurnRecord,
     ancestry,
     call_at,
     page_at,
+    read_branch,
     read_journal,
     turn_before,
 )

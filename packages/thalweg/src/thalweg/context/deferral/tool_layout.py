@@ -25,9 +25,8 @@ from langgraph.types import Command
 
 from thalweg.context.ready_tools import Tool, ToolsKey, as_openai, tool_name, with_deferral
 from thalweg.context.request.cache_marks import is_anthropic, is_openai
-from thalweg.context.request.checked_model import Body, BodyTransform
-from thalweg.context.request.guard import count_text, tools_as_json
-from thalweg.context.request.model_limits import layers
+from thalweg.context.request.models import Body, BodyTransform, layers
+from thalweg.context.request.size import count_text, tools_as_json
 from thalweg.context.turn.context_tools import ContextTool
 from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, searchable_text
 from thalweg.engine.pricing.tariff import Tariff

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import ThreadKey
-from thalweg.context.request.checked_model import Body, BodyTransform
-from thalweg.context.request.model_limits import layers
+from thalweg.context.request.models import Body, BodyTransform, layers
 from thalweg.engine.pricing.table import LIFE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import (

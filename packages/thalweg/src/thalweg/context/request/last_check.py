@@ -15,15 +15,12 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, tool_name
-from thalweg.context.request.checked_model import Body, with_last_check, with_transform
-from thalweg.context.request.message_adaptation import target_model_of
-from thalweg.context.request.message_writer import common_prefix, read_state
-from thalweg.context.request.model_limits import profile_of
+from thalweg.context.request.messages import common_prefix, read_state, target_model_of
+from thalweg.context.request.models import Body, profile_of, with_last_check, with_transform
 from thalweg.engine.edits import Repair
 from thalweg.engine.entries import RECALL
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect
-from thalweg.engine.wires.rules import WireRules, rules_of
+from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect, WireRules, rules_of
 
 _WIRE = LangChainWire()
 _NOT_LOGGED = -1

@@ -18,20 +18,18 @@ from langgraph.types import Command
 from thalweg.archive import RECALL_TOOL, Archive, ThreadKey
 from thalweg.archive.recall_tool import recall_content
 from thalweg.archive.recalled_media import MediaRoom
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import page_at
+from thalweg.archive.threads.journal import ThreadBranch, page_at
 from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
 from thalweg.context.request.last_check import with_tool
-from thalweg.context.request.model_limits import DEFAULT_WINDOW
-from thalweg.context.request.tool_support import can_bind_tools, denies_tools
-from thalweg.context.turn.checkpoint_pointer import read_pointer_turn
-from thalweg.context.turn.lineage import keeps_state
+from thalweg.context.request.models import DEFAULT_WINDOW
+from thalweg.context.request.refusals import can_bind_tools, denies_tools
+from thalweg.context.turn.graph_state import keeps_state, read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Text
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy, ToolNames
-from thalweg.engine.wires.langchain_content import write_content
+from thalweg.engine.wires.langchain import write_content
 from thalweg.errors import ArchiveError, ConfigError
 
 _RUNTIME_ARGUMENT = "runtime"

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.savings import charged_request, combined_change
-from thalweg.context.request.model_limits import ModelLimits
-from thalweg.context.request.rejections import Cause, Rejection
+from thalweg.context.request.models import ModelLimits
+from thalweg.context.request.refusals import Cause, Rejection
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold, Strip
 from thalweg.engine.pricing.cost import units_of

@@ -13,9 +13,9 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, AnyMessage
 
 from thalweg.context.request.cache_marks import is_anthropic
-from thalweg.context.request.checked_model import Body, BodyTransform
-from thalweg.context.request.message_adaptation import TargetModel, is_own
-from thalweg.context.turn.open_thread import OpenThread
+from thalweg.context.request.messages import TargetModel, is_own
+from thalweg.context.request.models import Body, BodyTransform
+from thalweg.context.turn.session_pool import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import (
     MIN_TRIGGER_TOKENS,
@@ -30,7 +30,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.fields import unpack
-from thalweg.engine.wires.langchain_content import WIRE
+from thalweg.engine.wires.langchain import WIRE
 
 EDITING_BETA = "context-management-2025-06-27"
 """Value of the header `anthropic-beta` that the API requires for `clear_…` edits."""

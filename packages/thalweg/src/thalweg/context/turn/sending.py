@@ -10,16 +10,20 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.journal import GivenAnswer
-from thalweg.context.request.guard import RequestGuard, TooLarge
-from thalweg.context.request.learned_limits import Ceilings, RequestSize, SizeRefusal
-from thalweg.context.request.message_writer import read_state
-from thalweg.context.request.overflow import Overflow, overflow_of
-from thalweg.context.request.rejections import ALTERNATION, Rejection, plan_repair, rejection_of
-from thalweg.context.request.tool_support import refuses_tools
+from thalweg.context.request.messages import read_state
+from thalweg.context.request.refusals import (
+    ALTERNATION,
+    Overflow,
+    Rejection,
+    overflow_of,
+    plan_repair,
+    refuses_tools,
+    rejection_of,
+)
+from thalweg.context.request.size import Ceilings, RequestGuard, RequestSize, SizeRefusal, TooLarge
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import CustomStream, count_edits, emit_rejection
-from thalweg.context.turn.open_thread import OpenThread
-from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.session_pool import OpenThread, SessionPool
 from thalweg.engine.edits import Edit
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.token_factors import first_calibration

@@ -1,9 +1,11 @@
 """The archive, the policy and the open threads of one middleware."""
 
+import hashlib
 import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from errno import EACCES
 from functools import partial
 from os import PathLike
@@ -20,8 +22,12 @@ from langgraph.config import get_config
 from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.paths import open_autoclosing
-from thalweg.archive.threads.opening import copied_turn, manual_operations_since, open_session
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.session import (
+    ThreadSession,
+    copied_turn,
+    manual_operations_since,
+    open_session,
+)
 from thalweg.context.arguments import (
     KeptState,
     Owner,
@@ -32,23 +38,119 @@ from thalweg.context.arguments import (
     owner_of,
 )
 from thalweg.context.message_counter import TokenCounter, as_message_counter
-from thalweg.context.request.learned_limits import Ceilings
-from thalweg.context.request.message_adaptation import stored_binding
-from thalweg.context.request.message_writer import ParsedMessages
-from thalweg.context.request.model_limits import DEFAULT_WINDOW
-from thalweg.context.turn.checkpoint_pointer import parse_pointer, read_pointer_turn
-from thalweg.context.turn.lineage import checkpointer, has_checkpoint_id, is_rewound, keeps_state
-from thalweg.context.turn.open_thread import OpenThread
-from thalweg.context.turn.summary_jobs import SummaryJobs
-from thalweg.context.turn.thread_names import is_anonymous, thread_name
+from thalweg.context.request.cache_marks import CacheMarker
+from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.messages import MessageWriter, ParsedMessages, stored_binding
+from thalweg.context.request.models import DEFAULT_WINDOW
+from thalweg.context.request.size import Ceilings, Overhead
+from thalweg.context.turn.graph_state import (
+    checkpointer,
+    has_checkpoint_id,
+    is_anonymous,
+    is_rewound,
+    keeps_state,
+    parse_pointer,
+    read_pointer_turn,
+    thread_name,
+    write_pointer,
+)
+from thalweg.context.turn.summaries import SummaryJobs
+from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
+from thalweg.engine.compaction.provider_edits import ProviderClearing
+from thalweg.engine.edits import PendingSummary
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
+from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.errors import ConflictError, LostThreadError
+
+
+@dataclass(slots=True)
+class OpenThread:
+    """A thread that is open in this process, with the measurements of its requests."""
+
+    session: ThreadSession
+    writer: MessageWriter = field(default_factory=MessageWriter)
+    cache_marker: CacheMarker = field(default_factory=CacheMarker)
+    last_check: LastCheck = field(default_factory=LastCheck)
+    clearing: ProviderClearing = field(default_factory=ProviderClearing)
+    """The results that the provider clears from its requests."""
+    unseen: tuple[int, int] = (0, 0)
+    """Tokens of the view that the provider ignores, and of media in them: what precedes its own
+    compaction."""
+    added: int = 0
+    """Tokens that other middleware added to the last measured request."""
+    pending: PendingSummary | None = None
+    """The last seen pending summary of its compaction."""
+    indexed: int = field(init=False)
+    """Messages of the log when it was opened or last indexed in the background."""
+
+    def __post_init__(self) -> None:
+        self.indexed = self.session.length
+        self.writer.requested_model = self.session.answers.model
+
+    @property
+    def mark(self) -> str:
+        """The checkpoint pointer for the state; empty before the first turn."""
+        session = self.session
+        if session.number is None:
+            return ""
+        identity, released = session.archive.identity, session.page.released
+        return write_pointer(session.key, session.number, archive=identity, released=released)
+
+    def refers(self, policy: ContextPolicy) -> bool:
+        """Return whether a request of the thread has references, or needs the tool without one."""
+        window = self.session.engine.window
+        if window.fold is not None or window.rewrites or policy.edits_on_server:
+            return True
+        return self.last_check.refers or any(entry.is_fetched for entry in window.entries.values())
+
+    def set_overhead(self, overhead: Overhead) -> None:
+        """Count the overhead tokens of a request, with what other middleware added before."""
+        window = self.session.engine.window
+        window.set_overhead("system", overhead.system_tokens)
+        window.set_overhead("tools", overhead.tools_tokens)
+        window.set_overhead("added", self.added)
+        self.session.engine.prefixes.rebase(f"{overhead.system}\n{overhead.tools}")
+
+    def learn_overhead(self, sent_tokens: int) -> None:
+        """Count from now on what other middleware added to a request of so many tokens."""
+        window = self.session.engine.window
+        if sent_tokens:
+            self.added = max(0, self.added + sent_tokens - window.tokens)
+            window.set_overhead("added", self.added)
+
+    def attach(self, overhead: Overhead, tariff: Tariff) -> tuple[str, str, str]:
+        """Store system prompt, tools and prices with the thread, unless the last request had them.
+
+        Returns:
+            The digest of each; empty if there is none.
+        """
+        page, tariff_json = self.session.page, tariff.model_dump_json()
+        digests = (*_digests(overhead), _digest(tariff_json))
+        known_digests = {"", page.system, page.tools, page.tariff}
+        texts = zip(digests, (overhead.system, overhead.tools, tariff_json), strict=True)
+        if new := [text for digest, text in texts if digest not in known_digests]:
+            self.session.archive.attach(self.session.key, *new)
+        return digests
+
+    def overhead_changed(self, overhead: Overhead) -> bool:
+        """Return whether the system prompt or the tools differ from those of the last request."""
+        return _digests(overhead) != (self.session.page.system, self.session.page.tools)
+
+
+def _digests(overhead: Overhead) -> tuple[str, str]:
+    """Hash system prompt and tools as `Archive.attach` does; empty for a missing one."""
+    return _digest(overhead.system), _digest(overhead.tools)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""
+
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""

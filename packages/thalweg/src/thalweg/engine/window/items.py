@@ -1,12 +1,21 @@
-"""The messages of a window, as a request sends them."""
+"""The messages of a window, as a request sends them, their references, and the validity gate.
+
+Edits and structured summaries name the tool `recall`. In a request it may have another name, or not
+be there at all: then a note states that the content is in the archive.
+
+The gate checks messages as they are sent, for any wire; merges by a wire itself (of consecutive
+messages of one role) are not a violation.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import is_
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
+    RECALL,
     Entry,
     Message,
     Opaque,
@@ -222,3 +231,158 @@ def sendable_message(message: Message, entry: Entry, *, is_result: bool) -> Mess
         parts = with_ids(message.parts, [use.id for use in entry.uses])
         message = replace(message, parts=parts, origin=None)
     return message
+
+
+_HANDLE = r"[a-z2-7]{16}(?:#[0-9A-Z-]{1,21})?"
+_POINTER = rf'recall\(handle="{_HANDLE}"\)'
+_RECALL_NAME = re.compile(r'\brecall(?=\((?:handle|query)=\\?")|(?<= older requests: )recall(?=\))')
+"""The name of the tool, wherever it is to be called; quotes in arguments are escaped."""
+
+
+def _prompt_pattern(name: str, **patterns: str) -> str:
+    text = re.escape(prompt(name).text)
+    for variable, pattern in patterns.items():
+        text = text.replace(re.escape(f"{{{variable}}}"), pattern)
+    return text
+
+
+_NOTES = (
+    (re.compile(_prompt_pattern("record_reading", handle=_HANDLE)), prompt("record_kept").text),
+    (
+        re.compile(_prompt_pattern("older_requests", count=r"(\d+)")),
+        prompt("older_kept").text.replace("{count}", r"\1"),
+    ),
+    (re.compile(rf"(?<=moved to the archive); {_POINTER}"), ""),
+    (re.compile(_POINTER.replace('"', r'\\?"')), prompt("kept").text),
+)
+"""Texts that a model without the tool cannot follow, and their replacements."""
+
+
+def text_for_tool(text: str, tool: str) -> str:
+    """Return a text whose references name a tool; as notes if it is empty.
+
+    Example:
+        >>> shown = '[2 lines moved to the archive; recall(handle="abcdefghijklmnop")]'
+        >>> text_for_tool(shown, "look_back")
+        '[2 lines moved to the archive; look_back(handle="abcdefghijklmnop")]'
+        >>> text_for_tool(shown, "")
+        '[2 lines moved to the archive]'
+    """
+    if tool == RECALL:
+        return text
+    if tool:
+        return _RECALL_NAME.sub(tool, text)
+    for pattern, note in _NOTES:
+        text = pattern.sub(note, text)
+    return text
+
+
+def message_for_tool(message: Message, tool: str) -> Message:
+    """Return a message whose references name a tool; the same object if nothing changes."""
+    if tool == RECALL:
+        return message
+    parts = tuple(_part_for_tool(part, tool) for part in message.parts)
+    return message if parts == message.parts else replace(message, parts=parts, origin=None)
+
+
+def _part_for_tool(part: Part, tool: str) -> Part:
+    match part:
+        case Text(text=text):
+            return replace(part, text=text_for_tool(text, tool))
+        case ToolCall(arguments=arguments):
+            return replace(part, arguments=text_for_tool(arguments, tool))
+        case _:
+            return part
+
+
+MAX_ID_CHARS = 40
+"""Longest id of a call that every provider accepts."""
+
+
+@dataclass(slots=True)
+class ValidityGate:
+    """Checks a request message by message; the state between calls is that of its prefix.
+
+    Checking a request that extends the previous one takes time in proportion to the new messages:
+    keep the gate and feed it only those.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    _call_ids: set[str] = field(default_factory=set)
+    _unanswered: dict[str, None] = field(default_factory=dict)
+    _has_started: bool = False
+    _last_role: str = ""
+    _checked_count: int = 0
+
+    def feed(self, messages: Iterable[Message]) -> None:
+        """Check the next messages."""
+        for message in messages:
+            self._check_message(message)
+            self._checked_count += 1
+            self._last_role = message.role
+
+    def _check_message(self, message: Message) -> None:
+        if is_blank(message):
+            self._add_problem("is empty")
+        if message.role == "tool":
+            self._check_result(message)
+            return
+        if self._unanswered:
+            self._add_problem(f"comes while {len(self._unanswered)} calls have no result")
+            self._unanswered.clear()
+        if message.role != "system" and not self._has_started:
+            self._has_started = True
+            if message.role != "user":
+                self._add_problem("is the first message and not a user's")
+        for call in message.calls:
+            self._check_call(message, call)
+
+    def _check_call(self, message: Message, call: ToolCall) -> None:
+        if message.role != "assistant":
+            self._add_problem("calls a tool and is not the assistant's")
+        if not call.id or len(call.id) > MAX_ID_CHARS:
+            self._add_problem(f"has a call whose id is {len(call.id)} characters long")
+        if call.id in self._call_ids:
+            self._add_problem(f"reuses the id {call.id}")
+        self._call_ids.add(call.id)
+        self._unanswered[call.id] = None
+
+    def _check_result(self, message: Message) -> None:
+        if message.answers in self._unanswered:
+            del self._unanswered[message.answers]
+        else:
+            self._add_problem("is a result that no call right before it waits for")
+
+    def _add_problem(self, defect: str) -> None:
+        self.problems.append(f"message {self._checked_count + 1} {defect}")
+
+    def verdict(self) -> tuple[str, ...]:
+        """Return the defects of the request so far; empty if a provider accepts it."""
+        end_problems: list[str] = []
+        if self._unanswered:
+            end_problems.append(
+                f"the request ends while {len(self._unanswered)} calls have no result"
+            )
+        if self._last_role == "assistant":
+            end_problems.append("the request ends with the assistant's message")
+        if not self._has_started:
+            end_problems.append("the request has no message besides the system prompt")
+        return (*self.problems, *end_problems)
+
+
+def check(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return the defects of one whole request.
+
+    Returns:
+        One sentence per defect; empty if every provider accepts it.
+
+    Example:
+        >>> from thalweg.engine.entries import Text
+        >>> check([Message("user", (Text("hi"),))])
+        ()
+        >>> check([Message("tool", (Text("42"),), answers="c1")])[0]
+        'message 1 is a result that no call right before it waits for'
+    """
+    gate = ValidityGate()
+    gate.feed(messages)
+    return gate.verdict()

@@ -17,12 +17,13 @@ from thalweg.engine.wires.fields import (
     Fields,
     as_dict,
     as_usage,
+    foreign_item,
     join_packed,
     pack,
     sendable,
     unpack,
+    with_origin,
 )
-from thalweg.engine.wires.origins import foreign_item, with_origin
 from thalweg.engine.wires.turns import UnjoinedMessage, draft_turns, join_turns
 
 _RESULT = "anthropic:result"

@@ -11,18 +11,14 @@ from thalweg.engine.wires.fields import (
     arguments_text,
     as_dict,
     is_from_wire,
+    is_private,
     opaque,
     opaque_value,
     pack,
     unpack,
     url_of,
 )
-from thalweg.engine.wires.media_blocks import (
-    is_private,
-    original_block,
-    take_content,
-    unknown_media,
-)
+from thalweg.engine.wires.media_blocks import original_block, take_content, unknown_media
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")

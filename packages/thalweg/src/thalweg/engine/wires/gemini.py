@@ -13,7 +13,15 @@ from typing import Any
 
 from thalweg.engine.entries import Message, Role
 from thalweg.engine.wires.base import Note
-from thalweg.engine.wires.fields import Fields, as_dict, join_packed, pack, unpack
+from thalweg.engine.wires.fields import (
+    Fields,
+    as_dict,
+    foreign_item,
+    join_packed,
+    pack,
+    unpack,
+    with_origin,
+)
 from thalweg.engine.wires.gemini_parts import (
     WIRE,
     is_response,
@@ -22,7 +30,6 @@ from thalweg.engine.wires.gemini_parts import (
     write_parts,
     write_response,
 )
-from thalweg.engine.wires.origins import foreign_item, with_origin
 from thalweg.engine.wires.turns import UnjoinedMessage, draft_turns, join_turns
 
 _ITEM = "gemini:item"

@@ -12,6 +12,7 @@ from thalweg.engine.wires.fields import (
     as_dict,
     from_json,
     is_from_wire,
+    is_private,
     join_packed,
     opaque,
     opaque_value,
@@ -19,7 +20,7 @@ from thalweg.engine.wires.fields import (
     to_json,
     unpack,
 )
-from thalweg.engine.wires.media_blocks import is_private, original_block, unknown_media
+from thalweg.engine.wires.media_blocks import original_block, unknown_media
 
 WIRE = "gemini"
 _BODY = "gemini:body"

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from thalweg.engine.entries import Media
-from thalweg.engine.wires.fields import is_from_wire, media_from_url, pack, unpack, url_of
+from thalweg.engine.wires.fields import media_from_url, pack, unpack, url_of
 
 MIN_BASE64_CHARS = 1_000
 """Characters of base64 that no text of a block has."""
@@ -115,16 +115,6 @@ def original_block(media: Media, wire: str) -> dict[str, Any] | None:
             binascii.a2b_base64(value) if "raw" in extra_fields else value
         )
     return shell
-
-
-def is_private(media: Media, wire: str) -> bool:
-    """Return whether only another wire can send a part.
-
-    It names a file that another provider stores, or its type is unknown.
-    """
-    has_no_content = not media.data and not media.url
-    is_untyped = not media.mime and '"untyped"' in media.extra
-    return (has_no_content or is_untyped) and not is_from_wire(media.extra, wire)
 
 
 def _container_of(shell: dict[str, Any], path: Sequence[str | int]) -> Any:  # noqa: ANN401 (JSON)

@@ -26,22 +26,19 @@ from thalweg.engine.wires.fields import (
     arguments_text,
     as_dict,
     as_usage,
+    foreign_item,
     is_from_wire,
+    is_private,
     media_from_url,
     opaque,
     opaque_value,
     pack,
+    pieces,
     sendable,
     unpack,
     url_of,
 )
-from thalweg.engine.wires.media_blocks import (
-    is_private,
-    original_block,
-    take_content,
-    unknown_media,
-)
-from thalweg.engine.wires.origins import foreign_item, pieces
+from thalweg.engine.wires.media_blocks import original_block, take_content, unknown_media
 
 MEDIA_TYPES = ("image_url", "input_audio", "file")
 _MIME_BY_URL_TYPE = {"video_url": "video/*", "audio_url": "audio/*"}

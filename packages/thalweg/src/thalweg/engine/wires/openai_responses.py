@@ -24,23 +24,20 @@ from thalweg.engine.wires.fields import (
     Fields,
     arguments_text,
     as_dict,
+    foreign_item,
     from_json,
     is_from_wire,
+    is_private,
     join_packed,
     media_from_url,
     opaque,
     opaque_value,
     pack,
+    pieces,
     unpack,
     url_of,
 )
-from thalweg.engine.wires.media_blocks import (
-    is_private,
-    original_block,
-    take_content,
-    unknown_media,
-)
-from thalweg.engine.wires.origins import foreign_item, pieces
+from thalweg.engine.wires.media_blocks import original_block, take_content, unknown_media
 
 _WIRE = "openai-responses"
 _ITEM = "openai-responses:item"

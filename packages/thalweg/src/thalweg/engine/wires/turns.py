@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from thalweg.engine.entries import Message
-from thalweg.engine.wires.origins import is_foreign_item, pieces
+from thalweg.engine.wires.fields import is_foreign_item, pieces
 
 
 @dataclass(frozen=True, slots=True)

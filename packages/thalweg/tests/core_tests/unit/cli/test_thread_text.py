@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
-from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord
 from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import BranchSavings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken

@@ -7,9 +7,15 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from thalweg.context.request.message_writer import read_state
-from thalweg.engine.entries import Message, Text, message_from_json, message_to_json
-from thalweg.engine.identity import common_prefix_length, is_same
+from thalweg.context.request.messages import read_state
+from thalweg.engine.entries import (
+    Message,
+    Text,
+    common_prefix_length,
+    is_same,
+    message_from_json,
+    message_to_json,
+)
 
 ODD = st.text(
     st.sampled_from("a?\x00\ufeff\ud83d\ude00\udce9\U0001f600é\n") | st.characters(), max_size=6

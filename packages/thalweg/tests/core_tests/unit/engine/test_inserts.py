@@ -14,8 +14,7 @@ from thalweg.archive import Logged
 from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
-from thalweg.engine.window.items import WindowItem
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import WindowItem, check
 
 
 def memory(text: str) -> Message:

@@ -9,7 +9,7 @@ from thalweg.engine.compaction.structured_summary import identifiers
 from thalweg.engine.entries import Message, ToolCall
 from thalweg.engine.tokens import Calibration
 from thalweg.engine.window.budget import MIN_LIMIT, Budget
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import check
 
 
 def test_a_window_without_room_is_refused_with_the_figures() -> None:

@@ -5,8 +5,7 @@ from core_tests.unit.engine.threads import call, entries, result, says, system, 
 from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.entries import Message, Text, Thinking, ToolCall
 from thalweg.engine.snapshot import Record
-from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCompaction
-from thalweg.engine.window.validity import check
+from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCompaction, check
 from thalweg.engine.window.window import Window
 
 

@@ -18,8 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from thalweg import ContextMiddleware
-from thalweg.context.request.checked_model import changed_copy, with_last_check, with_transform
-from thalweg.context.request.message_adaptation import with_late_system, without_thinking
+from thalweg.context.request.messages import with_late_system, without_thinking
+from thalweg.context.request.models import changed_copy, with_last_check, with_transform
 from thalweg.testing import ScriptedModel
 
 

@@ -11,14 +11,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from thalweg.context.request.message_adaptation import (
+from thalweg.context.request.messages import (
+    MessageWriter,
     TargetModel,
     adapt_message,
     is_own,
+    read_state,
     target_model_of,
     without_thinking,
 )
-from thalweg.context.request.message_writer import MessageWriter, read_state
 from thalweg.engine.window.items import WindowItem
 from thalweg.testing import ScriptedModel
 

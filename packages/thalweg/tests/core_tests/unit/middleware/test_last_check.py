@@ -21,7 +21,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from thalweg.context.request.last_check import LastCheck
-from thalweg.engine.wires.rules import RULES, WireRules
+from thalweg.engine.wires.repairs import RULES, WireRules
 from thalweg.testing import ScriptedModel
 
 OPENAI = RULES["openai-chat"]

@@ -18,7 +18,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.outputs import ChatResult
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
-from thalweg.context.request.model_limits import (
+from thalweg.context.request.models import (
     DEFAULT_WINDOW,
     MOST_OUTPUT,
     ModelLimits,
@@ -339,7 +339,7 @@ def test_the_policy_decides_for_the_model_whose_policy_it_is() -> None:
 
 def test_limits_have_one_source() -> None:
     """Any code that asks for a model's limits uses `limits_for`, which has the policy."""
-    home = find_spec("thalweg.context.request.model_limits")
+    home = find_spec("thalweg.context.request.models")
     assert home is not None
     assert home.origin is not None
     source = Path(home.origin).parents[2]

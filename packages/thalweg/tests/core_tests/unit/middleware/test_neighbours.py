@@ -16,7 +16,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
-from thalweg.context.request.merging import merge_changes
+from thalweg.context.request.messages import merge_changes
 from thalweg.engine.window.items import NO_RESULT
 from thalweg.testing import ScriptedModel
 

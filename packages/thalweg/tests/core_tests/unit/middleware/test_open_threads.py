@@ -6,8 +6,8 @@ from core_tests.unit.archive.threads.driver import KEY
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.session import ThreadSession
-from thalweg.context.request.overhead import Overhead
-from thalweg.context.turn.open_thread import OpenThread
+from thalweg.context.request.size import Overhead
+from thalweg.context.turn.session_pool import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
 from thalweg.engine.pricing.table import TARIFFS

@@ -8,7 +8,7 @@ import openai
 import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelRateLimitError
 
-from thalweg.context.request.overflow import Overflow, overflow_of
+from thalweg.context.request.refusals import Overflow, overflow_of
 
 REFUSALS = [
     # Anthropic, Messages API

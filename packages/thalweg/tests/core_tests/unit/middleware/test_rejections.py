@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.context.request.rejections import rejection_of
+from thalweg.context.request.refusals import rejection_of
 
 
 class RefusalError(Exception):

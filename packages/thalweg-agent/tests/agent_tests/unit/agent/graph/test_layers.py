@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 
 from memory_tests.memories import memory_in_memory
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.system_prompt import with_text
+from thalweg.context.turn.additions import with_text
 from thalweg.testing import ScriptedModel
 from thalweg_agent import create_deep_agent
 from thalweg_agent.backends.state import StateBackend

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from thalweg.context.request.model_limits import model_name
+from thalweg.context.request.models import model_name
 from thalweg.engine.pricing.overrides import ModelPricing, Pricing
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.settings import ContextPolicy

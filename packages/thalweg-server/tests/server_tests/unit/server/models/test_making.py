@@ -10,7 +10,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from strict_llm import Answer, StrictProvider
-from thalweg.context.request.model_limits import limits_of
+from thalweg.context.request.models import limits_of
 from thalweg.engine.extras import install_line
 from thalweg.errors import ConfigError
 from thalweg_server.models import chat_model, model_by_name

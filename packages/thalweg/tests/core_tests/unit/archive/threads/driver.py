@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from core_tests.archives import archive_in_memory
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.opening import manual_operations_since, open_session
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.session import ThreadSession, manual_operations_since, open_session
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Edit
 from thalweg.engine.engine import Engine

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from thalweg.archive import Archive, Logged, ThreadKey, TurnRow, open_archive
-from thalweg.archive.threads import answers
-from thalweg.archive.threads.answers import AnswerLog
-from thalweg.archive.threads.journal import GivenAnswer, Kind, TurnRecord, page_to_json
+from thalweg.archive.threads import journal as answers
+from thalweg.archive.threads.journal import AnswerLog, GivenAnswer, Kind, TurnRecord, page_to_json
 from thalweg.engine.entries import Message, Text
 
 KEY = ThreadKey("ada", "t")

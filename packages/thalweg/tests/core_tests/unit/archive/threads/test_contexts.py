@@ -6,7 +6,7 @@ from core_tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive.threads.contexts import budget_of
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import pin
-from thalweg.archive.threads.retry import MAX_ATTEMPTS
+from thalweg.archive.threads.session import MAX_ATTEMPTS
 from thalweg.engine.window.budget import MIN_LIMIT
 from thalweg.errors import ConflictError
 

@@ -7,11 +7,9 @@ import pytest
 from core_tests.property.threading import Graph, State
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.base import Logged, TurnRow
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord, page_to_json
-from thalweg.archive.threads.opening import copied_turn, manual_operations_since
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, page_to_json
 from thalweg.archive.threads.operations import pin
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.session import ThreadSession, copied_turn, manual_operations_since
 from thalweg.engine.entries import Message, Text
 
 KEY = ThreadKey("ada", "t1")

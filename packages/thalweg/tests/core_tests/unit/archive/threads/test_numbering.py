@@ -9,10 +9,10 @@ import pytest
 from core_tests.archives import archive_in_memory
 from core_tests.unit.archive.threads.driver import KEY, Driver
 from thalweg.archive import Archive, TurnRow
-from thalweg.archive.threads.branch import ThreadBranch
 from thalweg.archive.threads.contexts import context_at
 from thalweg.archive.threads.journal import (
     Kind,
+    ThreadBranch,
     TurnRecord,
     append_page,
     call_at,

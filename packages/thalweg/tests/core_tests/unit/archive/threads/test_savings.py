@@ -9,8 +9,7 @@ import pytest
 from core_tests.archives import archive_in_memory
 from core_tests.unit.archive.threads.driver import KEY
 from thalweg.archive import Archive, Logged
-from thalweg.archive.threads.branch import ThreadBranch
-from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord
 from thalweg.archive.threads.savings import BranchSavings, compute_savings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
 from thalweg.engine.edits import Edit, Evict, Fold

@@ -22,9 +22,10 @@ from thalweg.engine.entries import (
 )
 from thalweg.engine.wires.anthropic import AnthropicWire
 from thalweg.engine.wires.base import Wire
+from thalweg.engine.wires.fields import is_private
 from thalweg.engine.wires.gemini import GeminiWire
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.media_blocks import MIN_BASE64_CHARS, is_private
+from thalweg.engine.wires.media_blocks import MIN_BASE64_CHARS
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
 

@@ -1,4 +1,4 @@
-"""Additions of middleware before messages of the user, for as long as those are sent.
+"""What middleware adds to requests: to the system prompt, and before messages of the user.
 
 A middleware sees the messages of the state; `ContextMiddleware` sends a view of the whole thread,
 with messages that are no longer in the state. So an addition refers to its message by id, and the
@@ -11,16 +11,41 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages.content import ContentBlock
 
 from thalweg.context.notes import SOURCE_KEY
-from thalweg.context.request.guard import count_text
-from thalweg.context.request.message_writer import read_state
-from thalweg.context.system_prompt import parts_of
+from thalweg.context.request.messages import read_state
+from thalweg.context.request.size import count_text
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.additions import MEMORY, Addition, AdditionSize
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter
+
+_PARTS_KEY = "thalweg_parts"
+"""Key in the state of a request, which is not stored, to pass on the named parts."""
+
+
+def with_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
+    """Add a text to the end of the system prompt, as a block of its own."""
+    old_prompt = request.system_message
+    blocks: list[ContentBlock] = list(old_prompt.content_blocks) if old_prompt else []
+    blocks.append({"type": "text", "text": f"\n\n{text}" if blocks else text})
+    return request.override(system_message=SystemMessage(content_blocks=blocks))
+
+
+def with_part(request: ModelRequest[Any], addition: Addition) -> ModelRequest[Any]:
+    """Add a text as `with_text` does, and list it as a part of its own."""
+    state: Any = {**request.state, _PARTS_KEY: (*parts_of(request), addition)}
+    return with_text(request, addition.text).override(state=state)
+
+
+def parts_of(request: ModelRequest[Any]) -> Sequence[Addition]:
+    """Return the parts of the system prompt that middleware has added by name."""
+    state: Any = request.state
+    parts = state.get(_PARTS_KEY)
+    return parts if isinstance(parts, tuple) else ()
+
 
 _INSERTS_KEY = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
