@@ -211,17 +211,17 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (21_326, 16_500),
+    "code lines of thalweg": (21_323, 16_500),
     "code lines of thalweg_agent": (10_597, 10_500),
     "code lines of thalweg_evals": (2_500, 2_500),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (8_391, 7_500),
     "code lines of thalweg_recorder": (6_401, 4_800),
     "code lines of thalweg_server": (15_099, 11_500),
-    "code lines in all without strict_llm": (65_135, 59_500),
+    "code lines in all without strict_llm": (65_132, 59_500),
     "files in all packages": (698, 750),
-    "files visited by one turn": (55, 30),
-    "changes of file in one turn": (719, 705),
+    "files visited by one turn": (54, 30),
+    "changes of file in one turn": (701, 300),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, tool_name
-from thalweg.context.request.messages import common_prefix, read_state, target_model_of
+from thalweg.context.request.messages import client_of, common_prefix, read_state
 from thalweg.context.request.models import Body, profile_of, with_last_check, with_transform
 from thalweg.engine.edits import Repair
 from thalweg.engine.entries import RECALL
@@ -229,10 +229,10 @@ class LastCheck:
 
     def foresee(self, request: ModelRequest[Any]) -> None:
         """Check a request before it is sent, so that its repairs can be taken."""
-        self.check(self._rules(request), _messages(request))
+        self.check(self._rules(request, _wire(request)), _messages(request))
 
-    def _rules(self, request: ModelRequest[Any]) -> WireRules:
-        rules = rules_of(_wire(request), profile_of(request.model))
+    def _rules(self, request: ModelRequest[Any], wire: str) -> WireRules:
+        rules = rules_of(wire, profile_of(request.model))
         return replace(rules, alternates=True) if self.alternates else rules
 
     def request(
@@ -246,7 +246,7 @@ class LastCheck:
                 middleware changes the tools. `None` if it has no references.
         """
         wire = _wire(request)
-        check = partial(self.check, self._rules(request))
+        check = partial(self.check, self._rules(request, wire))
         model = with_last_check(request.model, check)
         if model is request.model:  # chosen when it is called: only what we see can be checked
             request = _with_messages(request, check(_messages(request)))
@@ -302,7 +302,7 @@ def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
 
 
 def _wire(request: ModelRequest[Any]) -> str:
-    client = target_model_of(request).client
+    client = client_of(request)
     return "" if client == "other" else client
 
 

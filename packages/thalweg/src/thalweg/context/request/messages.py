@@ -160,14 +160,15 @@ def target_model_of(request: ModelRequest[Any]) -> TargetModel:
     """Return the target model of a request."""
     model = request.model
     stores = request.model_settings.get("store", _read_setting(model, "store")) is not False
-    client, profile = _client(request), _read_setting(model, "profile")
+    client, profile = client_of(request), _read_setting(model, "profile")
     has_late_system = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM_KEY)
     return TargetModel(
         model_name(model), client, stores, client == "anthropic" and has_late_system is True
     )
 
 
-def _client(request: ModelRequest[Any]) -> Client:
+def client_of(request: ModelRequest[Any]) -> Client:
+    """Return the client that sends a request."""
     for layer in layers(request.model):
         names = {kind.__name__ for kind in type(layer).__mro__}
         if "ChatAnthropic" in names:

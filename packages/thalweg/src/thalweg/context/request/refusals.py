@@ -217,22 +217,19 @@ _REFUSAL_PATTERN = re.compile(
 
 
 @once_per_model
-def can_bind_tools(model: object) -> bool:
-    """Return whether a chat model's class binds tools: the base class only raises.
+def takes_tools(model: BaseChatModel, *, ignores_profile: bool = False) -> bool:
+    """Return whether a chat model takes tools, so far as its class and its profile show.
 
-    A model that is chosen when it is called may bind tools, so far as its class shows.
+    Its class must bind tools, as the base class only raises. A model that is chosen when it is
+    called may bind tools.
     """
+    if not ignores_profile and profile_of(model).get("tool_calling") is False:
+        return False
     *_, innermost = _bindings(model)
     bind = getattr(type(innermost), "bind_tools", None)
     if bind is None:  # it forwards attributes to other models, or has none
         return hasattr(innermost, "bind_tools")
     return bind is not BaseChatModel.bind_tools
-
-
-@once_per_model
-def denies_tools(model: BaseChatModel) -> bool:
-    """Return whether the profile of a model states that it takes no tools."""
-    return profile_of(model).get("tool_calling") is False
 
 
 def refuses_tools(error: BaseException) -> bool:

@@ -23,7 +23,7 @@ from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
 from thalweg.context.request.last_check import with_tool
 from thalweg.context.request.models import DEFAULT_WINDOW
-from thalweg.context.request.refusals import can_bind_tools, denies_tools
+from thalweg.context.request.refusals import takes_tools
 from thalweg.context.turn.graph_state import keeps_state, read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Text
@@ -80,9 +80,8 @@ class OwnTools:
             name = tool_name(tool)
             if name in known and not isinstance(tool, ContextTool):
                 raise _name_conflict_error(str(name), policy)
-        model = request.model
-        denied = policy.tools != "on" and denies_tools(model)
-        is_taken = bool(known) and not is_refused and not denied and can_bind_tools(model)
+        is_taken = bool(known) and not is_refused
+        is_taken = is_taken and takes_tools(request.model, ignores_profile=policy.tools == "on")
         return cls(tuple(request.tools), known, policy, is_taken)
 
     @property

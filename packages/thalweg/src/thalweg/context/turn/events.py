@@ -108,9 +108,7 @@ class TurnReport:
 
 
 def emit_turn(report: TurnReport, runtime: CustomStream) -> None:
-    """Emit the event of a turn in which something was decided; nothing for other turns."""
-    if not report.edits:
-        return
+    """Emit the event of a turn with edits."""
     event = event_of(report)
     runtime.stream_writer(event)
     _log.info("%s", sentence(report), extra={"thalweg": event})
@@ -150,9 +148,7 @@ def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
 
 
 def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> None:
-    """Emit the repairs of the requests of a turn; no event if there are none."""
-    if not page.repairs:
-        return
+    """Emit the repairs of the requests of a turn."""
     event = {
         "type": REPAIRED_EVENT,
         "thread": key.thread,

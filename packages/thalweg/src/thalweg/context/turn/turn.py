@@ -359,6 +359,8 @@ class _Turn:
         same = min(last_tokens, self._shared_tokens(sent))
         self._enter(edits, summarizer, same, is_cold=is_cold)
         self.pending.start(summarizer)
+        if not self.open.session.page.edits:
+            return
         report = TurnReport(
             key=self.key,
             page=self.open.session.page,
@@ -393,7 +395,6 @@ class _Turn:
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
         self.viewed, old_overhead = self._view(), self.overhead
-        self.open.last_check.foresee(self.viewed)
         self._set_tools()
         if self.overhead == old_overhead:
             return []
@@ -401,7 +402,6 @@ class _Turn:
             self.open.session.engine.steps(cold=is_cold), summarizer
         )
         self.viewed = self._view()
-        self.open.last_check.foresee(self.viewed)
         return edits
 
     def _plan_rejected_removal(self) -> Sequence[Edit]:
@@ -504,7 +504,8 @@ class _Turn:
         )
         page = replace(page, account=self._account(page, edits, summarizer))
         session.enter(page, edits)
-        emit_repairs(self.key, session.page, self.request.runtime)
+        if session.page.repairs:
+            emit_repairs(self.key, session.page, self.request.runtime)
 
     def _account(
         self, page: TurnRecord, edits: Sequence[Edit], summarizer: Summarizer
@@ -570,7 +571,7 @@ class _Turn:
             self.open.session.enter(page, ())
 
     def _view(self) -> ModelRequest[Any]:
-        """Return the request with the view of the thread in the place of the state's messages."""
+        """Return the request with the view of the thread for the state's messages, checked."""
         engine, writer = self.open.session.engine, self.open.writer
         view = writer.write(engine.window.items, engine.window.rewrites)
         render_pointer, reference_name = engine.planning_context().pointer, self.own.reference
@@ -582,7 +583,9 @@ class _Turn:
         original = self.inserts.without(self.request.messages)
         messages = merge_changes(self.request.state["messages"], original, view)
         request = self.request.override(messages=messages)
-        return without_thinking(request) if writer.lacks_thinking else request
+        request = without_thinking(request) if writer.lacks_thinking else request
+        self.open.last_check.foresee(request)
+        return request
 
     def _cacheable(
         self, request: ModelRequest[Any], *, is_continued: bool = True
