@@ -34,6 +34,7 @@ export interface Call {
   cached_tokens: number | null;
   written_tokens: number | null;
   output_tokens: number | null;
+  is_output_counted: boolean;
   cost: number | null;
   saved: number | null;
   position: number | null;

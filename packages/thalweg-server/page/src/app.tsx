@@ -6,6 +6,7 @@ import { setToken, takeToken } from "./http";
 import "./style.css";
 import { NewThread } from "./conversation";
 import { Memory } from "./memory";
+import { Operator } from "./operator";
 import { Thread } from "./thread";
 import { Threads } from "./threads";
 
@@ -53,8 +54,9 @@ function App() {
       <header class="top">
         <a class="brand" href="#/">Thalweg</a>
         <nav aria-label="Screens">
-          <a href="#/" aria-current={screen === "" || screen === "thread" ? "page" : undefined}>Threads</a>
+          <a href="#/" aria-current={["", "thread", "new"].includes(screen) ? "page" : undefined}>Threads</a>
           <a href="#/memory" aria-current={screen === "memory" ? "page" : undefined}>Memory</a>
+          <a href="#/gateway" aria-current={screen === "gateway" ? "page" : undefined}>Gateway</a>
         </nav>
         <button type="button" class="plain theme" onClick={changeTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>◐</button>
       </header>
@@ -64,6 +66,8 @@ function App() {
         <Thread key={`${id}-${session}`} id={id} tab={tab} query={query} />
       ) : screen === "new" ? (
         <NewThread key={session} />
+      ) : screen === "gateway" ? (
+        <Operator key={session} />
       ) : screen === "memory" ? (
         <Memory key={session} />
       ) : (

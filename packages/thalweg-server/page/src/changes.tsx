@@ -77,7 +77,7 @@ function Why({ calls, currency, saved }: { calls: Call[]; currency: string; save
     <dl class="figures">
       <Figure name="Read again from the cache" value={count(cached)} about={`tokens, ${input ? Math.round((100 * cached) / input) : 0}% of the input`} />
       <Figure name="Read at the full price" value={count(input - cached)} about="tokens" />
-      <Figure name="Written by the model" value={count(output)} about="tokens" />
+      <Figure name="Written by the model" value={count(output)} about={calls.some((call) => call.is_output_counted) ? "tokens, counted: the log states only the first of many answers, and the cost has those alone" : "tokens"} />
       <Figure name="Dearest call" value={money(dearest.cost, currency)} about={`call ${dearest.turn}, ${count(dearest.tokens)} tokens`} />
       {saved !== null && <Figure name="Saved by changes" value={gain(saved, currency)} tone={saved > 0 ? "good" : undefined} about="compared with sending everything" />}
     </dl>
@@ -203,7 +203,7 @@ function ChangeRow({ change, overview, reload, say }: ChangeProps) {
         {isOwn && <button type="button" class="link" onClick={branch}>Branch from here</button>}
       </div>
       {isOpen && <Details change={change} open={(position) => setOriginal({ first: position, last: position })} />}
-      {original && <Originals thread={thread.id} {...original} close={() => setOriginal(undefined)} />}
+      {original && <Originals thread={thread.id} canPin={isOwn} {...original} close={() => setOriginal(undefined)} />}
       {asks && (
         <Dialog title={`Rewind to call ${change.turn}`} close={() => setAsks(undefined)}>
           <p>The next run continues as if nothing after this call had happened. Later messages remain in the archive, marked as abandoned.</p>

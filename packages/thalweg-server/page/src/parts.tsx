@@ -2,14 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, percent } from "./format";
-import { GatewayError, path, send } from "./http";
+import { GatewayError, headers, path, send } from "./http";
 
 export function Fill({ tokens, window }: { tokens: number; window: number }) {
   if (!tokens) return <span class="quiet">–</span>;
   const part = window ? Math.min(1, tokens / window) : 0;
   const label = window
     ? `${count(tokens)} of ${count(window)} tokens, ${percent(tokens, window)} of the window`
-    : `${count(tokens)} tokens; the window is unknown`;
+    : `${count(tokens)} tokens; the window is not stated`;
   return (
     <span class="fill" role="img" aria-label={label} title={label}>
       {window > 0 && <span class="track"><span style={{ width: `${100 * part}%` }} /></span>}
@@ -106,4 +106,29 @@ export function Pin({ thread, position, text, say }: {
   };
   if (note) return <span class="tag" role="status">{note}</span>;
   return <button type="button" class="link pin" title="Keep the selected words, or all of them, verbatim in every context" onMouseDown={(event) => event.preventDefault()} onClick={pin}>Pin</button>;
+}
+
+const PICTURES = /^image\/(png|jpeg|gif|webp)$/;
+
+/** The pictures of a message. */
+export function Pictures({ thread, position, media }: { thread: string; position: number; media: string[] }) {
+  return <p class="pictures">{media.map((mime, k) => PICTURES.test(mime) && <Picture key={k} url={`${path`api/page/threads/${thread}/media`}?position=${position}&index=${k}`} />)}</p>;
+}
+
+function Picture({ url }: { url: string }) {
+  const [source, setSource] = useState("");
+  useEffect(() => {
+    const stop = new AbortController();
+    let made = "";
+    fetch(url, { headers: headers(), signal: stop.signal })
+      .then(async (response) => {
+        if (response.ok && !stop.signal.aborted) setSource((made = URL.createObjectURL(await response.blob())));
+      })
+      .catch(() => undefined); // the message states that it has a picture
+    return () => {
+      stop.abort();
+      if (made) URL.revokeObjectURL(made);
+    };
+  }, [url]);
+  return source ? <a href={source} target="_blank"><img src={source} alt="Picture of this message" /></a> : null;
 }

@@ -5,7 +5,7 @@ import { SectionBar } from "./charts";
 import { agentName, count, money, moment, percent, plural } from "./format";
 import { useData, useSettled } from "./hooks";
 import { path, send } from "./http";
-import { Dialog, Figure, Loading, Problem } from "./parts";
+import { Dialog, Figure, Loading, Pictures, Pin, Problem } from "./parts";
 import type { ThreadProps } from "./thread";
 import { VirtualList } from "./virtual";
 
@@ -72,11 +72,11 @@ export function Requests({ overview, chosen, choose }: ThreadProps) {
         </label>
       </div>
       <dl class="figures">
-        <Figure name="Tokens" value={count(call.tokens)} about={call.window ? `${percent(call.tokens, call.window)} of ${count(call.window)}` : "the window is unknown"} />
+        <Figure name="Tokens" value={count(call.tokens)} about={call.window ? `${percent(call.tokens, call.window)} of ${count(call.window)}` : "the window is not stated"} />
         <Figure name="From the cache" value={call.cached_tokens === null ? "–" : count(call.cached_tokens)}
           about={call.cached_tokens === null ? "not reported" : `${percent(call.cached_tokens, call.input_tokens ?? 0)} of the input`} />
         <Figure name="New to the cache" value={call.input_tokens === null ? "–" : count(call.input_tokens - (call.cached_tokens ?? 0))} about="paid at the full price" />
-        <Figure name="Answer" value={call.output_tokens === null ? "–" : count(call.output_tokens)} about="tokens" />
+        <Figure name="Answer" value={call.output_tokens === null ? "–" : count(call.output_tokens)} about={call.is_output_counted ? "tokens, counted: the log states fewer" : "tokens"} />
         <Figure name="Cost" value={money(call.cost, thread.currency)} about={moment(call.at)} />
       </dl>
       <SectionBar sections={call.sections} window={call.window} limit={call.limit} />
@@ -112,7 +112,7 @@ export function Requests({ overview, chosen, choose }: ThreadProps) {
               open={(position) => setOriginal({ first: position, last: position })} />
           )} />
       )}
-      {original && <Originals thread={thread.id} first={original.first} last={original.last} close={() => setOriginal(undefined)} />}
+      {original && <Originals thread={thread.id} canPin={!thread.agent} first={original.first} last={original.last} close={() => setOriginal(undefined)} />}
       {part === "system" && data && (
         <Dialog title="System prompt" close={() => setPart(undefined)}><pre>{data.system}</pre></Dialog>
       )}
@@ -185,6 +185,7 @@ function Message({ message, thread, turn, cacheEnds, open }: MessageProps) {
           {message.media.length > 0 && <span class="tag">{plural(message.media.length, "picture or file", "pictures or files")}</span>}
           <span class="tokens">{saved}{count(message.tokens)} tokens</span>
         </header>
+        {message.media.length > 0 && message.position !== null && <Pictures thread={thread} position={message.position} media={message.media} />}
         <pre class={isOpen ? "open" : ""} dir="auto">{text || "(empty)"}</pre>
         {(text.length > 240 || text.includes("\n") || message.more > 0 || message.form === "shortened") && (
           <footer>
@@ -200,7 +201,13 @@ function Message({ message, thread, turn, cacheEnds, open }: MessageProps) {
 }
 
 /** The original messages of a stretch, verbatim from the archive. */
-export function Originals({ thread, first, last, close }: { thread: string; first: number; last: number; close: () => void }) {
+export function Originals({ thread, first, last, close, canPin }: {
+  thread: string;
+  first: number;
+  last: number;
+  close: () => void;
+  canPin?: boolean;
+}) {
   const limit = Math.min(1000, last - first + 1);
   const { data, error, reload } = useData<History>(
     `${path`api/threads/${thread}/history`}?limit=${limit}&before=${last + 1}&abandoned=true`,
@@ -212,7 +219,7 @@ export function Originals({ thread, first, last, close }: { thread: string; firs
       {!data && !error && <Loading what="the archive" />}
       {data?.items.map(({ position, message }) => (
         <article key={position} class={`sent ${message.role}`}>
-          <header><span class="who">{message.name || ROLES[message.role]}</span><span class="position">#{position}</span></header>
+          <header><span class="who">{message.name || ROLES[message.role]}</span><span class="position">#{position}</span>{canPin && message.role === "user" && message.text && <Pin thread={thread} position={position} text={message.text} />}</header>
           <pre class="open" dir="auto">
             {[message.thinking && `[reasoning] ${message.thinking}`, message.text, ...message.tool_calls.map((one) => `${one.name} ${one.arguments}`)].filter(Boolean).join("\n") || "(empty)"}
           </pre>

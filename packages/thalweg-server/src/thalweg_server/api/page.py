@@ -29,7 +29,7 @@ class ThreadRow(Shape):
     tokens: int = 0
     """Of the newest request."""
     window: int = 0
-    """Tokens that its model accepts; 0 if unknown."""
+    """Tokens that its model accepts; 0 if it is not stated, as in logs of agents."""
     changes: int = 0
     """Changes of the context."""
     compactions: int = 0
@@ -64,6 +64,9 @@ class Call(Shape):
     cached_tokens: int | None = None
     written_tokens: int | None = None
     output_tokens: int | None = None
+    is_output_counted: bool = False
+    """Whether `output_tokens` is counted from the answer: the log states less, such as the first
+    token alone; `cost` is of what the log states."""
     cost: float | None = None
     saved: float | None = None
     """What all changes up to this call have saved by then, compared with sending everything."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads import Taken, TurnContext, context_at, next_context, turns
-from thalweg.archive.threads.finding import newest_import, own_threads
+from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.journal import MANUAL_KINDS
 from thalweg.archive.threads.savings import BranchSavings, compute_savings
 from thalweg.engine.edits import Fold, main_reason
@@ -23,7 +23,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import WindowItem, measured_item, record_message
-from thalweg.errors import ArchiveError
+from thalweg.errors import ArchiveError, NoSuchFileError
 from thalweg_recorder.replay.archived import ArchivedSession, archived_session
 from thalweg_recorder.sessions import newest_session
 from thalweg_server.api.page import (
@@ -52,6 +52,8 @@ SHOWN_CHARS = 1_500
 """Characters of a message that a request shows at first."""
 PASSAGE_TOKENS = 160
 _RECORDED_AT_ONCE = 4
+_TWICE = 2
+"""Times the stated output from which an answer is counted: logs may state its first token alone."""
 
 
 class TenantPage:
@@ -97,6 +99,19 @@ class TenantPage:
         shown = await self._threads.get(thread)
         return await asyncio.to_thread(self._request, shown, turn, index)
 
+    async def media(self, thread: str, position: int, index: int) -> Media:
+        """Return one of the images, sounds and files of a message, whose content is stored here.
+
+        Raises:
+            NoSuchFileError: The message has none at that place.
+        """
+        key = ThreadKey(self._owner, (await self._threads.get(thread)).id)
+        messages = await asyncio.to_thread(self._parts.archive.messages, key, position, position)
+        found = [part for one in messages for part in one.parts if isinstance(part, Media)]
+        if index >= len(found) or not found[index].data:
+            raise NoSuchFileError(str(index))
+        return found[index]
+
     def _row(self, thread: Thread, q: str = "") -> ThreadRow:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         row = ThreadRow(
@@ -137,7 +152,8 @@ class TenantPage:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         row = self._row(thread)
         if thread.recorded_by:
-            return recorded_overview(row, recorded(archive, key, thread.messages))
+            session = _recorded(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
+            return recorded_overview(row, session)
         taken = turns(archive, key)
         savings = compute_savings(archive, key, taken)
         tariffs = _Tariffs(archive, key, self._prices)
@@ -155,7 +171,7 @@ class TenantPage:
     def _request(self, thread: Thread, turn: int | None, index: int | None) -> SentRequest:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         if thread.recorded_by:
-            session = recorded(archive, key, thread.messages)
+            session = _recorded(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
             turn = turn or len(recorded_calls(session))
             found = recorded_items(session, turn)
             before = recorded_items(session, turn - 1) if turn > 1 else []
@@ -172,13 +188,9 @@ class TenantPage:
         return _compared(archive, key, found, before, turn, system, tools, index)
 
 
-def recorded(archive: Archive, key: ThreadKey, length: int) -> ArchivedSession:
-    """Return a recorded session; the last few are kept until messages are added."""
-    return _recorded(archive, key, length)  # type: ignore[arg-type]  # its classes are hashable
-
-
 @lru_cache(maxsize=_RECORDED_AT_ONCE)
 def _recorded(archive: Archive, key: ThreadKey, length: int) -> ArchivedSession:
+    """Return a recorded session; the last few are kept until messages are added."""
     del length
     return archived_session(archive, key)
 
@@ -189,9 +201,6 @@ def _recorded_figures(archive: Archive, key: ThreadKey) -> dict[str, object]:
         return {}
     newest = archive.messages(key, max(0, archive.length(key) - _NEWEST))
     usage = next((one.usage for one in reversed(newest) if one.usage), None)
-    page = newest_import(archive, key)
-    placed = page.session.get("new_compactions", ()) if page else ()
-    full = [one.get("tokens_before", 0) for one in placed if one.get("trigger") == "auto"]
     times = {"created": session.started_at, "updated": session.ended_at}
     return {
         **{name: at for name, text in times.items() if (at := _moment(text))},
@@ -199,7 +208,6 @@ def _recorded_figures(archive: Archive, key: ThreadKey) -> dict[str, object]:
         "project": session.project,
         "model": session.model,
         "tokens": usage.input if usage else 0,
-        "window": max(full, default=0),
         "changes": session.compactions,
         "compactions": session.compactions,
     }
@@ -464,7 +472,6 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
     """Return a recorded session with its calls, its compactions and its lost requests."""
     recording, terms = session.recording, session.terms
     messages, answers = recording.messages, recorded_calls(session)
-    window = recording.window
     spent = whole = 0.0
     calls: list[Call] = []
     sizes = _RoleTokens(session)
@@ -472,6 +479,8 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
         usage = messages[position].usage
         if usage is None:  # never: `recorded_calls` has none without
             continue
+        written = session.subject.entries[position].tokens
+        is_counted = written > _TWICE * usage.output
         cost = saved = None
         if terms is not None and position in terms.paid:
             paid = terms.paid[position]
@@ -488,12 +497,11 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
                 model=usage.model,
                 tokens=usage.input,
                 sections=sizes.of(position, usage.input),
-                window=window,
-                limit=window,
                 input_tokens=usage.input,
                 cached_tokens=usage.cached,
                 written_tokens=usage.written,
-                output_tokens=usage.output,
+                output_tokens=written if is_counted else usage.output,
+                is_output_counted=is_counted,
                 cost=cost,
                 saved=saved,
                 position=position,
@@ -516,7 +524,7 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
         Placement(first=start, last=length - 1, form="whole") if length > start else None,
     )
     return Overview(
-        thread=row.model_copy(update={"window": window}),
+        thread=row,
         calls=tuple(calls),
         changes=changes,
         lost=lost,

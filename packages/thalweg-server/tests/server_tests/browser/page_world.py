@@ -124,13 +124,18 @@ def write_session(folder: Path, requests: int = 6) -> Path:
             row("user", isCompactSummary=True, message={"role": "user", "content": summary})
             size = 14_000
         wanted = f"Request {number}: look at case {number} of the checkout test, and keep its seed."
-        row("user", message={"role": "user", "content": wanted})
+        content: Any = wanted
+        if not number:
+            source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+            content = [{"type": "image", "source": source}, {"type": "text", "text": wanted}]
+        row("user", message={"role": "user", "content": content})
         for step in range(3):
             call = {"type": "tool_use", "id": f"c{number}-{step}", "name": "Read",
                     "input": {"file_path": f"tests/case_{number}_{step}.py"}}  # fmt: skip
             text = {"type": "text", "text": f"Case {number}, step {step}."}
             usage = {"input_tokens": 12, "cache_read_input_tokens": size,
-                     "cache_creation_input_tokens": 900, "output_tokens": 160}  # fmt: skip
+                     "cache_creation_input_tokens": 900,
+                     "output_tokens": 160 if number or step else 1}  # fmt: skip
             size += 2_600
             answer = {"id": f"m{number}-{step}", "role": "assistant", "model": "claude-opus-4-5",
                       "content": [text, call], "usage": usage}  # fmt: skip

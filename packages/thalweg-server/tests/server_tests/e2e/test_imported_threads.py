@@ -45,7 +45,8 @@ CHANGES = {
     "upload_file",
 }
 """Operations that are refused: the session is its agent's."""
-PARTS = {"cancel_run", "delete_upload", "download_artifact", "get_run", "join_run", "wait_run"}
+PARTS = {"cancel_run", "delete_upload", "download_artifact", "get_media", "get_run", "join_run"}
+PARTS |= {"wait_run"}
 """Operations on a run or a file, which an imported session does not have."""
 UNRECORDED = {"get_context"}
 """No request of this session is in its journal."""

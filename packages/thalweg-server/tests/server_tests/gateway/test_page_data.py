@@ -1,5 +1,6 @@
 """The data of the page: equal to those of the other operations, the terminal and the report."""
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,9 @@ def test_a_recorded_session_has_the_costs_and_the_losses_of_the_report(
         c["input_tokens"] for c in found["calls"]
     ]
     assert [one["kind"] for one in found["changes"]] == ["compaction"]
+    # The log states 160 tokens of each answer but the first, of which it states the first token.
+    assert [c["is_output_counted"] for c in found["calls"]] == [True, *[False] * 17]
+    assert found["calls"][0]["output_tokens"] > 10
 
 
 def test_a_recorded_request_is_the_summary_and_what_followed(http: httpx2.Client) -> None:
@@ -107,7 +111,16 @@ def test_words_find_a_thread_and_the_passage(http: httpx2.Client) -> None:
     (row,) = read(http, "/api/page/threads?q=primary key")["items"]
 
     assert (row["id"], row["compactions"]) == ("cutover", 1)
-    assert "no primary key" in row["passage"]
+    assert "primary key" in row["passage"]
+    (named,) = read(http, "/api/page/threads?q=flaky")["items"]
+    assert (named["id"], named["passage"]) == (page_world.RECORDED, "")
+
+
+def test_a_picture_of_a_message_is_returned_as_it_is(http: httpx2.Client) -> None:
+    found = http.get(f"{RECORDED}/media?position=0").raise_for_status()
+
+    assert found.headers["Content-Type"] == "image/png"
+    assert base64.b64encode(found.content).decode() == page_world.PIXEL
 
 
 @pytest.mark.parametrize(
@@ -116,6 +129,7 @@ def test_words_find_a_thread_and_the_passage(http: httpx2.Client) -> None:
         ("/api/page/threads/none", 404),
         ("/api/page/threads/cutover/request?turn=99", 422),
         (f"{RECORDED}/request?turn=99", 422),
+        (f"{RECORDED}/media?position=1", 404),
     ],
 )
 def test_what_is_not_there_is_named(http: httpx2.Client, path: str, status: int) -> None:

@@ -1,8 +1,9 @@
 """`/api/page`: what the web page reads in addition to the other operations."""
 
-from typing import Annotated
+import base64
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from thalweg_server.api.page import Overview, SentRequest, ThreadRows
 from thalweg_server.api.shape import Number, TurnNumber
@@ -10,6 +11,10 @@ from thalweg_server.gateway.access import CurrentTenant, Many, ThreadId, Words
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.routes.threads import Before
 
+_SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
+}
 page_data = APIRouter(prefix="/api/page/threads", tags=["page"], route_class=GatewayRoute)
 
 
@@ -36,3 +41,16 @@ async def get_sent_request(
 ) -> SentRequest:
     """Return the request of a call as it was sent, compared with the one before; the newest one."""
     return await tenant.page.request(thread, turn, index)
+
+
+@page_data.get("/{thread}/media", response_class=Response, responses=_BYTES)
+async def get_media(
+    tenant: CurrentTenant,
+    thread: ThreadId,
+    position: Annotated[Number, Query(description="Position of the message.")] = 0,
+    index: Annotated[Number, Query(description="Which of its files, from 0.")] = 0,
+) -> Response:
+    """Return an image or a file that a message has, as bytes."""
+    found = await tenant.page.media(thread, position, index)
+    mime = found.mime if found.mime in _SHOWN else "application/octet-stream"
+    return Response(base64.b64decode(found.data), media_type=mime)
