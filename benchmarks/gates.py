@@ -17,7 +17,6 @@ from collections.abc import Callable
 
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.gates.form import (
-    disguised,
     find_others_text,
     folded,
     hiding,
@@ -45,7 +44,6 @@ GATES: dict[str, Callable[[str], object]] = {
     "visible": visible,
     "folded": folded,
     "hiding": lambda text: hiding(text + "\u200b"),
-    "disguised": disguised,
     "redact": redact,
     "find_quote": lambda text: list(find_quote("I live in Porto", text)),
     "new_address": lambda text: new_address(text, text),

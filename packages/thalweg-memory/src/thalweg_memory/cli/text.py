@@ -14,6 +14,7 @@ from thalweg.engine.transcript import printable
 from thalweg_memory.base import Operation, Receipt
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled
 from thalweg_memory.facts.recall.ranking import RecallFeatures
+from thalweg_memory.facts.recall.rendering import TITLES
 from thalweg_memory.facts.values import (
     Change,
     Fact,
@@ -21,7 +22,6 @@ from thalweg_memory.facts.values import (
     Profile,
     PutFact,
     RemoveFact,
-    SectionName,
     Statement,
     WriteSection,
 )
@@ -30,16 +30,6 @@ WIDTH = 80
 QUOTED_CHARS = 400
 """Most characters of a text on a line."""
 _INDENT = 4
-_TITLES: dict[SectionName, str] = {
-    "workContext": "Work",
-    "personalContext": "Personal",
-    "topOfMind": "Top of mind",
-    "recentMonths": "Recent months",
-    "earlierContext": "Earlier",
-    "longTermBackground": "Background",
-}
-
-
 _one_line = partial(one_line, max_chars=QUOTED_CHARS)
 
 
@@ -47,7 +37,7 @@ def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
     """Yield the profile, then the facts by category, newest last."""
     sections = [section for section in profile.sections if section.text]
     for section in sections:
-        yield f"{_TITLES[section.name]}:"
+        yield f"{TITLES[section.name]}:"
         yield from _wrapped(section.text)
     for number, category in enumerate(dict.fromkeys(fact.category for fact in facts)):
         these = [fact for fact in facts if fact.category == category]
@@ -151,7 +141,7 @@ def render_change(change: Change, known: Mapping[str, Fact] | None = None) -> st
             return f"drop  {printable(name)}{content} ({_one_line(why)})"
         case WriteSection(section, why):
             text = _one_line(section.text) or "nothing"
-            return f"write {_TITLES[section.name]}: {text} ({_one_line(why)})"
+            return f"write {TITLES[section.name]}: {text} ({_one_line(why)})"
         case Hide(why, turns, is_shown):
             shown = "show" if is_shown else "hide"
             many = count(turns, "turn") if turns else "all turns"

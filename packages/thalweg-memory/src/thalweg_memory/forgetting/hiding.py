@@ -7,16 +7,12 @@ facts hides their source turns, in the same transaction.
 from collections.abc import Collection, Iterable
 from itertools import takewhile
 
-from thalweg_memory.facts.recall.found import content_words
 from thalweg_memory.facts.values import Fact
 from thalweg_memory.store.records import FactStep, Step, read_turn
 from thalweg_memory.store.scoped import ScopeTransaction
 
-_LEAST_WORDS = 2
-"""A fact with fewer words of content states too little to be found by them."""
 _ANSWERS = 16
 """Messages of the assistant that are taken for the answer to one turn, at most."""
-_ALL = 1_000_000
 
 
 def taken_out(steps: Iterable[Step]) -> list[Fact]:
@@ -33,18 +29,15 @@ def taken_out(steps: Iterable[Step]) -> list[Fact]:
 def hide_behind(
     scoped: ScopeTransaction, facts: Collection[Fact], operation: int, uids: Collection[str] = ()
 ) -> int:
-    """Hide the turns that facts were learned from, that state them, and those with some ids.
+    """Hide the turns that facts were learned from, and those with some ids.
 
     The answers to them are hidden as well: what the assistant wrote up to the user's next message.
-
-    A turn states a fact if it has every word of the fact's content that is neither a stop word
-    nor names the user.
 
     Returns:
         How many turns were hidden.
     """
     own = {each.uid for fact in facts for each in fact.evidence if each.uid}
-    keys = _with_uids(scoped, {*own, *uids}) | _stating(scoped, facts)
+    keys = _with_uids(scoped, {*own, *uids})
     keys |= _answers(scoped, keys)
     return _set(scoped, keys, operation)
 
@@ -83,16 +76,6 @@ def _with_uids(scoped: ScopeTransaction, uids: Collection[str]) -> set[Key]:
         (scoped.id,),
     )
     return {(thread, seq) for thread, seq in rows}
-
-
-def _stating(scoped: ScopeTransaction, facts: Iterable[Fact]) -> set[Key]:
-    numbers: set[int] = set()
-    for content in {text for fact in facts for text in (fact.content, *fact.aliases)}:
-        words = content_words(content)
-        if len(words) >= _LEAST_WORDS:
-            found = scoped.index.find(words, _ALL)
-            numbers |= set.intersection(*(set(found.places.get(word, ())) for word in words))
-    return scoped.index.turns(sorted(numbers))
 
 
 def _answers(scoped: ScopeTransaction, keys: Collection[Key]) -> set[Key]:

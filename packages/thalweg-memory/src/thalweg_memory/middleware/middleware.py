@@ -128,6 +128,15 @@ class BackgroundLearning:
             self._worker = None
 
 
+def announce(
+    event: dict[str, Any], runtime: CustomStream, sentence: str, *args: object, level: int
+) -> None:
+    """Emit an event of memory in the run's stream, in the log, and in a trace."""
+    runtime.stream_writer(event)
+    _log.log(level, sentence, *args, extra={"thalweg": event})
+    trace(event)
+
+
 def announce_shown(
     bound: BoundMemory,
     shown: Sequence[ShownMemory],
@@ -138,53 +147,20 @@ def announce_shown(
     old = {one.uid for one in before}
     new = [one for one in shown if one.uid not in old]
     facts = [fact for one in new for fact in one.facts]
-    event: dict[str, Any] = {
+    turns, tokens = sum(len(one.pieces) for one in new), sum(one.tokens for one in new)
+    event = {
         "type": INSERTED,
         "thread": bound.thread,
         "messages": [one.uid for one in new],
         "facts": facts,
-        "turns": sum(len(one.pieces) for one in new),
-        "tokens": sum(one.tokens for one in new),
-        "tokens_in_all": sum(one.tokens for one in shown),
+        "turns": turns,
+        "tokens": tokens,
+        "tokens_in_all": (in_all := sum(one.tokens for one in shown)),
         "taken_back": len(old - {one.uid for one in shown}),
     }
-    runtime.stream_writer(event)
-    _log.info(
-        "thread %s: inserted %d facts and %d turns in %d tokens, %d in total",
-        bound.thread,
-        len(facts),
-        event["turns"],
-        event["tokens"],
-        event["tokens_in_all"],
-        extra={"thalweg": event},
-    )
-    trace(event)
-
-
-def announce_review(
-    thread: str, facts: Sequence[FactId], waiting: int, runtime: CustomStream
-) -> None:
-    """Emit that facts wait for the user's review.
-
-    Args:
-        thread: Of the run that begins.
-        facts: Those that were not announced before.
-        waiting: How many wait in all.
-        runtime: Of the run.
-    """
-    event = {"type": REVIEW, "thread": thread, "facts": list(facts), "waiting": waiting}
-    runtime.stream_writer(event)
-    sentence = "%d new facts wait for review, %d in all: see `thalweg memory review`"
-    _log.info(sentence, len(facts), waiting, extra={"thalweg": event})
-    trace(event)
-
-
-def announce_failure(error: ThalwegError, runtime: CustomStream) -> None:
-    """Emit that a run continues without its memory."""
-    event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
-    runtime.stream_writer(event)
-    _log.warning("a run continues without its memory: %s", error, extra={"thalweg": event})
-    trace(event)
+    sentence = "thread %s: inserted %d facts and %d turns in %d tokens, %d in total"
+    args = (bound.thread, len(facts), turns, tokens, in_all)
+    announce(event, runtime, sentence, *args, level=logging.INFO)
 
 
 def as_learner(given: object, settings: MemorySettings) -> BaseChatModel | None:
@@ -393,7 +369,9 @@ def _announced(bound: BoundMemory, runtime: CustomStream) -> None:
     if bound.writes:
         new, waiting = newly_waiting(bound)
         if new:
-            announce_review(bound.thread, new, waiting, runtime)
+            event = {"type": REVIEW, "thread": bound.thread, "facts": new, "waiting": waiting}
+            sentence = "%d new facts wait for review, %d in all: see `thalweg memory review`"
+            announce(event, runtime, sentence, len(new), waiting, level=logging.INFO)
 
 
 def _addition(shown: ShownMemory, text: str) -> Addition:
@@ -425,7 +403,9 @@ def _without_failing(do: Callable[[], Result], runtime: CustomStream) -> Result 
     except ConfigError:
         raise
     except ThalwegError as error:
-        announce_failure(error, runtime)
+        event = {"type": FAILED, "code": error.code, "problem": type(error).__name__}
+        sentence = "a run continues without its memory: %s"
+        announce(event, runtime, sentence, error, level=logging.WARNING)
         return None
 
 

@@ -68,7 +68,7 @@ COLD_S = 3_600
 class ShownMemory:
     """What precedes one message."""
 
-    uid: str
+    uid: str = IN_PROMPT
     """Of the message."""
     at: int = 0
     """The newest operation of the memory at that time: later facts are not shown."""
@@ -201,18 +201,10 @@ def to_plain(shown: Iterable[ShownMemory]) -> list[dict[str, Any]]:
 
 def from_plain(plain: object) -> list[ShownMemory]:
     """Read the output of `to_plain`; an empty list if a state has none."""
-    return [_read(one) for one in plain] if isinstance(plain, list) else []
-
-
-def _read(plain: dict[str, Any]) -> ShownMemory:
-    return ShownMemory(
-        uid=plain.get("uid", IN_PROMPT),
-        at=plain.get("at", 0),
-        facts=tuple(plain.get("facts", ())),
-        pieces=tuple(plain.get("pieces", ())),
-        sections=tuple(plain.get("sections", ())),
-        tokens=plain.get("tokens", 0),
-    )
+    return [
+        ShownMemory(**{name: tuple(v) if isinstance(v, list) else v for name, v in one.items()})
+        for one in (plain if isinstance(plain, list) else ())
+    ]
 
 
 REMEMBERED = 1_024

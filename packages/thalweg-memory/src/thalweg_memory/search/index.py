@@ -3,17 +3,12 @@
 A question reads a few rows by key, however many scopes there are. Words are kept as keyed hashes:
 the index holds no content. The number of words of an item is a byte; those of the newest items are
 in a short row.
-
-The items with the rarest words are selected among any number of them: the items of a block that
-contain a word are the bits of one number, so that a few operations on long numbers weigh all of
-them at once.
 """
 
-import math
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby
 
 from thalweg.database.base import Rows
 from thalweg_memory.facts.recall.found import WordOccurrences
@@ -27,13 +22,10 @@ from thalweg_memory.search.word_rows import (
     Posting,
     WordRow,
     WordRows,
-    offsets_of,
     read_times,
     write_times,
 )
 
-HEAVIEST = 15
-"""Weight of the rarest word a scope can have. One that is in every item weighs next to nothing."""
 MOST = 255
 """Maximum number of words of an item; longer items are stored with this."""
 _BITS = 12
@@ -45,84 +37,6 @@ MOST_WORDS = 64
 """So many words of a question are looked up at most: those that the fewest items have."""
 _STATE = struct.Struct("<qq")
 _EMPTY = WordRow()
-
-
-def weights(counts: Sequence[int], total: int) -> list[int]:
-    """Weigh words by how few items have them.
-
-    Args:
-        counts: Of each word, the items that have it.
-        total: Items there are.
-
-    Example:
-        >>> weights([1, 30, 1_000], 1_000)
-        [15, 8, 2]
-    """
-    most = math.log1p(max(total, 2))
-    shares = (math.log1p(max(total, 2) / max(count, 1)) / most for count in counts)
-    return [max(1, round(HEAVIEST * share)) for share in shares]
-
-
-def heaviest(blocks: Mapping[int, Sequence[tuple[int, int]]], limit: int) -> dict[int, set[int]]:
-    """Return the items with the highest sum of weights; among equals the newest.
-
-    Args:
-        blocks: For each block, its words' items as bits, with the weight of the word.
-        limit: Items to choose; fewer are returned only if fewer contain any word.
-
-    Returns:
-        Offsets of items, by block.
-    """
-    planes = {block: _added_up(words) for block, words in blocks.items()}
-    over, equal = _parted(planes, limit)
-    remaining = limit - sum(bits.bit_count() for bits in over.values())
-    chosen = {block: set(offsets_of(bits)) for block, bits in over.items()}
-    for block in sorted(equal, reverse=True):
-        newest = list(islice(offsets_of(equal[block]), remaining))
-        chosen[block].update(newest)
-        remaining -= len(newest)
-    return {block: offsets for block, offsets in chosen.items() if offsets}
-
-
-def _added_up(words: Sequence[tuple[int, int]]) -> list[int]:
-    """Add up the weights of all items at once: bit `i` of plane `p` is worth `2**p` to item `i`."""
-    planes = [0] * sum(weight for _, weight in words).bit_length()
-    for bits, weight in words:
-        for first in range(weight.bit_length()):
-            carried = bits if weight >> first & 1 else 0
-            for plane in range(first, len(planes)):
-                if not carried:
-                    break
-                planes[plane], carried = planes[plane] ^ carried, planes[plane] & carried
-    return planes
-
-
-def _parted(
-    planes: Mapping[int, Sequence[int]], limit: int
-) -> tuple[dict[int, int], dict[int, int]]:
-    """Find the weight that `limit` items reach; part those over it from those that have just it."""
-    over = dict.fromkeys(planes, 0)
-    equal = {block: _any_of(sums) for block, sums in planes.items()}
-    for plane in range(max(map(len, planes.values()), default=0) - 1, -1, -1):
-        with_it = {
-            block: equal[block] & sums[plane] if plane < len(sums) else 0
-            for block, sums in planes.items()
-        }
-        reached = sum((over[block] | bits).bit_count() for block, bits in with_it.items())
-        for block, bits in with_it.items():
-            if reached >= limit:
-                equal[block] = bits
-            else:
-                over[block] |= bits
-                equal[block] &= ~bits
-    return over, equal
-
-
-def _any_of(planes: Sequence[int]) -> int:
-    found = 0
-    for bits in planes:
-        found |= bits
-    return found
 
 
 class ItemLengths:
@@ -311,7 +225,7 @@ class Index:
         rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
         counts = {key: rows[key].items for key in rarest}
         blocks = self._rows.blocks({key: rows[key] for key in rarest})
-        chosen = _chosen(blocks, counts, totals.items, limit)
+        chosen = _chosen(blocks, counts, limit)
         places: dict[int, dict[int, int]] = {key: {} for key in keys}
         numbers: list[int] = []
         for block, offsets in chosen.items():
@@ -327,15 +241,6 @@ class Index:
             totals.words / max(1, totals.items),
             {},
         )
-
-    def turns(self, numbers: Sequence[int]) -> set[tuple[int, int]]:
-        """Return the thread and the `seq` of each turn among items."""
-        rows = self._db.rows_by(
-            "SELECT thread, seq FROM memory_item WHERE scope = ? AND thread <> 0 AND number",
-            numbers,
-            (self._scope,),
-        )
-        return {(thread, seq) for thread, seq in rows}
 
     def neighbours(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""
@@ -354,17 +259,22 @@ class Index:
 
 
 def _chosen(
-    blocks: Mapping[int, Mapping[int, Posting]], counts: Mapping[int, int], total: int, limit: int
+    blocks: Mapping[int, Mapping[int, Posting]], counts: Mapping[int, int], limit: int
 ) -> dict[int, set[int]]:
-    """Choose the items to return, by block: all, or those with the rarest words."""
-    if sum(counts.values()) <= limit:
-        return {
-            block: {at for posting in words.values() for at in posting.offsets()}
-            for block, words in blocks.items()
-        }
-    weight = dict(zip(counts, weights([*counts.values()], total), strict=True))
-    bits = {
-        block: [(posting.bits(), weight[key]) for key, posting in words.items()]
-        for block, words in blocks.items()
-    }
-    return heaviest(bits, limit)
+    """Choose the items with the rarest words, of equally rare ones the newest.
+
+    Returns:
+        Offsets of at most `limit` items, by block.
+    """
+    chosen: dict[int, set[int]] = {}
+    for _, equal in groupby(sorted(counts, key=lambda key: counts[key]), counts.__getitem__):
+        keys = [*equal]
+        for block in sorted(blocks, reverse=True):
+            if limit <= 0:
+                return chosen
+            postings = (blocks[block][key] for key in keys if key in blocks[block])
+            there = {at for posting in postings for at in posting.offsets()}
+            newest = sorted(there - chosen.get(block, set()), reverse=True)[:limit]
+            chosen.setdefault(block, set()).update(newest)
+            limit -= len(newest)
+    return chosen

@@ -17,7 +17,7 @@ from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg_memory.search.index import Index, IndexEntry, weights
+from thalweg_memory.search.index import Index, IndexEntry
 from thalweg_memory.search.word_rows import BLOCK, LENGTHS, TOTALS
 from thalweg_memory.store.postgres import PostgresMemory
 
@@ -55,16 +55,13 @@ class Model:
     items: dict[int, Sequence[str]] = field(default_factory=dict)
 
     def best(self, words: Sequence[str], limit: int) -> set[int]:
-        """Choose the items whose words weigh most, of the last ones the newest."""
+        """Choose the items with the rarest words, of equally rare ones the newest."""
         counts = self.counts(words)
-        known = [word for word in words if counts[word]]
-        told = weights([counts[word] for word in known], len(self.items))
-        weight = dict(zip(known, told, strict=True))
-        scores = {
-            number: sum(weight[word] for word in known if word in listed)
+        rarest = {
+            number: min((counts[word] for word in words if word in listed), default=0)
             for number, listed in self.items.items()
         }
-        by_score = sorted((-score, -number) for number, score in scores.items() if score)
+        by_score = sorted((rare, -number) for number, rare in rarest.items() if rare)
         return {-number for _, number in by_score[:limit]}
 
     def counts(self, words: Sequence[str]) -> dict[str, int]:

@@ -66,15 +66,7 @@ def folded(text: str) -> str:
         >>> folded("ＡＢＣ 𝐝𝐞𝐟 ①")
         'ABC def 1'
     """
-    pieces = _STOPS.split(visible(text))
-    return "".join(
-        piece if _STOPS.fullmatch(piece) else unicodedata.normalize("NFKC", piece)
-        for piece in pieces
-    )
-
-
-_STOPS = re.compile("([，；：？！（）])")
-"""They separate sentences without a following space, unlike their narrow forms."""
+    return unicodedata.normalize("NFKC", visible(text))
 
 
 _INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
@@ -102,42 +94,6 @@ def hiding(text: str) -> list[tuple[int, int]]:
             for hidden in _HIDDEN.finditer(text, *found.span())
         )
     ]
-
-
-_LOOKALIKE = (
-    "АВЕЗКМНОРСТУХЅІЈԌԚԜаеорсухѕіјһԁԛԝѵьӏӀ"  # Cyrillic
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναιρυκϲϳ"  # Greek
-    "օսհոց"  # Armenian
-    "ᎪᏴᏟᎠᎬᎻᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᏃ"  # Cherokee
-    "ɑɡꞮᴀᴄᴅᴇᴊᴋᴍɴᴏᴘᴛᴜᴠᴡᴢ"  # phonetic letters
-)  # fmt: skip
-"""Letters that are drawn as Latin ones are."""
-_LATIN = "A-Za-zÀ-ÖØ-öø-ÿĀ-ſ"
-_MIXED = re.compile(rf"[{_LATIN}{_LOOKALIKE}]{{2,}}")
-_OTHER_ALPHABET = re.compile(rf"(?![{_LOOKALIKE}])[\u0370-\u058f\u13a0-\u13ff]")
-_SHORTEST_DISGUISE = 3
-
-
-def disguised(text: str) -> list[str]:
-    """List words that are spelled with another alphabet's look-alikes.
-
-    Example:
-        >>> disguised("pay with p\u0430ypal"), disguised("в Москве у Wi-Fi 5 μm")
-        (['pаypal'], [])
-    """
-    found = [word for word in _MIXED.findall(text) if _is_mixed(word)]
-    if not _OTHER_ALPHABET.search(text) and re.search(f"[{_LATIN}]{{3}}", text):
-        found += [
-            word
-            for word in re.findall(rf"\b[{_LOOKALIKE}]+\b", text)
-            if len(word) >= _SHORTEST_DISGUISE
-        ]
-    return found
-
-
-def _is_mixed(word: str) -> bool:
-    foreign = [letter for letter in word if letter in _LOOKALIKE]
-    return 0 < len(foreign) < len(word)
 
 
 TAKEN = "\ue000"
@@ -169,12 +125,6 @@ def lines(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def paragraph_end(text: str, start: int) -> int:
-    """Find the end of the paragraph that a place is in."""
-    end = text.find("\n\n", start)
-    return len(text) if end < 0 else end
-
-
 def stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield a range without the space around it; nothing for a range of spaces.
 
@@ -199,7 +149,6 @@ def find_others_text(text: str) -> list[QuotedSpan]:
         *_tags(text),
         *_data(text),
         *_line_runs(text),
-        *_whole(text),
         *_ruled(text),
         *_transcripts(text),
     ]
@@ -236,23 +185,18 @@ _DELIMITER = re.compile(
     r"[^\]\n]{0,40}\]|\[\[[^\]\n]{0,60}\]\]"
     rf"|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
     r"|^[ \t]*[-=*_#~]{2,}[ \t]*(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
-    r"|^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*[-=*_#~]{0,}[ \t]*$",
+    r"|^[ \t]*(?-i:(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*)[-=*_#~]*[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_CAPITALS = re.compile(r"^[ \t]*(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)", re.IGNORECASE)
 _ELEMENT = re.compile(r"<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>")
 _CLOSING = re.compile(r"</([A-Za-z][\w:-]*)")
 _COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$(?![\s\S]))|^\[//\]: #.*$", re.MULTILINE)
-_IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)")
 
 
 def _tags(text: str) -> Iterator[QuotedSpan]:
     """Yield elements with their content; from a turn's delimiter on yield everything."""
-    for found in _DELIMITER.finditer(text):
-        if _CAPITALS.match(found[0]) and found[0] != found[0].upper():
-            continue
+    if found := _DELIMITER.search(text):
         yield QuotedSpan(found.start(), len(text), "quoted text")
-        break
     closed = {found[1]: found.start() for found in _CLOSING.finditer(text)}
     done = 0
     for found in _ELEMENT.finditer(text):
@@ -260,14 +204,12 @@ def _tags(text: str) -> Iterator[QuotedSpan]:
         if found.start() >= done and close > found.start():
             done = (text.find(">", close) + 1) or len(text)
             yield QuotedSpan(found.start(), done, "quoted text")
-    for form in (_COMMENT, _IMAGE):
-        for found in form.finditer(text):
-            yield QuotedSpan(found.start(), found.end(), "quoted text")
+    for found in _COMMENT.finditer(text):
+        yield QuotedSpan(*found.span(), "quoted text")
 
 
 _DATA = re.compile(r"[\[{]\s*(?:[\"'{\[]|\w+[\"']?\s*:\s*[\"'{\[\d])")
 _BRACKETS = re.compile(r"[\[\]{}]")
-_BLOB = re.compile(r"(?<![^\s(\"'=,])(?:data:[^\s]{40,}|[A-Za-z0-9+/=_-]{100,})")
 
 
 SHORT_DATA = re.compile(
@@ -286,8 +228,6 @@ def _data(text: str) -> Iterator[QuotedSpan]:
                 continue
             if re.search(r"[\"'\w]\s*:", text[found.start() : done]) or done == len(text):
                 yield QuotedSpan(found.start(), done, "quoted text")
-    for found in _BLOB.finditer(text):
-        yield QuotedSpan(found.start(), found.end(), "code")
 
 
 def _closing(text: str, start: int) -> int:
@@ -312,13 +252,7 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
     (re.compile(rf"[ \t]*+{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
     (re.compile(rf"[ \t]*+\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
-    (re.compile(r"\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b\]?[: ]"), 1, "code"),
-    (re.compile(r"(?:\s+at .+[:(]|\s+File \".+\", line \d+|Traceback \(most recent)"), 1, "code"),
-    (re.compile(r"(?:diff --git |@@ -|\+\+\+ |--- [ab]/|index [0-9a-f]{7})"), 1, "code"),
-    (re.compile(r"(?:\.\.\. |#!/)"), 1, "code"),
-    (re.compile(r"(?:export )?[A-Za-z_][\w.]*=\S*$"), 2, "code"),
     (re.compile(r"[^(\n]*\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
-    (re.compile(r"[A-Za-z_.]+(?:Error|Exception)\b.*:"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""
 
@@ -349,22 +283,12 @@ def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
 _RULE = re.compile(
     r"^[ \t]*(?:[-=*_#~—]{3,}|[-=*#~]{2,}[^\n]{1,80}?[-=*#~]{2,})[ \t]*$", re.MULTILINE
 )
-_PROMPT = re.compile(r"^(?:\$ |>>> |PS [A-Z]:\\|[\w.-]+@[\w.-]+:[^\n$#]*[$#] )", re.MULTILINE)
 
 
 def _ruled(text: str) -> Iterator[QuotedSpan]:
-    """Yield text below a rule, and output of a terminal below its prompt."""
+    """Yield text below a rule."""
     if (rule := _RULE.search(text)) and text[rule.end() :].strip():
         yield QuotedSpan(rule.start(), len(text), "pasted text")
-    for found in _PROMPT.finditer(text):
-        yield QuotedSpan(found.start(), paragraph_end(text, found.start()), "code")
-
-
-def _whole(text: str) -> Iterator[QuotedSpan]:
-    """Take paragraphs that are indented as code is, under a line that is not."""
-    for found in re.finditer(r"(?:^|\n)[ \t]*\n((?:(?: {4}|\t).*(?:\n|$))+)", text):
-        if text[: found.start(1)].strip():
-            yield QuotedSpan(found.start(1), found.end(1), "code")
 
 
 _LABEL = re.compile(

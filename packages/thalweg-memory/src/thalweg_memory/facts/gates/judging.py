@@ -18,7 +18,6 @@ from thalweg.redaction.secrets import REDACTION, redact
 from thalweg_memory.facts.days import day_in_words, local
 from thalweg_memory.facts.gates.form import (
     MARKER,
-    disguised,
     folded,
     hiding,
     shown,
@@ -72,8 +71,6 @@ def clean_content(content: str, *, by_hand: bool = False) -> str:
     if hiding(content):
         refuse("has hidden characters")
     content = " ".join(visible(content).split())
-    if odd := disguised(content):
-        refuse(f"has {odd[0]!r}, spelled with the letters of another alphabet")
     content = redact(content)
     if len(content) > MAX_FACT_CHARS:
         refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
@@ -334,7 +331,7 @@ def _check_confidence(confidence: float, settings: MemorySettings) -> None:
 
 def _field(text: str) -> str:
     text = " ".join(text.split())
-    if len(text) > 2 * _MAX_FIELD_CHARS or hiding(text) or disguised(text):
+    if len(text) > 2 * _MAX_FIELD_CHARS or hiding(text):
         return ""  # a redaction may be shorter than its secret
     plain = redact(visible(text))
     return plain if len(plain) <= _MAX_FIELD_CHARS and not MARKUP.search(plain) else ""

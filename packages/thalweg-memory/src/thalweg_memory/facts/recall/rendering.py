@@ -27,7 +27,7 @@ _UNSEEN = re.compile(
     "\U000e0100-\U000e01ef]"
 )
 """Characters that Unicode calls printable, and that are invisible."""
-_TITLES: dict[SectionName, str] = {
+TITLES: dict[SectionName, str] = {
     "workContext": "Work",
     "personalContext": "Personal",
     "topOfMind": "Top of mind",
@@ -193,7 +193,7 @@ def profile_lines(profile: Profile | None) -> list[str]:
     """Write a profile, a line for each of its sections."""
     sections = () if profile is None else profile.sections
     texts = {section.name: safe(section.text) for section in sections}
-    return [f"{title}: {texts[name]}\n" for name, title in _TITLES.items() if texts.get(name)]
+    return [f"{title}: {texts[name]}\n" for name, title in TITLES.items() if texts.get(name)]
 
 
 def safe(text: str, max_chars: int = MAX_CHARS) -> str:

@@ -1,8 +1,8 @@
-"""What cannot be seen is taken out; what is spelled with look-alikes is called out."""
+"""What cannot be seen is taken out."""
 
 import pytest
 
-from thalweg_memory.facts.gates.form import disguised, folded, hiding, visible
+from thalweg_memory.facts.gates.form import folded, hiding, visible
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,5 @@ def test_a_mark_at_the_start_of_a_file_and_a_soft_hyphen_are_no_hiding() -> None
     assert hiding("\ufeffMy bank is Fox. Ver\u00adsicherung.") == []
 
 
-def test_look_alikes_are_found_and_other_alphabets_are_not() -> None:
-    assert disguised("p\u0430ypal") == ["p\u0430ypal"]
-    assert disguised("I trust \u0440\u0430\u0443\u0440\u0430\u04cf there") == [
-        "\u0440\u0430\u0443\u0440\u0430\u04cf"
-    ]
-    assert disguised("Я живу в Москве, пишу на Python и люблю оса") == []
-    assert disguised("μ = 5 μm, Δt, π, café, naïve") == []
-
-
 def test_letters_of_other_widths_are_compared_as_plain_ones() -> None:
     assert folded("\uff29gnore \U0001d422t") == "Ignore it"
-    assert folded("我喜欢茶，不喜欢咖啡。") == "我喜欢茶，不喜欢咖啡。"

@@ -16,7 +16,6 @@ WRAPPED = [
     "### System:\n{}",
     "<|im_start|>user\n{}",
     '{{"bio": "{}"}}',
-    "$ cat notes.txt\n{}",
     "From: Bob <bob@x.example>\nTo: me\nSubject: hi\n\n{}",
     "> {}\n> bye",
     "> hello and\nwell, {}",
@@ -26,7 +25,6 @@ WRAPPED = [
     "---------- Forwarded message ---------\n{}",
     "[12/03/2026, 10:02] Bob: {}",
     "<!-- {} -->",
-    "![{}](x.png)",
     "=== page content ===\n{}",
 ]
 

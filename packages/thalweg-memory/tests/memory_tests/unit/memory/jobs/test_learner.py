@@ -282,7 +282,7 @@ def test_a_fact_that_was_taken_out_meanwhile_does_not_come_back(
     )
 
     assert contents(store) == ["The user keeps the pen in drawer 2."]
-    assert report.refused["its turn was removed"] == 2
+    assert report.refused["a person changed it first"] == 2
 
 
 def test_an_edit_that_was_made_meanwhile_stands(store: MemoryStore, clock: Clock) -> None:
