@@ -1,11 +1,19 @@
-"""Manual changes of a memory: decide on its current content, commit, and retry on conflict."""
+"""Decisions on the current content of a memory: what relates to a statement, and what changes.
 
+A change is committed, and planned again on conflict. The cost of finding the existing facts that a
+statement may relate to, and those that it displaces, is independent of the number of facts.
+"""
+
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from thalweg.errors import StaleWriteError
 from thalweg_memory.base import Clock, Operation
-from thalweg_memory.facts.values import Change, Fact, FactId, Profile, Scope
+from thalweg_memory.facts.learning.lesson import after, plan_eviction
+from thalweg_memory.facts.recall.found import content_words
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Change, Fact, FactId, Profile, PutFact, Scope
 from thalweg_memory.store.tables import MemoryStore
 
 RACES = 100
@@ -80,3 +88,102 @@ class Decider:
                 if attempt == RACES - 1:
                     raise
         return None
+
+
+SPARE = 100
+"""One fact in so many is dropped beyond those that must be: facts are read whole less often."""
+
+
+def plan_room(
+    store: MemoryStore, scope: Scope, changes: Sequence[Change], settings: MemorySettings, now: str
+) -> list[PutFact]:
+    """Plan which facts to drop so that there is space for some changes.
+
+    Facts are read only if there may be too many. They are dropped in batches, so that the cost per
+    change does not grow with their number.
+    """
+    most = settings.max_facts
+    added = sum(
+        isinstance(change, PutFact) and change.fact.status == "active" for change in changes
+    )
+    if not added or (added <= most and not store.has_more_than(scope, most - added)):
+        return []
+    facts = after(store.facts(scope), changes)
+    if sum(fact.status == "active" for fact in facts) <= most:
+        return []
+    room = most - most // SPARE if most > SPARE else most
+    return plan_eviction(facts, room, now=now, protected=settings.protected_categories)
+
+
+_POOL = 64
+"""Items that the index is asked for."""
+_MOST_WORDS = 64
+_RAREST = 32
+"""Of the words, those that are looked up."""
+
+
+def similar_facts(
+    store: MemoryStore, scope: Scope, text: str, *, vector: bytes | None = None, most: int = 16
+) -> list[Fact]:
+    """List facts that share words with a text, or are near it by vectors, the likeliest first.
+
+    Active and superseded facts are considered; rare words count more than common ones.
+
+    Args:
+        store: The store of the facts.
+        scope: The scope.
+        text: A statement, or some turns.
+        vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
+        most: Items that are read; facts among them are returned.
+    """
+    words = content_words(text)
+    if not words:
+        return []
+    vector = store.vector(text) if vector is None else vector
+    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL, most_words=_RAREST)
+    scores: dict[int, float] = {}
+    for word, there in found.places.items():
+        rarity = math.log1p(found.total / max(1, found.counts[word]))
+        for number in there:
+            scores[number] = scores.get(number, 0) + rarity
+    for number, cosine in found.near.items():
+        scores[number] = scores.get(number, 0) + cosine * math.log1p(found.total)
+    best = sorted(scores, key=lambda number: (-scores[number], -number))[:most]
+    return [item.fact for item in store.items(scope, best) if item.fact is not None]
+
+
+def related_facts(
+    store: MemoryStore, scope: Scope, texts: Sequence[str], *, all_up_to: int
+) -> list[Fact]:
+    """List the active facts that texts may relate to: all of them, if these are few.
+
+    Args:
+        store: The store of the facts.
+        scope: The scope.
+        texts: Statements or turns.
+        all_up_to: Up to this number, all active facts are listed.
+    """
+    newest = store.facts(scope, limit=all_up_to + 1)
+    if len(newest) <= all_up_to:
+        return newest
+    found: dict[FactId, Fact] = {}
+    for text in texts:
+        found |= {fact.id: fact for fact in similar_facts(store, scope, text)}
+    active = [fact for fact in found.values() if fact.status == "active"]
+    return sorted(active[:all_up_to], key=lambda fact: (fact.created_at, fact.id))
+
+
+MOST_STANDING = 200
+"""The newest facts that are considered without a question; twice the default `max_facts`."""
+
+
+def standing_facts(store: MemoryStore, scope: Scope, profile: Profile) -> list[Fact]:
+    """Return the active facts that matter for any question, oldest first.
+
+    They are the newest ones, and those cited by the profile. A memory of the default size is
+    returned whole; the cost does not grow with a larger one.
+    """
+    found = {fact.id: fact for fact in store.facts(scope, limit=MOST_STANDING)}
+    cited = {id_ for section in profile.sections for id_ in section.cites} - found.keys()
+    older = store.facts(scope, ids=sorted(cited)) if cited else []
+    return [*older, *found.values()]

@@ -10,7 +10,7 @@ from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
 from thalweg_memory.base import Clock, Operation, Receipt, Selection, new_fact_id, utc_now
-from thalweg_memory.deciding import Decider
+from thalweg_memory.deciding import Decider, plan_room, similar_facts
 from thalweg_memory.facts.by_hand import (
     find,
     plan_clear,
@@ -49,7 +49,6 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.opening import attach_document, documents_of
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
-from thalweg_memory.store.candidates import plan_room, similar_facts
 from thalweg_memory.store.tables import MemoryStore
 
 MOST_HIDDEN = 1_000

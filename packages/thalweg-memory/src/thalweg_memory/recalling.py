@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
+from thalweg_memory.deciding import standing_facts
 from thalweg_memory.facts.days import current, holds
 from thalweg_memory.facts.document import read_document
 from thalweg_memory.facts.learning.lesson import worth
@@ -25,7 +26,6 @@ from thalweg_memory.facts.recall.ranking import (
 from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, Profile, Scope, Trust
-from thalweg_memory.store.candidates import standing_facts
 from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8

@@ -9,8 +9,7 @@ from thalweg_memory.facts.values import Statement
 from thalweg_memory.forgetting.plan import ForgettingPlan, plan_forgetting
 from thalweg_memory.store.commits import insert_steps, log_operation, read_whys, whole_log
 from thalweg_memory.store.records import ScopeContents
-from thalweg_memory.store.scoped import ScopeTransaction, find_thread
-from thalweg_memory.store.turns import all_turns, forget_shown
+from thalweg_memory.store.scoped import ScopeTransaction, all_turns, find_thread, forget_shown
 
 
 def plan(scoped: ScopeTransaction, selection: Selection) -> ForgettingPlan:

@@ -13,6 +13,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import StaleWriteError, ThalwegError
 from thalweg_memory.base import Clock, Job, Learned, new_fact_id, utc_now
+from thalweg_memory.deciding import plan_room, related_facts, similar_facts, standing_facts
 from thalweg_memory.facts.days import local
 from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
 from thalweg_memory.facts.learning.learner_prompt import (
@@ -57,7 +58,6 @@ from thalweg_memory.jobs.events import (
     emit,
 )
 from thalweg_memory.jobs.structured import Respondent
-from thalweg_memory.store.candidates import plan_room, related_facts, similar_facts, standing_facts
 from thalweg_memory.store.tables import MemoryStore
 
 FACT_TOKENS = 16

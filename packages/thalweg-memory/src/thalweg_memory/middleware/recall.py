@@ -201,10 +201,11 @@ def to_plain(shown: Iterable[ShownMemory]) -> list[dict[str, Any]]:
 
 def from_plain(plain: object) -> list[ShownMemory]:
     """Read the output of `to_plain`; an empty list if a state has none."""
-    return [
-        ShownMemory(**{name: tuple(v) if isinstance(v, list) else v for name, v in one.items()})
-        for one in (plain if isinstance(plain, list) else ())
-    ]
+    shown: list[ShownMemory] = []
+    for one in plain if isinstance(plain, list) else ():
+        read: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in one.items()}
+        shown.append(ShownMemory(**read))
+    return shown
 
 
 REMEMBERED = 1_024

@@ -40,25 +40,23 @@ from thalweg_memory.store.scoped import (
     ScopeRow,
     ScopeTransaction,
     ThreadFactsRow,
+    all_turns,
+    capture_turns,
     find_scope,
     find_thread,
     get_or_create_scope,
     get_or_create_thread,
-    save_scope,
-    save_thread,
-    scopes_of_owner,
-)
-from thalweg_memory.store.turns import (
-    all_turns,
-    capture_turns,
     index_turns,
     keep_shown,
     list_shown,
     read_turns,
+    save_scope,
+    save_thread,
+    scopes_of_owner,
     turn_texts,
 )
-from thalweg_memory.store.turns import items as read_items
-from thalweg_memory.store.turns import newest as newest_items
+from thalweg_memory.store.scoped import items as read_items
+from thalweg_memory.store.scoped import newest as newest_items
 
 if TYPE_CHECKING:
     from thalweg_memory.search.nearest import VectorIndex

@@ -32,7 +32,6 @@ def test_a_scope_finds_its_own_items_only(db: SqliteRows) -> None:
 
     assert found.places == {"tea": {1: 1}, "coffee": {}}
     assert (found.counts, found.total) == ({"tea": 1, "coffee": 0}, 1)
-    assert ours.turns([1, 2]) == {(1, 0)}
 
 
 def test_clearing_a_scope_leaves_the_others_and_gives_no_number_twice(db: SqliteRows) -> None:
