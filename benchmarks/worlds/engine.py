@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from hashlib import blake2b
 from random import Random
 from typing import Protocol
 
@@ -23,7 +24,7 @@ from thalweg_evals.trace import TracedCall, TracedMessage
 FACTOR, MORE = 4, 40
 """The limit of an agent's calls: this many times those with the whole context, and this many more.
 With fewer, a world that removal makes slow would count as one that does not end."""
-WINDOWS = (4_000, 6_000, 8_000, 16_000)
+WINDOWS = (4_000, 5_000, 6_000, 8_000)
 """Windows of random worlds, in tokens: small, so that many worlds are played in little time."""
 SHARES = (1 / 12, 1 / 8, 1 / 5)
 LOADS = (0.3, 0.6, 1.2, 2.5)
@@ -82,20 +83,26 @@ class EngineContext:
     Args:
         cost: The preset.
         window: Tokens that the model accepts.
-        archive: An empty one.
+        archive: An empty one, if the driver searches. Without it references are made from the
+            positions alone, so that a world ends equally each time.
     """
 
     tools = frozenset({"recall"})
 
-    def __init__(self, cost: Cost, window: int, archive: Archive) -> None:
+    def __init__(self, cost: Cost, window: int, archive: Archive | None = None) -> None:
         self._archive = archive
         self.engine = Engine(
             budget=Budget(window=window, **AMOUNTS[cost].model_dump()),
             policy=RentOrBuy(TARIFFS["anthropic"]),
             count=_count,
-            name_span=lambda first, last: archive.handle(KEY, Span(first, last)),
+            name_span=self._name_span,
             tools=[RECALL_TOOL],
         )
+
+    def _name_span(self, first: int, last: int) -> str:
+        if self._archive:
+            return self._archive.handle(KEY, Span(first, last))
+        return f"h_{blake2b(f'{first}-{last}'.encode(), digest_size=6).hexdigest()}"
 
     def receive(self, message: TracedMessage) -> None:
         """See `Context.receive`."""
@@ -106,7 +113,8 @@ class EngineContext:
         sent = Message(message.role, texts + calls, answers=message.answers, name=message.name)
         entry = self.engine.receive(sent)
         about = entry.answers.brief if entry.answers else ""
-        self._archive.append(KEY, [Logged(entry.message, about=about)])
+        if self._archive:
+            self._archive.append(KEY, [Logged(entry.message, about=about)])
 
     def request(self) -> Sequence[TracedMessage]:
         """See `Context.request`."""
@@ -114,9 +122,11 @@ class EngineContext:
 
     def call(self, arguments: dict[str, object]) -> str:
         """Return the result of `recall`."""
+        assert self._archive, "a driver that searches needs an archive"
         return recall(self._archive, KEY, **arguments)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=5_000)
 def _traced(message: Message) -> TracedMessage:
     calls = tuple(
         TracedCall(part.id, part.name, json.loads(part.arguments or "{}"))
@@ -143,11 +153,15 @@ def play(
     bill = Bill(limit)
     names = frozenset(world.tools) | context.tools
     context.receive(TracedMessage("user", world.request))
-    made = 0
+    made, counted = 0, dict[int, tuple[TracedMessage, tuple[str, int]]]()
     while True:
         shown = tuple(context.request())
         move = driver(View(shown, names))
-        blocks = [(_written(message), _count(_written(message))) for message in shown]
+        for message in shown:
+            if counted.get(id(message), (None,))[0] is not message:
+                text = _written(message)
+                counted[id(message)] = message, (text, _count(text))
+        blocks = [counted[id(message)][1] for message in shown]
         try:
             bill.charge(blocks, _count(move.text))
         except CallsExceededError:
@@ -211,8 +225,8 @@ def random_world(seed: int) -> RandomWorld:
         return make_world(name, seed, window, load, share=share, forms=forms)
 
     limit, base = limit_of(made())
-    with closing(open_archive(":memory:")) as archive:
-        why, bill = play(
-            made(), EngineContext(cost, window, archive), limit, partial(decide, mode=mode)
-        )
+    archive = open_archive(":memory:") if mode == "recall" else None
+    with closing(archive) if archive else nullcontext():
+        context = EngineContext(cost, window, archive)
+        why, bill = play(made(), context, limit, partial(decide, mode=mode))
     return RandomWorld(name, seed, window, load, share, forms, cost, mode, bill.calls, base, why)

@@ -126,6 +126,33 @@ def test_an_agent_that_reads_again_what_it_does_not_see_comes_to_its_end(
     assert not agent.drive.engine.problems
 
 
+@given(
+    steps=st.integers(40, 120).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n - 1))),
+    tool=st.sampled_from(["read_task", "show_plan_text", "get_rows"]),
+)
+def test_a_result_that_is_cut_has_the_line_that_its_call_names(
+    steps: tuple[int, int], tool: str
+) -> None:
+    """Else an agent that reads its plan step by step needs a second call for each step."""
+    last, number = steps
+    words = "crane harbour storage invoice pallet terminal broker customs"
+    plan = [f"{k}/{last}. read: log-{k:03d} with {words}." for k in range(1, last + 1)]
+    drive = Drive(Scenario((), Budget(window=4_000), "anthropic"))
+    use = ToolCall("c", tool, json.dumps({"step": number}))
+    added = (
+        user("Perform the steps."),
+        Message("assistant", (use,)),
+        Message("tool", (Text("\n".join(plan)),), answers="c", name=tool),
+    )
+    drive.entries += [drive.engine.receive(message) for message in added]
+    drive.log()
+
+    assert drive.ask()
+    shown = drive.requests[-1].messages[-1].text
+    assert "recall(" in shown
+    assert plan[number - 1] in shown
+
+
 @pytest.mark.parametrize("cost", ["balanced", "careful"])
 def test_what_is_gathered_and_then_used_comes_back_after_a_few_reads(cost: Cost) -> None:
     """Sixty lists, each used once in order: they return in one edit, and are not removed again."""

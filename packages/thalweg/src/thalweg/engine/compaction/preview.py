@@ -348,9 +348,10 @@ def _plain_preview(text: str, room: int, count: Counter, max_lines: int, request
     errors = _error_lines(text) if text.count("\n") >= min(max_lines, DEFAULT_LINES) else []
     requested = requested_lines(text, request)
     limits = sorted({max_lines, min(max_lines, DEFAULT_LINES), min(max_lines, 4)}, reverse=True)
+    whole_widths = (LINE_WIDTHS[1], 0) if requested else (0,)
     some = (
-        _some_lines(text, width, most, (errors, requested))
-        for most, width in product(limits, LINE_WIDTHS)
+        _some_lines(text, width, most, (errors, requested), max(width, whole_width))
+        for most, whole_width, width in product(limits, whole_widths, LINE_WIDTHS)
     )
     asked = "\n".join(f"… {_clip(line, LINE_WIDTHS[0])}" for line in requested)
     asked_tokens = min(count(asked), room // 3) + 1
@@ -393,7 +394,11 @@ def _every_line(text: str, room: int) -> Iterator[tuple[str, bool]]:
 
 
 def _some_lines(
-    text: str, width: int, max_lines: int, extra_lines: tuple[list[str], list[str]]
+    text: str,
+    width: int,
+    max_lines: int,
+    extra_lines: tuple[list[str], list[str]],
+    requested_width: int,
 ) -> str:
     lines = text.split("\n", max_lines * 20)[: max_lines * 20]
     if len(lines) <= max_lines and "\n" not in lines[-1]:
@@ -402,10 +407,10 @@ def _some_lines(
     tail_lines = text[-max_lines * width * 2 :].split("\n")
     first = [_clip(line, width) for line in lines[: max_lines - tail]]
     last = [_clip(line, width) for line in tail_lines[len(tail_lines) - tail :]]
-    errors, requested = (
-        dict.fromkeys(_clip(line, width) for line in group) for group in extra_lines
-    )
-    shown = dict.fromkeys((*islice(errors, MAX_ERROR_LINES), *requested))
+    errors, requested = extra_lines
+    clipped_errors = dict.fromkeys(_clip(line, width) for line in errors)
+    clipped_requested = (_clip(line, requested_width) for line in requested)
+    shown = dict.fromkeys((*islice(clipped_errors, MAX_ERROR_LINES), *clipped_requested))
     middle = [f"… {line}" for line in shown if line not in first + last]
     omitted = text.count("\n") + 1 - len(first) - len(last) - len(middle)
     return "\n".join([*first, *middle, f"… {omitted:,} more lines …", *last])

@@ -99,7 +99,8 @@ def _shortened(
     count, pointer = context.window.count, context.pointer(entry.position)
     lines = context.budget.preview_lines
     latest = context.latest_request
-    request = latest.message.text if latest else ""
+    call = entry.answers.brief if entry.answers else ""
+    request = f"{latest.message.text if latest else ''}\n{call}"
     if not entry.is_request and not with_ends:
         return texts.preview(text, tokens, count, pointer, lines, request)
     quotes = tuple(pin.text for pin in context.window.pins if pin.position == entry.position)

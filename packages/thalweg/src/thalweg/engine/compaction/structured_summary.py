@@ -22,7 +22,7 @@ from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Entry, ToolUse, request_text
 from thalweg.engine.media.labels import media_line
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
-from thalweg.engine.transcript import as_text, clip, one_line
+from thalweg.engine.transcript import as_text, clip
 
 _IDENTIFIER_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
 _KIND = re.compile("|".join(f"({pattern})" for _, pattern in _IDENTIFIER_KINDS))
@@ -46,7 +46,8 @@ INDEXED_CHARS = 4_000
 NAMES_PER_RESULT = 4
 """Identifiers indexed of one tool result."""
 NOTE_CHARS = 240
-"""Quoted characters from the beginning of an assistant's text."""
+"""Quoted characters of an assistant's text: two thirds from its beginning, the rest from its end,
+which often has its conclusion."""
 OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
 REFUSED = "refused, not run"
@@ -168,14 +169,23 @@ def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
 def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -> Quote | None:
     """Add the text and delegated tasks of an answer; return its list of todos, if it has one."""
     todos: Quote | None = None
-    if text := one_line(entry.message.text, NOTE_CHARS):
-        notes.append(Quote(entry.position, text))
+    if text := entry.message.text.strip():
+        notes.append(Quote(entry.position, _note(text)))
     for use, call in zip(entry.uses, entry.message.calls, strict=True):
         if use.action == "plan":
             todos = Quote(entry.position, _todo_lines(call.arguments) or use.brief)
         elif use.action == "delegate":
             tasks.append(CallOutcome(entry.position, use, ""))
     return todos
+
+
+def _note(text: str) -> str:
+    """Quote both ends of a text on one line, with the number of characters between them."""
+    head, tail = " ".join(text[: 2 * NOTE_CHARS].split()), " ".join(text[-NOTE_CHARS:].split())
+    if len(text) <= 2 * NOTE_CHARS and len(head) <= NOTE_CHARS:
+        return head
+    first, last = head[: NOTE_CHARS * 2 // 3], tail[-NOTE_CHARS // 3 :]
+    return f"{first} […{len(text) - len(first) - len(last):,}…] {last}"
 
 
 def _absorb_result(

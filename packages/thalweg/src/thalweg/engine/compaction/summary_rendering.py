@@ -76,8 +76,7 @@ def render(
     ):
         reserved -= _sum_tokens(min_lines)
         share = max(int(room * section.share), room - later_tokens)
-        fitting_lines = section.fitting(min(share, room - reserved), count)
-        fitting_lines = max(min_lines, fitting_lines, key=len)
+        fitting_lines = section.fitting(min(share, room - reserved), min_lines, count)
         room -= _sum_tokens(fitting_lines)
         if fitting_lines:
             sections.append((section.title, [line for line, _ in fitting_lines]))
@@ -306,7 +305,23 @@ class _Section:
     short: tuple[str, ...] = ()
     """The same lines reduced to names, used if not all of `lines` fit."""
 
-    def fitting(self, room: int, count: Counter) -> list[tuple[str, int]]:
+    def fitting(
+        self, room: int, least: list[tuple[str, int]], count: Counter
+    ) -> list[tuple[str, int]]:
+        """Return the newest lines that fit, or `least` if those are more, with their tokens.
+
+        If not all fit, a last line states how many are missing, if that fits.
+        """
+        newest = self._newest(room, count)
+        if len(newest) == len(self.lines):
+            return newest
+        note = _older_line(len(self.lines), count)
+        shown = max(least, self._newest(room - note[1], count), key=len)
+        if len(shown) == len(self.lines) or _sum_tokens(shown) + note[1] > room:
+            return max(least, newest, key=len)
+        return [*shown, _older_line(len(self.lines) - len(shown), count)]
+
+    def _newest(self, room: int, count: Counter) -> list[tuple[str, int]]:
         """Return the newest lines that fit, with their tokens.
 
         If not all fit, as many short ones as fit; the newest of them are whole if they fit.
@@ -329,7 +344,7 @@ class _Section:
         if not self.reserved or not self.lines:
             return []
         min_tokens = max(LINE_TOKENS, int(room * self.reserved))
-        return self.fitting(min_tokens, count) or [
+        return self._newest(min_tokens, count) or [
             _cut_line((self.short or self.lines)[-1], min_tokens, count)
         ]
 
@@ -418,6 +433,12 @@ def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> li
                 break
             later += count(line) + 1
     return needed[::-1]
+
+
+def _older_line(number: int, count: Counter) -> tuple[str, int]:
+    """Return the line that states how many older lines are left out, with its tokens."""
+    text = prompt("older_lines").render(count=number)
+    return text, count(text) + 1
 
 
 def _newest_fitting(lines: Sequence[str], room: int, count: Counter) -> list[tuple[str, int]]:

@@ -193,10 +193,10 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
     words = _words(name_with_verb)
     if "view" in words and verb == "view":
         return "read"
-    for action, names in _ACTIONS.items():
-        if words & names:
-            return action
-    return "other"
+    actions = [action for action, names in _ACTIONS.items() if words & names]
+    if actions[:1] == ["delegate"] and actions[-1] in {"search", "read"}:
+        return actions[-1]  # `read_task` and `list_agents` delegate nothing
+    return actions[0] if actions else "other"
 
 
 @lru_cache(maxsize=1_024)

@@ -1,6 +1,7 @@
 """The record of folded messages: from originals, in sections, within its budget."""
 
 import json
+import re
 
 import pytest
 
@@ -114,6 +115,36 @@ def worked(tasks: int = 3) -> list[Message]:
         call("e", "execute", '{"command": "make check"}'), result("e", "exit code 2"),
         call("o", "execute", '{"command": "git log"}'), result("o", "4f9d2c1aa0 Mend"),
     ]  # fmt: skip
+
+
+def test_a_section_that_is_cut_has_the_number_of_the_lines_that_are_missing() -> None:
+    reads = [
+        message
+        for k in range(60)
+        for message in (
+            call(f"c{k}", "Read", json.dumps({"file_path": f"/src/{k}.py"})),
+            result(f"c{k}", "text"),
+        )
+    ]
+    record = absorb(Record(), entries(user("Read them."), *reads))
+    text = render(record, handle="h_1", budget=400, count=quick_count)
+
+    files = (
+        text.split("## Files\n")[1].split("\n\n")[0].removesuffix("\n</thread-record>").split("\n")
+    )
+    assert files[-2].startswith("/src/59.py")
+    assert files[-1] == f"({60 - len(files[:-1])} older lines: recall)", text
+    assert quick_count(text) <= 400
+
+
+def test_a_long_note_has_both_ends_and_the_number_of_the_characters_between() -> None:
+    text = "I look at the parser first. " + "x" * 1_000 + " So the cause is the cache."
+    (note,) = absorb(Record(), entries(user("Why?"), says(text))).notes
+
+    first, number, last = re.split(r" \[…([\d,]+)…\] ", note.text)
+    assert text.startswith(first)
+    assert text.endswith(last)
+    assert len(first) + int(number.replace(",", "")) + len(last) == len(text)
 
 
 @pytest.mark.parametrize("budget", [330, 1_000, 8_000])
