@@ -63,7 +63,10 @@ class Evict(_Rewrite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede(_Rewrite):
-    """Replaces an older read, made stale by a newer read or write of its target, by one line."""
+    """Replaces an older read, made stale by a newer read or write of its target, by one line.
+
+    Only journals of earlier versions have it.
+    """
 
     by: int
     """Position of the newer read or write."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 
 from thalweg.engine.compaction.hard_limit import exceeds_limit
-from thalweg.engine.compaction.plan import join_summary, plan_fold, plan_tail
+from thalweg.engine.compaction.plan import join_summary, plan_fold
 from thalweg.engine.compaction.planning_context import NameSpan, PlanningContext
 from thalweg.engine.compaction.policy import Policy
-from thalweg.engine.compaction.rewrites import evict
+from thalweg.engine.compaction.rewrites import drop_reasoning, evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import RECALL, Entry, Message, ToolUse
 from thalweg.engine.pricing.token_factors import counter_for
@@ -212,7 +212,7 @@ class Engine:
             context, tail_tokens=tail_tokens, record_tokens=record_tokens, reason="asked for"
         )
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(context, fold.last))
+            yield (fold, *drop_reasoning(context, fold.last))
 
     def _store_binding(self, entry: Entry, *, is_answer: bool) -> None:
         """Store the bond of an answer's reasoning."""

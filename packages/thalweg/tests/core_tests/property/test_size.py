@@ -14,14 +14,14 @@ from core_tests.property.strategies import Scenario, scenarios
 from core_tests.property.test_requests import witness
 from thalweg.engine.compaction.offers import RETURN_REASON
 from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.edits import Elide, Evict, Fold, Supersede
+from thalweg.engine.edits import Elide, Evict, Fold
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import Calibration, TokenCounts, exact_counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.window import OverheadSection
 from thalweg.engine.wires.registry import WIRES
 
-SHRINKING = (Elide, Evict, Fold, Supersede)
+SHRINKING = (Elide, Evict, Fold)
 
 
 @given(scenarios())

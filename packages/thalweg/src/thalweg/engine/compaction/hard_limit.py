@@ -11,9 +11,9 @@ from thalweg.engine.compaction.media import (
     plan_media_removal,
     plan_within_limits,
 )
-from thalweg.engine.compaction.plan import plan_fold, plan_tail, returned_positions
+from thalweg.engine.compaction.plan import plan_fold, returned_positions
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import elide, evict, has_long_arguments
+from thalweg.engine.compaction.rewrites import drop_reasoning, elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
 from thalweg.engine.entries import Entry
 from thalweg.errors import WindowExceededError
@@ -78,7 +78,7 @@ def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
             returned_tokens=returned_tokens if divisor == 1 else None,
         )
         if fold is not None and fold.freed > 0:
-            yield (fold, *plan_tail(context, fold.last))
+            yield (fold, *drop_reasoning(context, fold.last))
 
 
 def _without_inserts(context: PlanningContext) -> Iterator[Sequence[Edit]]:

@@ -11,11 +11,10 @@ from thalweg.engine.compaction.plan import (
     plan_clear,
     plan_fold,
     plan_return,
-    plan_tail,
     returned_positions,
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.rewrites import supersede
+from thalweg.engine.compaction.rewrites import drop_reasoning
 from thalweg.engine.edits import Edit, Evict, Fold, Reason
 from thalweg.engine.entries import Action
 from thalweg.engine.pricing.tariff import Tariff
@@ -196,7 +195,7 @@ def _fold_batches(context: PlanningContext, tail_tokens: int) -> Iterator[Sequen
         returned_tokens=context.budget.returned,
     )
     if planned is not None:
-        yield (planned, *plan_tail(context, planned.last))
+        yield (planned, *drop_reasoning(context, planned.last))
 
 
 def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> CandidateAction:
@@ -231,8 +230,6 @@ def _clear_batches(context: PlanningContext, positions: Sequence[int]) -> Iterat
     edits = plan_clear(context, positions, REASON)
     if edits:
         yield edits
-        # reasoning is kept: only a structured summary's reference would reach it
-        yield tuple(supersede(context, positions[0]))
 
 
 def offer_return(context: PlanningContext, costs: Costs, action: Action) -> CandidateAction | None:

@@ -9,12 +9,10 @@ from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.repeats import removed_result
 from thalweg.engine.compaction.rewrites import (
-    drop_reasoning,
     edit_fields,
     elide,
     evict,
     has_long_arguments,
-    supersede,
 )
 from thalweg.engine.compaction.skills import whole_skills
 from thalweg.engine.edits import Evict, Fold, Reason, Rewrite
@@ -384,9 +382,3 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
             kept=tuple(sorted(kept_positions)),
             **_NO_SUMMARY,
         )
-
-
-def plan_tail(context: PlanningContext, after_position: int) -> Iterator[Rewrite]:
-    """Plan to tidy the messages after a changed one: they are rewritten anyway."""
-    yield from supersede(context, after_position)
-    yield from drop_reasoning(context, after_position)

@@ -4,7 +4,7 @@ A policy is a generator of edits. Its caller stores the content that an edit rem
 view, applies the edit, and only then resumes the policy.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -22,13 +22,13 @@ from thalweg.engine.compaction.plan import (
     plan_arrivals,
     plan_clear,
     plan_fold,
-    plan_tail,
     removed_tokens,
     repeated_result,
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.repeats import REPEATABLE
+from thalweg.engine.compaction.rewrites import drop_reasoning
 from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
@@ -121,8 +121,6 @@ class RentOrBuy:
     content was brought back. `over`: tokens by which the last planned compaction freed less than
     estimated."""
 
-    RESULTS = 1 / 2
-    """Share of a compaction's tokens from which old results are cleared in its place."""
     FIRST_RETURN = 1 / 8
     """Share of the price at which content is brought back, in that of a removal: the first repeated
     reads show that more follow."""
@@ -153,8 +151,6 @@ class RentOrBuy:
             and self._is_near("fold", offers["fold"], context)
         ):
             due_names = ["fold"]  # both discard the same reasoning: do it once
-        if due_names[:1] == ["fold"] and self._clears_first(offers, context):
-            due_names = ["clear"]
         if self._is_nearly_full(context):
             due_names = ["fold"]
         self.requests_compaction = self._leaves_to_provider(due_names, context)
@@ -224,15 +220,6 @@ class RentOrBuy:
                 self.memory |= {"returns": returns, name: 0.0, _BY_REFERENCE: 0.0}
                 return offer
         return None
-
-    def _clears_first(
-        self, offers: Mapping[str, CandidateAction], context: PlanningContext
-    ) -> bool:
-        """Return whether results alone free enough: the agent's own words and edits leave later."""
-        if "clear" not in offers or context.binds:
-            return False
-        freed = offers["clear"].freed
-        return freed > context.budget.progress and freed >= self.RESULTS * offers["fold"].freed
 
     def _is_due(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
         meter = AccumulatedCost(self.memory.get(name, 0.0))
@@ -357,7 +344,7 @@ class Thresholds:
         has_acted = self._is_due(context)
         compaction = self._plan_compaction(context) if has_acted else None
         if compaction is not None:
-            yield (compaction, *plan_tail(context, compaction.last))
+            yield (compaction, *drop_reasoning(context, compaction.last))
         for batch in reduce_to_limit(context):
             has_acted = True
             yield batch

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.edits import Elide, Evict, Reason, Supersede
+from thalweg.engine.edits import Elide, Evict, Reason
 from thalweg.engine.entries import Entry, Media, Message, Part, Text, Thinking, ToolCall, ToolUse
 from thalweg.engine.media.labels import media_line
 from thalweg.engine.prompts import prompt
@@ -142,52 +142,6 @@ def _elided(call: ToolCall, use: ToolUse, pointer: str) -> ToolCall:
         return call
     notice = prompt("elided").render(brief=use.brief, chars=len(call.arguments), pointer=pointer)
     return replace(call, arguments=json.dumps({"_elided": notice}, ensure_ascii=False))
-
-
-STALE_TOKENS = 150
-"""A smaller stale read is not worth a line that replaces it."""
-
-
-def supersede(context: PlanningContext, after_position: int) -> Iterator[Supersede]:
-    """Yield edits of reads after `after_position` that a newer read or a whole write made stale.
-
-    Reads are the same if every argument is. One whose result is much smaller than before
-    ("unchanged since the last read") makes nothing stale.
-    """
-    newest: dict[tuple[str, str], Entry] = {}
-    for entry in reversed(context.window.entries.values()):
-        use = entry.answers
-        if (
-            use is None
-            or not use.target
-            or entry.position <= after_position
-            or entry.message.is_error
-        ):
-            continue
-        if use.action == "write" and _writes_whole(use):
-            newest.setdefault((use.target, ""), entry)
-        elif use.action == "read":
-            newer = newest.get((use.target, use.scope), newest.get((use.target, "")))
-            if newer is None:
-                newest[use.target, use.scope] = entry
-            elif _is_stale(context, entry, newer):
-                pointer = context.pointer(entry.position)
-                line = prompt("stale").render(
-                    target=use.target[:200], by=newer.position, pointer=pointer
-                )
-                reason: Reason = "a newer read or write made it stale"
-                fields = edit_fields(context, entry, (Text(line),), reason)
-                yield Supersede(**fields, by=newer.position)
-
-
-def _is_stale(context: PlanningContext, entry: Entry, newer: Entry) -> bool:
-    is_write = newer.answers is not None and newer.answers.action == "write"
-    is_as_large = is_write or newer.tokens * 2 > entry.tokens
-    return is_as_large and entry.tokens > STALE_TOKENS and not _is_edited(context, entry)
-
-
-def _writes_whole(use: ToolUse) -> bool:
-    return any(word in use.name.lower() for word in ("write", "create"))
 
 
 def drop_reasoning(context: PlanningContext, after_position: int) -> Iterator[Elide]:

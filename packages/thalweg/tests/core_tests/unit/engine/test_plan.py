@@ -4,30 +4,11 @@ import pytest
 
 from core_tests.unit.engine.threads import call, result, run, says, scene, steps, user
 from thalweg.engine.compaction.plan import plan_arrivals, plan_fold
-from thalweg.engine.compaction.rewrites import drop_reasoning, elide, supersede
-from thalweg.engine.entries import Message, Text, Thinking, ToolCall
+from thalweg.engine.compaction.rewrites import drop_reasoning, elide
+from thalweg.engine.entries import Message, Thinking, ToolCall
 
 LONG = "a line of the file\n" * 80
 WRITE = '{"file_path": "a.py", "content": "new"}'
-
-
-def test_a_read_is_stale_when_the_same_was_read_or_written_whole_again() -> None:
-    """Another part, another file, a failed read or a partial edit make nothing stale."""
-    part = '{"file_path": "a.py", "offset": 9}'
-    s = scene(
-        user("Go"),
-        call("a"), result("a", LONG),
-        call("b", "Read", part), result("b", LONG),
-        call("c", "Read", '{"file_path": "b.py"}'), result("c", LONG),
-        call("d", "Edit", '{"file_path": "b.py"}'), result("d", LONG),
-        call("e"), result("e", LONG),
-        call("f", "Write", WRITE), Message("tool", (Text("no"),), answers="f", is_error=True),
-        window=40_000,
-    )  # fmt: skip
-
-    assert [(e.position, e.by) for e in supersede(s, -1)] == [(4, 10), (2, 10)]
-    assert [e.position for e in supersede(s, 2)] == [4]
-    assert all(e.freed > 0 and "recall(" in str(e.parts) for e in supersede(s, -1))
 
 
 def test_only_results_that_are_too_large_are_bounded_at_arrival() -> None:
