@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from core_tests.property.driving import Drive, Request, drive
 from core_tests.property.providers import PROVIDERS
 from core_tests.property.strategies import HOMES, Scenario, scenarios
+from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Entry, Message, Thinking, ToolCall, message_to_json
+from thalweg.engine.snapshot import with_returned
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.window import Window
 from thalweg.engine.wires.registry import WIRES
@@ -188,5 +190,12 @@ def window_of(entries: list[Entry], driven: Drive) -> Window:
         window.add(entry)
     window.settle()
     for edit in driven.engine.history:
+        returned = set(edit.kept) - window.entries.keys() if isinstance(edit, Fold) else set()
+        if returned:  # removed content that a later edit shows again
+            window.entries |= {
+                entry.position: entry for entry in entries if entry.position in returned
+            }
+            window.entries = dict(sorted(window.entries.items()))
+            window.record = with_returned(window.record, returned)
         window.apply([edit])
     return window
