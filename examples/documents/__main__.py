@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     for number in numbers:
         row = ROWS[number]
         print(f"{number}. {row.feature}: {row.here}", flush=True)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         try:
             row.run()
         except RowError as error:
@@ -67,7 +67,8 @@ def main(arguments: list[str]) -> int:
         except Exception:  # noqa: BLE001 (one row must not end the others)
             failed.append(number)
             traceback.print_exc(file=sys.stdout)
-        print(f"    ({time.perf_counter() - began:.1f} s)", flush=True)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - used
+        print(f"    ({seconds:.1f} s, {cpu:.1f} of CPU)", flush=True)
     print(f"{len(numbers) - len(failed)} of {len(numbers)} rows are so; others: {failed or 'none'}")
     return 1 if failed else 0
 

@@ -556,29 +556,31 @@ def filed() -> None:
     seen("the file begins with it", "Question 0 why" in read[:120])
 
 
-@row(138, "images by reference", "different: the archive holds them once; old ones leave by price")
+@row(
+    138,
+    "images by reference",
+    "as written: a path that `read_file` shows when it is needed, or an address in a block",
+)
 def images() -> None:
     import base64
 
     from subagents import PNG
 
-    data = {**create_file_data(base64.b64encode(PNG).decode()), "encoding": "base64"}
+    address = "https://example.com/chart.png"
+    content: list[str | dict[str, Any]] = [
+        {"type": "text", "text": "The chart is in /c.png."},
+        {"type": "image", "url": address},
+    ]
     LOG.clear()
     agent = create_deep_agent(
-        model("agent", script(calls("read_file", file_path="/c.png"), "Seen."))
+        model("agent", script("Noted.", calls("read_file", file_path="/c.png"), "Seen."))
     )
-    agent.invoke({"messages": "Look.", "files": {"/c.png": data}}, AT)
-    blocks = [
-        b
-        for m in LOG[-1].messages
-        if isinstance(m.content, list)
-        for b in m.content
-        if isinstance(b, dict)
-    ]
-    seen(
-        "an image block in the request that needs it",
-        any(b.get("type") in {"image", "image_url"} for b in blocks),
-    )
+    data = base64.b64encode(PNG).decode()
+    files = {"/c.png": {**create_file_data(data), "encoding": "base64"}}
+    state = agent.invoke({"messages": [HumanMessage(content)], "files": files}, AT)
+    agent.invoke({**state, "messages": [*state["messages"], HumanMessage("Look.")]}, AT)
+    seen("images as bytes in each request", [r.whole_content.count(data) for r in LOG], [0, 0, 1])
+    seen("the address in each request", [address in r.whole_content for r in LOG], [True] * 3)
 
 
 @row(

@@ -54,7 +54,7 @@ def served(*options: str) -> Iterator[tuple[Path, str]]:
             yield folder, address
         finally:
             server.terminate()
-            server.wait(20)
+            server.wait(120)
 
 
 def curl(*arguments: str) -> tuple[int, str]:

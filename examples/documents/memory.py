@@ -385,12 +385,12 @@ def queued() -> None:
 @cache
 def paused() -> list[Request]:
     """Have three messages in one thread and one in another, then a pause; return the extractions."""
-    yaml = BLOCK.replace("debounce_seconds: 30", "debounce_seconds: 1") + "  profile: false\n"
+    yaml = BLOCK.replace("debounce_seconds: 30", "debounce_seconds: 5") + "  profile: false\n"
     with gateway(yaml, agent=facts()) as world:
         for n in range(3):
             world.chat(f"I like river {n}.", "t1")
         world.chat("I like lakes.", "t2")
-        wait(lambda: sum(map(is_learning, LOG)) >= 2)
+        wait(lambda: sum(map(is_learning, LOG)) >= 2, 60)
         time.sleep(1.5)
         return [r for r in LOG if is_learning(r)]
 

@@ -1,5 +1,6 @@
 """Rows 53 to 78: DeerFlow's subagents, files and log lines, with `create_deep_agent` and a gateway."""
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from rows import row, seen
-from world import LOG, SCRIPTS, Answer, calls, gateway, logged, model, script
+from world import LOG, SCRIPTS, Answer, calls, gateway, logged, model, script, wait
 
 from thalweg_agent import create_deep_agent
 from thalweg_agent.backends import CompositeBackend, StateBackend
@@ -155,6 +156,7 @@ def pool() -> None:
         with lock:
             now += 1
             most = max(most, now)
+        wait(lambda: most >= 3)
         time.sleep(0.2)
         with lock:
             now -= 1
@@ -392,13 +394,30 @@ def configurations() -> None:
 @row(
     74,
     "names of loggers",
-    "different: `thalweg.context`, `thalweg.memory`, `thalweg.subagents`. Those of the documents "
-    "(`langchain.agents.middleware`, `src.agents.memory`) are of modules that are not here",
+    "different: `thalweg.context`, `thalweg.memory`, `thalweg.subagents`; as written with "
+    '`getLogger("thalweg.context").parent = getLogger("langchain.agents.middleware")` and '
+    '`getLogger("thalweg.memory").parent = getLogger("src.agents.memory")`',
 )
 def loggers() -> None:
-    with logged("thalweg.subagents") as lines:
-        run(exploring(1))
-    seen("lines of `thalweg.subagents`", len(lines) > 0)
+    from memory import QUICK, learn, proposal
+    from summaries import BLOCK, talk
+
+    ours = {"thalweg.context": "langchain.agents.middleware", "thalweg.memory": "src.agents.memory"}
+    old = {name: logging.getLogger(name).parent for name in ours}
+    try:
+        for name, theirs in ours.items():
+            logging.getLogger(name).parent = logging.getLogger(theirs)
+        with (
+            logged("langchain.agents.middleware") as summaries,
+            logged("src.agents.memory") as facts,
+        ):
+            talk(BLOCK, 27, words=100)
+            learn(QUICK, ["I prefer tea."], proposal("I prefer tea.", confidence=0.85))
+    finally:
+        for name, parent in old.items():
+            logging.getLogger(name).parent = parent
+    seen("lines of summaries at DEBUG", any("messages threshold met" in line for line in summaries))
+    seen("lines of memory at DEBUG", any("0.85" in line for line in facts))
 
 
 @row(75, "log lines of a summary")

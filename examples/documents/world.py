@@ -47,6 +47,11 @@ class Request(NamedTuple):
         return f"{self.system}\n{self.text}"
 
     @property
+    def whole_content(self) -> str:
+        """Every message with its images."""
+        return "\n".join(str(m.content) for m in self.messages)
+
+    @property
     def memory(self) -> str:
         """The newest `<memory>`; empty without one."""
         found = re.findall(r"<memory>.*?</memory>", self.whole, re.DOTALL)

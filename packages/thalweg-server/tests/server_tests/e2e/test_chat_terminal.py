@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +18,7 @@ from recorder_tests.e2e.test_cli import environment
 from server_tests.e2e.forked_command import run
 from server_tests.e2e.terminals import Terminal
 from strict_llm import Answer, Request, StrictProvider
+from thalweg_server.cli.chat.printing import SILENCE_S
 
 if os.name != "posix":
     pytest.skip("terminals of POSIX", allow_module_level=True)
@@ -172,7 +174,7 @@ def test_ctrl_c_stops_an_answer_and_what_was_streamed_stays(
         terminal.say("and lakes")
         terminal.until(lambda rows: rows[-1] == "> and lakes", "the question")
         while "and lakes" not in str(provider.requests[-1].body):
-            terminal.process.poll()
+            time.sleep(0.02)
         terminal.key("ctrl-c")
         terminal.until_seen("not answered: /retry")
         terminal.until_asked()
@@ -186,15 +188,19 @@ def test_ctrl_c_stops_an_answer_and_what_was_streamed_stays(
         assert terminal.wait() == 0
 
 
-def test_a_silent_provider_is_reported(home: Path, provider: StrictProvider) -> None:
-    provider.fail_next("stall", times=2, seconds=18.0)
+def test_a_silent_provider_is_reported(
+    home: Path, provider: StrictProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SILENCE_S == 15
+    monkeypatch.setenv("THALWEG_TEST_SILENCE_S", "3")
+    provider.fail_next("stall", times=2, seconds=5.0)
     with chat(home) as terminal:
         terminal.until_asked()
-        talk(terminal, "tell me of rivers", "nothing received from house for 15 s; Ctrl-C stops")
+        talk(terminal, "tell me of rivers", "nothing received from house for 3 s; Ctrl-C stops")
         terminal.until_seen("2. two")
     done = piped("hello", cwd=home)
     assert done.stdout == "You asked: hello\n"
-    assert done.stderr == "nothing received from house for 15 s; Ctrl-C stops\n"
+    assert done.stderr == "nothing received from house for 3 s; Ctrl-C stops\n"
 
 
 @pytest.mark.parametrize(
