@@ -196,11 +196,11 @@ def test_a_silent_provider_is_reported(
     provider.fail_next("stall", times=2, seconds=5.0)
     with chat(home) as terminal:
         terminal.until_asked()
-        talk(terminal, "tell me of rivers", "nothing received from house for 3 s; Ctrl-C stops")
+        talk(terminal, "tell me of rivers", "nothing received from house for ")
         terminal.until_seen("2. two")
     done = piped("hello", cwd=home)
     assert done.stdout == "You asked: hello\n"
-    assert done.stderr == "nothing received from house for 3 s; Ctrl-C stops\n"
+    assert re.match(r"nothing received from house for \d+ s; Ctrl-C stops\n", done.stderr)
 
 
 @pytest.mark.parametrize(
