@@ -72,6 +72,10 @@ _ARENA: Final = Picture(
     "uv run --group bench --group arena python -m benchmarks.arena",
     partial(generated_tables, "arena.md"),
 )
+_PAGE: Final = Picture(
+    "uv run --group browser python -m scripts.page_pictures",
+    partial(file_text, "packages/thalweg-server/tests/server_tests/browser/page_world.py"),
+)
 PICTURES: Final[Mapping[str, Picture]] = {
     "arena-frontier.png": _ARENA,
     "decay.png": Picture(
@@ -86,6 +90,9 @@ PICTURES: Final[Mapping[str, Picture]] = {
         "uv run --group bench python -m benchmarks.figure",
         partial(file_text, "benchmarks/measured/beside.json"),
     ),
+    "page-changes.png": _PAGE,
+    "page-request.png": _PAGE,
+    "page-threads.png": _PAGE,
     "report.png": Picture(
         "uv run --group browser python -m scripts.report_picture",
         replayed_sample,
