@@ -12,8 +12,8 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 
 _FORMAT = 2
-"""Since 2, the index has words for the shapes of answers. The output of `words_of` is part of the
-format: a passage can only be removed from an index by the words it was added with."""
+"""The output of `words_of` is part of the version of the tables: a passage can only be removed from
+an index by the words it was added with."""
 
 
 class SqliteArchive(TableArchive):

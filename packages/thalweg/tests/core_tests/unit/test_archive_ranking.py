@@ -10,7 +10,7 @@ from thalweg.archive import Passage, render_passages
 from thalweg.archive.search.across import pack_excerpts
 from thalweg.archive.search.index import Hits, PassageRow, words_of
 from thalweg.archive.search.question import SearchQuery, ask
-from thalweg.archive.search.ranking import SHORTLIST, rank, shortlist, surroundings
+from thalweg.archive.search.ranking import rank, surroundings
 from thalweg.engine.tokens import exact_counter
 
 
@@ -18,10 +18,10 @@ def found(question: SearchQuery, rows: Sequence[PassageRow]) -> Hits:
     """Look words up as an index does, in a thread of a hundred passages."""
     listed = {row.id: set(words_of(row.speaker, row.text).split()) for row in rows}
     masks = {
-        row: sum(1 << bit for bit, word in enumerate(question.index_words) if word in have)
+        row: sum(1 << bit for bit, word in enumerate(question.words) if word in have)
         for row, have in listed.items()
     }
-    counts = [sum(word in have for have in listed.values()) for word in question.index_words]
+    counts = [sum(word in have for have in listed.values()) for word in question.words]
     return Hits({row: mask for row, mask in masks.items() if mask}, tuple(counts), 100)
 
 
@@ -96,42 +96,6 @@ def test_what_was_said_before_a_call_counts_for_its_result() -> None:
     ]
 
 
-def test_a_quotation_counts_where_it_stands_word_for_word() -> None:
-    """Not where its words are in another order."""
-    assert order("commit 'fix the typo'", row(1, "fix the typo"), row(2, "typo: the fix")) == [1, 2]
-
-
-def test_what_looks_like_an_answer_is_preferred() -> None:
-    """A question about a duration wants one."""
-    rows = [row(1, "tests passed in 4.2s"), *(row(n, "tests passed at last") for n in range(2, 6))]
-
-    assert order("How long did the tests take?", *rows)[0] == 1
-
-
-def test_a_shape_speaks_where_something_else_does() -> None:
-    """The words next to it may be elsewhere; with none at all it is no answer."""
-    beside = [
-        PassageRow(10, 1, 0, 0, "user", "run the tests"),
-        PassageRow(11, 2, 0, 0, "tool", "ok  4.2s"),
-    ]
-
-    ranked = order("How long did the tests take?", *beside, row(9, "done in 7 hours"))
-
-    assert sorted(ranked) == [1, 2]
-
-
-def test_a_shape_brings_a_passage_into_the_shortlist() -> None:
-    """Before those with the same words and no answer; not with the shape alone."""
-    rows = [row(1, "parser 4.2s"), *(row(n, "the parser") for n in range(3, SHORTLIST + 9))]
-    rows.append(row(SHORTLIST + 20, "12 minutes"))
-    question = ask("How long did the parser take?")
-
-    listed = shortlist(question, found(question, rows))
-
-    assert listed[0] == rows[0].id
-    assert rows[-1].id not in listed
-
-
 def test_hits_are_shown_the_wider_the_better_they_are() -> None:
     """The first five have equal room."""
     filler = "\n".join(f"line {n} of what is told around it here" for n in range(30))
@@ -143,32 +107,12 @@ def test_hits_are_shown_the_wider_the_better_they_are() -> None:
     assert max(shown[5:]) < 300
 
 
-def test_who_said_it_counts_if_the_question_says_so() -> None:
-    """The same words by the user, by the agent, in its call and by a tool."""
-    speakers = ["user", "assistant", "assistant Bash", "tool Bash", "tool Bash"]
-    rows = [row(n, "the plan", speaker=name) for n, name in enumerate(speakers)]
-
-    assert order("What was the user's plan?", *rows)[0] == 0
-    assert order("What was the plan?", *rows) == [1, 0, 4, 3, 2]
-
-
 def test_the_name_of_the_speaker_is_a_word_like_any_other() -> None:
     """In a conversation of several, the name is in no text."""
     rows = [row(n, "painted a sunrise", speaker=f"user {name}") for n, name in enumerate("abc")]
     rows.append(row(7, "painted a sunrise", speaker="user Melanie"))
 
     assert order("What has Melanie painted?", *reversed(rows))[0] == 7
-
-
-def test_a_text_of_the_agent_comes_before_a_call_and_a_result() -> None:
-    """It says what they showed."""
-    rows = [
-        row(1, "the deploy failed", speaker="assistant"),
-        row(2, "the deploy failed", speaker="assistant Bash"),
-        row(3, "the deploy failed"),
-    ]
-
-    assert order("failed deploy", *rows) == [1, 3, 2]
 
 
 def test_the_first_hits_are_of_different_messages() -> None:
@@ -236,7 +180,7 @@ question = ask("How many lines has it, which version, which url, what size, whic
 looks = ["7", "line 3", "1.25", "https://x", "12 bytes", "abc1234"]
 rows = [row(n, "commit " + " ".join(looks[: n % 7] + looks[n % 5 :])) for n in range(1, 90)]
 ranked = rank(question, found(question, rows), {one.id: one for one in rows})
-print(*(one.features.shape.hex() for one in ranked))
+print(*(one.features.score.hex() for one in ranked))
 """
 
 

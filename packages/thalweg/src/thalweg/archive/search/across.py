@@ -19,11 +19,9 @@ from thalweg.archive.search.ranking import (
     PassageCandidate,
     PassageWeights,
     rank,
-    role_weight,
     shortlist,
     surroundings,
 )
-from thalweg.archive.search.shapes import is_shape_word
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import clip
@@ -41,6 +39,8 @@ EXCHANGE_MESSAGES = 5
 """Messages before and after a hit that are one exchange with it."""
 EXCHANGE_PASSAGES = 30
 """Passages before and after a hit of which the others of its exchange are chosen."""
+ANSWER, CALL, RESULT = 0.1, -0.3, -0.15
+"""What a text of the agent, a call and a result add to the weight of a passage of an exchange."""
 DISTANCE = 0.03
 """What a passage of an exchange loses for each message between it and the hit."""
 LEAST_TOKENS = 24
@@ -164,7 +164,7 @@ def search_thread(
     if not question.words:
         return []
     (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
-    hits = find(db, thread, total, question.index_words, within)
+    hits = find(db, thread, total, question.words, within)
     rows = rows_of(db, shortlist(question, hits))
     rows |= rows_of(db, surroundings(rows.values(), hits))
     chosen = pack_excerpts(rank(question, hits, rows, within), rows, max_tokens, count)
@@ -207,7 +207,7 @@ def search_threads(
     weigh = PassageWeights(question, hits)
 
     def weight(row: PassageRow) -> float:
-        return weigh(hits.rows.get(row.id, 0)) / weigh.all + role_weight(row)
+        return weigh(hits.rows.get(row.id, 0)) / weigh.all + _role_weight(row)
 
     found: list[ThreadPassage] = []
     seen_lines: set[str] = set()
@@ -272,6 +272,14 @@ def _exchange(
         yield Passage(parts[0].position, parts[0].speaker, text, parts[0].start)
 
 
+def _role_weight(row: PassageRow) -> float:
+    if row.speaker == "assistant":
+        return ANSWER
+    if row.speaker.startswith("assistant "):
+        return CALL
+    return RESULT if row.speaker.partition(" ")[0] == "tool" else 0.0
+
+
 def _consecutive_runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:
     """Split threads where others lie in between, so that a limit counts none of theirs.
 
@@ -304,7 +312,7 @@ def _find_in_threads(
         runs: The threads, in groups that are searched by themselves.
     """
     rows: dict[int, int] = {}
-    query = question.index_words
+    query = question.words
     counts = [0.0] * len(query)
     for group in chain.from_iterable(_readable_groups(db, run) for run in runs):
         group_threads = frozenset(group)
@@ -346,11 +354,10 @@ def _lookups(
 ) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
     """Plan the index lookups: words that a passage has all of, and some it has one of."""
     order = sorted((bit for bit, count in enumerate(counts) if count), key=counts.__getitem__)
-    word_bits = [bit for bit in order if not is_shape_word(query[bit])]
-    totals = accumulate(counts[bit] for bit in word_bits)
-    rare_bits = [bit for bit, total in zip(word_bits, totals, strict=True) if total <= MAX_LISTED]
-    common_bits = word_bits[len(rare_bits) :]
-    rare_bits = rare_bits or word_bits[:1]
+    totals = accumulate(counts[bit] for bit in order)
+    rare_bits = [bit for bit, total in zip(order, totals, strict=True) if total <= MAX_LISTED]
+    common_bits = order[len(rare_bits) :]
+    rare_bits = rare_bits or order[:1]
     rare_words = [query[bit] for bit in rare_bits]
     for bit in order:
         yield [bit], () if bit in rare_bits else rare_words
@@ -398,9 +405,7 @@ def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     if len(hits.rows) <= MAX_HEAVIEST:
         return hits
     weigh_words = PassageWeights(question, hits)
-    weight_by_words = {
-        words: weigh_words(words & weigh_words.words) for words in set(hits.rows.values())
-    }
+    weight_by_words = {words: weigh_words(words) for words in set(hits.rows.values())}
     weights = sorted(map(weight_by_words.__getitem__, hits.rows.values()), reverse=True)
     threshold = weights[MAX_HEAVIEST]
     heavy = {row: words for row, words in hits.rows.items() if weight_by_words[words] > threshold}

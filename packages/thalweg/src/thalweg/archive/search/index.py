@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from thalweg.archive.base import Logged, Span
-from thalweg.archive.search.shapes import is_shape_word, shape_words
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.database.base import decode, encode
 from thalweg.engine.entries import Message, is_harness_command
@@ -146,9 +145,9 @@ def _speaker_label(message: Message) -> str:
 
 
 def words_of(speaker_label: str, text: str) -> str:
-    """Return the words of a passage for the index, with its speaker's name and its shapes."""
+    """Return the words of a passage for the index, with its speaker's name."""
     _, _, name = speaker_label.partition(" ")
-    return " ".join(dict.fromkeys((*words(f"{name}\n{text}"), *shape_words(text))))
+    return " ".join(dict.fromkeys(words(f"{name}\n{text}")))
 
 
 def last_batch(db: ArchiveRows, thread: int) -> tuple[int, int]:
@@ -202,11 +201,7 @@ def find(
         counts.append(_estimate(row_ids, ranges))
         for row in row_ids:
             rows[row] = rows.get(row, 0) | 1 << bit
-    common = [
-        bit
-        for bit, count in enumerate(counts)
-        if count >= MAX_HITS and not is_shape_word(query[bit])
-    ]
+    common = [bit for bit, count in enumerate(counts) if count >= MAX_HITS]
     pairs = [
         (first_bit, second_bit)
         for i, first_bit in enumerate(common)

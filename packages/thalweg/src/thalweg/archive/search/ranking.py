@@ -7,7 +7,6 @@ choice can be explained.
 
 import math
 from bisect import bisect_right
-from collections import Counter as Counted
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -15,10 +14,9 @@ from operator import mul, or_
 from typing import NamedTuple
 
 from thalweg.archive.base import Span
-from thalweg.archive.search.excerpts import NARROWEST, CharRange, best_window, segments, widen
+from thalweg.archive.search.excerpts import CharRange, best_window, segments
 from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow
 from thalweg.archive.search.question import SearchQuery
-from thalweg.archive.search.shapes import SHAPE_WORDS, has_shape
 from thalweg.engine.words import Weights, find_tokens, rarity, token_words
 
 SHORTLIST = 240
@@ -34,8 +32,6 @@ REACH = 8
 FADING = 0.8
 FOLLOWING = 0.5
 """What a word after a passage counts of one before it: an answer follows its question."""
-ANSWER, CALL, RESULT = 0.1, -0.3, -0.15
-"""What a text of the agent, a call and a result add to the score."""
 NEIGHBOUR_SHARE = 0.25
 """Weight in the shortlist of a word in the passage before or after."""
 
@@ -52,18 +48,8 @@ class PassageFeatures(NamedTuple):
     passage further away counts `FADING` as much."""
     exact: float = 0.5
     """Share of the query's longer words that it contains letter by letter."""
-    phrase: float = 0.6
-    """Share of the query's quotations that it contains verbatim."""
     together: float = 0.5
     """Share of the weight that pairs of words have which stand together in those lines."""
-    shape: float = 0.6
-    """Weight of the specific shapes of an answer in those lines."""
-    common_shape: float = 0.2
-    """Weight of its other shapes: each like a word, by its rarity."""
-    speaker: float = 0.4
-    """Weight of the speaker, if the query names one: like a word, by rarity."""
-    role: float = 1.0
-    """What its speaker adds: see `role_weight`."""
     depth: float = -0.2
     """Logarithm of the characters before its end in its message: long ones are files."""
     thread: float = 0.25
@@ -90,26 +76,19 @@ class PassageCandidate:
 
 
 class PassageWeights(Weights):
-    """Weighs sets of words: rare words weigh more, words that only shape a question less.
-
-    Specific shapes of an answer count as words here, after those of the query.
-    """
+    """Weighs sets of words: rare words weigh more, words that only shape a question less."""
 
     def __init__(self, question: SearchQuery, hits: Hits) -> None:
         super().__init__(
             [
                 rarity(count, hits.total) * question.importance(word)
-                for word, count in zip(question.index_words, hits.counts, strict=True)
+                for word, count in zip(question.words, hits.counts, strict=True)
             ]
         )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
         self._bits_by_start = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
         self._words_by_token: dict[str, int] = {}
-        indexed = [shape for shape in question.shapes if shape in SHAPE_WORDS]
-        self._shapes = {shape: 1 << bit for bit, shape in enumerate(indexed, len(question.words))}
-        self.words = (1 << len(question.words)) - 1
-        """All words except the shapes."""
-        self.all = self(self.words) or 1.0
+        self.all = self.all or 1.0
         self._threads = hits.threads
 
     def thread_weight(self, row: int) -> float:
@@ -142,7 +121,7 @@ class PassageWeights(Weights):
         return reduce(or_, [self._bits.get(word, 0) for word in token_words(token)], 0)
 
     def words_in_lines(self, text: str, lines: Sequence[CharRange], words: int) -> list[int]:
-        """Return the words of the query, and the shapes of an answer, in each line of a text.
+        """Return the words of the query in each line of a text.
 
         Args:
             text: A passage.
@@ -151,12 +130,8 @@ class PassageWeights(Weights):
                 anywhere: then each line is read word for word.
         """
         words_by_line = self._words_at_starts(text, lines, words)
-        if not text.isascii() and words & self.words & ~reduce(or_, words_by_line, 0):
+        if not text.isascii() and words & ~reduce(or_, words_by_line, 0):
             words_by_line = [self.words_in(text[start:end]) for start, end in lines]
-        for shape, bit in self._shapes.items():
-            if has_shape(text, shape):
-                for index, (start, end) in enumerate(lines):
-                    words_by_line[index] |= bit if has_shape(text[start:end], shape) else 0
         return words_by_line
 
     def _words_at_starts(self, text: str, lines: Sequence[CharRange], words: int) -> list[int]:
@@ -195,9 +170,7 @@ def shortlist(question: SearchQuery, hits: Hits) -> list[int]:
 
     def score(row: int) -> tuple[float, int]:
         own_words = rows[row]
-        neighbour_words = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own_words & scale.words
-        # A shape alone is no evidence: the passage needs another match.
-        own_words = own_words if (own_words | neighbour_words) & scale.words else 0
+        neighbour_words = (rows.get(row - 1, 0) | rows.get(row + 1, 0)) & ~own_words
         neighbour_score = NEIGHBOUR_SHARE * scale(neighbour_words)
         return scale(own_words) + neighbour_score + scale.thread_weight(row), row
 
@@ -228,173 +201,53 @@ def rank(
     rows: Mapping[int, PassageRow],
     within: Sequence[Span] | None = None,
 ) -> list[PassageCandidate]:
-    """Rank the passages that contain words of the query, or whose answered calls do.
-
-    Words next to a passage that has the shape of an answer count as well.
-    """
+    """Rank the passages that contain words of the query, or whose answered calls do."""
     scale = PassageWeights(question, hits)
+
+    def first_score(row: PassageRow) -> tuple[float, int]:
+        """Score a passage without reading its lines."""
+        words = hits.rows.get(row.id, 0)
+        call_words = hits.rows.get(row.about, 0) & ~words
+        near = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
+        near |= hits.rows.get(row.about - 1, 0) if row.about else 0
+        total = scale(words) + WEIGHTS.about * scale(call_words)
+        total += NEIGHBOUR_SHARE * scale(near & ~words & ~call_words)
+        return total + scale.thread_weight(row.id), row.id
+
     possible = [
         row
         for row in rows.values()
-        if row.start >= 0 and _has_query_word(row, scale, hits) and _is_within(row.position, within)
+        if row.start >= 0
+        and (hits.rows.get(row.id, 0) or hits.rows.get(row.about, 0))
+        and (within is None or any(span.first <= row.position <= span.last for span in within))
     ]
-    shown = [
-        _ShownPassage.of(row, scale, question, hits)
-        for row in _promising(question, scale, hits, possible)
-    ]
-    traits = Counted(trait for shown_passage in shown for trait in shown_passage.traits)
-    rarity_by_trait = {trait: rarity(count, len(shown)) for trait, count in traits.items()}
-    candidates = [
-        PassageCandidate(
-            shown_passage.row,
-            shown_passage.first,
-            shown_passage.last,
-            _features(
-                question,
-                scale,
-                hits,
-                shown_passage,
-                rarity_by_trait=rarity_by_trait,
-            ),
-        )
-        for shown_passage in shown
-    ]
-    return sorted(
-        candidates, key=lambda shown_passage: (-shown_passage.features.score, -shown_passage.row.id)
-    )
+    finalists = sorted(possible, key=first_score, reverse=True)[:FINALISTS]
+    candidates = [_candidate(row, question, scale, hits) for row in finalists]
+    return sorted(candidates, key=lambda one: (-one.features.score, -one.row.id))
 
 
-def _has_query_word(row: PassageRow, scale: "PassageWeights", hits: Hits) -> bool:
-    own_words, call_words, neighbour_words = _hit_words(hits, row)
-    return bool((own_words | call_words | (neighbour_words if own_words else 0)) & scale.words)
-
-
-def _promising(
-    question: SearchQuery, scale: "PassageWeights", hits: Hits, rows: Sequence[PassageRow]
-) -> list[PassageRow]:
-    """Return the passages to evaluate, chosen without reading their lines."""
-    speakers = Counted(_role(row) for row in rows)
-
-    def score(row: PassageRow) -> tuple[float, int]:
-        own_words, call_words, neighbour_words = _hit_words(hits, row)
-        total = scale(own_words) + WEIGHTS.about * scale(call_words & scale.words)
-        total += NEIGHBOUR_SHARE * scale(neighbour_words & scale.words)
-        if _role(row) in question.speakers:
-            total += WEIGHTS.speaker * rarity(speakers[_role(row)], len(rows))
-        return total + scale.thread_weight(row.id), row.id
-
-    return sorted(rows, key=score, reverse=True)[:FINALISTS]
-
-
-def _role(row: PassageRow) -> str:
-    return row.speaker.partition(" ")[0]
-
-
-def role_weight(row: PassageRow) -> float:
-    """Return what the speaker of a passage adds to its score.
-
-    Example:
-        >>> role_weight(PassageRow(1, 0, 0, 0, "tool Bash", "2 passed"))
-        -0.15
-    """
-    if row.speaker == "assistant":
-        return ANSWER
-    if row.speaker.startswith("assistant "):
-        return CALL
-    return RESULT if _role(row) == "tool" else 0.0
-
-
-def _hit_words(hits: Hits, row: PassageRow) -> tuple[int, int, int]:
-    """Return the words in a passage, those only in its call, those only in its neighbours."""
-    own_words = hits.rows.get(row.id, 0)
-    call_words = hits.rows.get(row.about, 0) & ~own_words
-    return own_words, call_words, _neighbour_words(hits, row) & ~own_words & ~call_words
-
-
-def _neighbour_words(hits: Hits, row: PassageRow) -> int:
-    """Return the words next to a passage; for a result also those before its call."""
-    neighbours = hits.rows.get(row.id - 1, 0) | hits.rows.get(row.id + 1, 0)
-    return neighbours | hits.rows.get(row.about - 1, 0) if row.about else neighbours
-
-
-def _is_within(position: int, within: Sequence[Span] | None) -> bool:
-    return within is None or any(span.first <= position <= span.last for span in within)
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownPassage:
-    """A passage with its lines to show."""
-
-    row: PassageRow
-    first: int
-    last: int
-    window: int
-    """Words in those lines, and specific shapes."""
-    whole: int
-    """Words in the passage and its speaker's name."""
-    together: float
-    """Weight of the words in those lines that stand next to another."""
-    traits: frozenset[str]
-    """Common shapes of an answer in it, and its speaker if the query names that one."""
-
-    @classmethod
-    def of(
-        cls, row: PassageRow, scale: "PassageWeights", question: SearchQuery, hits: Hits
-    ) -> "_ShownPassage":
-        """Choose the lines of a passage to show."""
-        lines = segments(row.text)
-        found = scale.words_in_lines(row.text, lines, hits.rows.get(row.id, 0))
-        first, last = best_window(lines, found, scale)
-        window = whole = 0
-        for index, words in enumerate(found):
-            whole |= words
-            window |= words if first <= index <= last else 0
-        stretch = row.text[slice(*widen(lines, first, last, NARROWEST))]
-        whole |= hits.rows.get(row.id, 0)
-        common = [shape for shape in question.shapes if shape not in SHAPE_WORDS]
-        traits = {shape for shape in common if has_shape(stretch, shape)}
-        traits |= {_role(row)} & set(question.speakers)
-        shown_text = row.text[lines[first][0] : lines[last][1]] if lines else ""
-        together = scale.weight_together(shown_text)
-        return cls(row, first, last, window, whole, together, frozenset(traits))
-
-
-def _features(
-    question: SearchQuery,
-    scale: PassageWeights,
-    hits: Hits,
-    shown_passage: _ShownPassage,
-    *,
-    rarity_by_trait: Mapping[str, float],
-) -> PassageFeatures:
-    row, whole, window = (
-        shown_passage.row,
-        shown_passage.whole & scale.words,
-        shown_passage.window & scale.words,
-    )
-    call_words = hits.rows.get(row.about, 0) & ~whole & scale.words
+def _candidate(
+    row: PassageRow, question: SearchQuery, scale: PassageWeights, hits: Hits
+) -> PassageCandidate:
+    """Choose the lines of a passage to show, and compute its features."""
+    lines, words = segments(row.text), hits.rows.get(row.id, 0)
+    words_by_line = scale.words_in_lines(row.text, lines, words)
+    first, last = best_window(lines, words_by_line, scale)
+    window = reduce(or_, words_by_line[first : last + 1], 0)
+    words |= reduce(or_, words_by_line, 0)
+    call_words = hits.rows.get(row.about, 0) & ~words
     text = row.text.lower()
-    matches = [phrase in text for phrase in question.phrases]
-    return PassageFeatures(
+    shown_text = row.text[lines[first][0] : lines[last][1]] if lines else ""
+    features = PassageFeatures(
         window=scale(window) / scale.all,
         about=scale(call_words) / scale.all,
-        around=_faded_weight(hits, row, scale, whole | call_words) / scale.all,
+        around=_faded_weight(hits, row, scale, words | call_words) / scale.all,
         exact=sum(token in text for token in question.tokens) / max(1, len(question.tokens)),
-        phrase=sum(matches) / len(matches) if matches else 0.0,
-        together=shown_passage.together / scale.all,
-        shape=scale(shown_passage.window & ~scale.words) / scale.all,
-        common_shape=_traits_weight(
-            shown_passage.traits.intersection(question.shapes), rarity_by_trait
-        )
-        / scale.all,
-        speaker=_traits_weight(
-            shown_passage.traits.intersection(question.speakers), rarity_by_trait
-        )
-        / scale.all,
-        role=role_weight(row),
+        together=scale.weight_together(shown_text) / scale.all,
         depth=math.log1p(max(0, row.start) + len(text)) / 10,
         thread=hits.threads.get(row.id >> PASSAGE_BITS, 0.0),
     )
+    return PassageCandidate(row, first, last, features)
 
 
 def _faded_weight(hits: Hits, row: PassageRow, scale: PassageWeights, known: int) -> float:
@@ -403,12 +256,7 @@ def _faded_weight(hits: Hits, row: PassageRow, scale: PassageWeights, known: int
     for distance in range(1, REACH + 1):
         before |= hits.rows.get(row.id - distance, 0)
         for words, share in ((before, 1.0), (hits.rows.get(row.id + distance, 0), FOLLOWING)):
-            new = words & scale.words & ~known
+            new = words & ~known
             total += FADING**distance * share * scale(new)
             known |= new
     return total
-
-
-def _traits_weight(traits: Iterable[str], rarity_by_trait: Mapping[str, float]) -> float:
-    # The order of a set differs between processes; `fsum` returns the same sum in any order.
-    return math.fsum(rarity_by_trait[trait] for trait in traits)

@@ -14,6 +14,7 @@ from thalweg.database.migrations.versions import (
     v0008_waiting_runs,
     v0009_charges,
     v0010_jobs,
+    v0011_index,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -27,6 +28,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0008_waiting_runs,
     v0009_charges,
     v0010_jobs,
+    v0011_index,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

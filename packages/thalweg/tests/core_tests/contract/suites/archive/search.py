@@ -81,19 +81,6 @@ class SearchContract:
 
         assert [passage.position for passage in found[:2]] == [60, 61]
 
-    def test_search_finds_an_answer_by_its_shape(self, archive: Archive) -> None:
-        """If its only word of the question is a very common one."""
-        for n in range(400):
-            archive.append(KEY, [said(f"the parser and its tests are discussed, part {n}")])
-        archive.append(KEY, [said("ok  parser  12.061s")])
-        for n in range(400):
-            archive.append(KEY, [said(f"the tests of the parser are discussed, part {n}")])
-
-        found = archive.search(KEY, "How long did the tests of the parser take?")
-
-        assert 400 in {passage.position for passage in found}
-        assert archive.search(KEY, "How long did the quokka sleep?") == []
-
     def test_search_sees_everything_appended_before_it(
         self, archive: Archive, reopen: Reopen
     ) -> None:
