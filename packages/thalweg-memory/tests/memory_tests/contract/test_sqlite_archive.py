@@ -140,6 +140,24 @@ def test_a_file_that_recorded_what_a_checkpointer_deleted_does_so_no_longer(
         assert raw.execute(left).fetchall() == []
 
 
+def test_an_index_with_words_for_shapes_is_made_again(tmp_path: Path) -> None:
+    """Before version 11 it had them; none is in it afterwards, and a search finds the passages."""
+    path, key = tmp_path / "thalweg.db", ThreadKey("ada", "t1")
+    with SqliteArchive(path) as archive:
+        archive.append(key, [said("apple 4s")])
+        archive.search(key, "apple")
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("INSERT INTO archive_words (rowid, words) VALUES (9, 'durationshape0')")
+        raw.execute("UPDATE thalweg_version SET version = '0010'")
+    with SqliteArchive(path) as archive:
+        assert archive.search(key, "durationshape0") == []
+        assert archive.search(key, "apple")[0].text == "apple 4s"
+    with closing(sqlite3.connect(path)) as raw:
+        words = "SELECT COUNT(*) FROM archive_words WHERE archive_words MATCH ?"
+        assert raw.execute(words, ("durationshape0",)).fetchone() == (0,)
+        assert raw.execute(words, ("apple",)).fetchone() == (1,)
+
+
 READ_A_BACKUP = """
 import sys
 from thalweg.archive import ThreadKey, open_archive
