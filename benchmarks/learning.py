@@ -72,7 +72,7 @@ def learn(
     reports: list[JobReport] = []
     learner = Learner(store, respondent, settings, count=count, emit=reports.append)
     begun = time.monotonic()
-    Worker(store, learner.learn, lease_s=7_200).run_due()
+    Worker(store, learner.learn).run_due()
     spent = time.monotonic() - begun
     yield "| proposed (quote) | category | subject / attribute / value |"
     yield "|---|---|---|"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from thalweg.database import jobs
 from thalweg_memory.facts.values import (
     Change,
     FactId,
@@ -70,10 +71,13 @@ class Job:
 
     scope: Scope
     thread: str
-    lease: str
-    """The token that the worker passes to commit and to finish: void once the lease has expired."""
-    attempt: int
-    """From 1."""
+    lease: jobs.Job
+    """The job of the queue, which the worker passes to commit: void once it is claimed again."""
+
+    @property
+    def attempt(self) -> int:
+        """How often it was claimed, from 1."""
+        return self.lease.attempt
 
 
 @dataclass(frozen=True, slots=True)

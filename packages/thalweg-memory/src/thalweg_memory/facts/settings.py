@@ -9,7 +9,6 @@ from pydantic import (
     Field,
     NonNegativeFloat,
     NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     model_validator,
 )
@@ -81,12 +80,6 @@ class MemorySettings(SettingsSection):
     """A thread is learned from when it has been quiet for so long."""
     max_wait_seconds: NonNegativeFloat = 300
     """...or when its oldest message has waited for so long."""
-    lease_seconds: PositiveFloat = 900
-    """Seconds after which another worker takes a job that its worker did not return.
-
-    After that time a thread whose process was killed while it was learned from is learned from
-    elsewhere. Longer than the model takes for one answer.
-    """
     model_name: str | None = None
     """Model that learns; `None` takes the agent's own."""
     learn_tokens: PositiveInt = 4_000

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from thalweg_memory.base import Receipt, Selection
 from thalweg_memory.facts.recall.found import turn_words
-from thalweg_memory.facts.values import Statement
+from thalweg_memory.facts.values import Scope, Statement
 from thalweg_memory.forgetting.plan import ForgettingPlan, plan_forgetting
 from thalweg_memory.store.commits import insert_steps, log_operation, read_whys, whole_log
+from thalweg_memory.store.queue import key_of
 from thalweg_memory.store.records import ScopeContents
 from thalweg_memory.store.scoped import ScopeTransaction, all_turns, find_thread, forget_shown
 
@@ -49,20 +50,20 @@ def receipt(
 
 def erase(
     scoped: ScopeTransaction,
+    scope: Scope,
     planned: ForgettingPlan,
     selection: Selection,
     *,
     now: str,
-    at: int,
 ) -> None:
     """Execute a plan, and increment the scope's version.
 
     Args:
         scoped: A writing transaction.
+        scope: Its scope.
         planned: The plan, from the same transaction.
         selection: The selection.
         now: The time.
-        at: The same in microseconds.
     """
     if selection.everything:
         _all(scoped)
@@ -77,7 +78,7 @@ def erase(
         sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
     )
     forget_shown(scoped)
-    _jobs(scoped, selection, at)
+    _jobs(scoped, scope, selection)
     summary = f"forgot {len(planned.gone)} facts and {len(planned.turns)} turns"
     log_operation(scoped, (), actor="user", now=now, why=summary)
 
@@ -131,15 +132,13 @@ def _log(scoped: ScopeTransaction, planned: ForgettingPlan) -> None:
     )
 
 
-def _jobs(scoped: ScopeTransaction, selection: Selection, at: int) -> None:
+def _jobs(scoped: ScopeTransaction, scope: Scope, selection: Selection) -> None:
     """Stop jobs from using content read before; threads without turns need none."""
-    scoped.db.run(
-        "UPDATE memory_job SET lease = '', due = ?, noted = 0 WHERE scope = ? AND lease <> ''",
-        (at, scoped.id),
-    )
+    jobs = scoped.db.jobs
+    scoped.db.run(*jobs.withdraw(key_of(scope)))
     if selection.everything:
-        scoped.db.run("DELETE FROM memory_job WHERE scope = ?", (scoped.id,))
+        scoped.db.run(*jobs.discard(key_of(scope)))
         scoped.db.run("UPDATE memory_thread SET name = ? WHERE scope = ?", (b"", scoped.id))
     for name in selection.threads:
         thread = find_thread(scoped.db, scoped.digests, name).number
-        scoped.db.run("DELETE FROM memory_job WHERE scope = ? AND thread = ?", (scoped.id, thread))
+        scoped.db.run(*jobs.discard(key_of(scope, thread)))

@@ -203,18 +203,15 @@ class Learner:
     tariff: Tariff | None = None
     """The model's prices, if available."""
 
-    def learn(self, job: Job, until: str = "") -> JobReport:
+    def learn(self, job: Job) -> JobReport:
         """Run a job to its end, and return it to the store.
 
         After any error, the job is returned to continue later from its current position.
 
-        Args:
-            job: The job.
-            until: No portion begins after this time; the rest waits for the next lease.
         """
         report = JobReport(job.thread, job.attempt)
         try:
-            self._learn(job, report, until)
+            self._learn(job, report)
         except Exception as error:  # noqa: BLE001 (a model may raise anything; the job is durable)
             report.failed = type(error).__name__
             report.retry_s = backoff_s(job.attempt)
@@ -224,18 +221,13 @@ class Learner:
         self.emit(report)
         return report
 
-    def _learn(self, job: Job, report: JobReport, until: str) -> None:
+    def _learn(self, job: Job, report: JobReport) -> None:
         if not self._may_learn(job):
             return
         if self.respondent is None or self.respondent.is_unfit:
             report.retry_s = NO_MODEL_S
             return
         while (portion := self._next(job)) is not None:
-            if until and self.clock() > until:
-                # Recorded before it is returned, so that no turn in between is lost.
-                now = self.clock()
-                self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
-                return
             if not self._learn_from(portion, job, self.respondent, report):
                 report.retry_s = 0.0
                 return

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 
 import psycopg
 
+from thalweg.database.jobs import JobQueue
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
@@ -132,11 +133,7 @@ def _closed(place: str) -> MemoryStoreError:
 
 
 class _PostgresMemoryTransaction(PostgresRows):
-    """A transaction on the memory's tables. The queue is looked at by functions of the database.
+    """A transaction on the memory's tables."""
 
-    They see the jobs of all owners, and make the transaction that of whom they find.
-    """
-
-    due_job = "SELECT scope, thread, attempt FROM memory_due_job(?)"
-    next_due = "SELECT memory_next_due()"
+    jobs = JobQueue("memory", "postgres")
     bound = "set_config('thalweg.scope', CAST(id AS text), true)"

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Protocol, get_args
 
 from thalweg.database.base import Rows, decode, encode
+from thalweg.database.jobs import JobQueue
 from thalweg_memory.facts.recall.found import RecallItem, fact_words, pieces, turn_words
 from thalweg_memory.facts.values import (
     Fact,
@@ -71,11 +72,8 @@ SCOPED = (
 class MemoryRows(Rows, Protocol):
     """A transaction on the tables of a memory."""
 
-    due_job: str
-    """The `SELECT` of the scope, the thread and the attempt of the next job to lease at a time, of
-    any owner. It locks the row; locked ones are skipped."""
-    next_due: str
-    """The `SELECT` of the time at which the first job of all is due."""
+    jobs: JobQueue
+    """The threads to learn from, of any owner."""
     bound: str
     """A column for the `SELECT` of a scope's row, which binds the transaction to that scope.
 
@@ -135,15 +133,6 @@ def save_scope(db: MemoryRows, row: ScopeRow) -> None:
         " cleared = ? WHERE id = ?",
         (row.version, row.operation, row.fact, row.thread, row.format, row.cleared, row.id),
     )
-
-
-def scope_of(db: MemoryRows, number: int) -> Scope:
-    """Return the scope with a number, and set it as the transaction's owner."""
-    owner, agent, _ = db.row(
-        f"SELECT owner, agent, {db.bound} FROM memory_scope WHERE id = ?",  # noqa: S608 (fixed text)
-        (number,),
-    )
-    return Scope(decode(owner), decode(agent))
 
 
 def scopes_of_owner(db: MemoryRows, owner: str) -> list[Scope]:

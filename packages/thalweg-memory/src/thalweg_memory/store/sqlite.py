@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 
 from thalweg.database.base import Rows
+from thalweg.database.jobs import JobQueue
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import MemoryStoreError
 from thalweg_memory.search.vectors import Embed
-from thalweg_memory.store.queue import DUE_JOB
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import MemoryStore
 
@@ -126,6 +126,5 @@ def _closed(path: str) -> MemoryStoreError:
 class _SqliteMemoryTransaction(SqliteRows):
     """A transaction on the memory's tables."""
 
-    due_job = DUE_JOB
-    next_due = "SELECT MIN(due) FROM memory_job"
+    jobs = JobQueue("memory", "sqlite")
     bound = "0"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from threading import local
 from typing import TYPE_CHECKING, Protocol, Self
 
+from thalweg.database import jobs
 from thalweg.database.base import Database, read_secret
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
@@ -53,6 +54,7 @@ from thalweg_memory.store.scoped import (
     save_scope,
     save_thread,
     scopes_of_owner,
+    thread_names,
     turn_texts,
 )
 from thalweg_memory.store.scoped import items as read_items
@@ -226,8 +228,8 @@ class MemoryStore(ABC):
         with self._write(scope, turn_texts(turns)) as scoped:
             new = capture_turns(scoped, thread, turns, upto, begun)
             if new and schedule is not None:
-                at = queue.ticks(schedule.now)
-                queue.note(scoped, thread, at, schedule.debounce_s, schedule.max_wait_s)
+                at = queue.milliseconds(schedule.now)
+                queue.note(scoped, scope, thread, at, schedule.debounce_s, schedule.max_wait_s)
             return new
 
     def captured(self, scope: Scope, thread: str) -> int:
@@ -297,7 +299,7 @@ class MemoryStore(ABC):
         now: str,
         why: str = "",
         learned: Learned | None = None,
-        lease: str = "",
+        lease: jobs.Job | None = None,
     ) -> Operation | None:
         """Change a memory, all or nothing, and log it.
 
@@ -311,11 +313,10 @@ class MemoryStore(ABC):
             StaleWriteError: The scope's version is not `expected`, another worker processed the
                 thread, or the lease is void: read again and plan again.
         """
-        at = queue.ticks(now)
         texts = [change.fact.content for change in changes if isinstance(change, PutFact)]
         with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
-            if lease and not queue.is_live(scoped, lease, at):
+            if lease is not None and not queue.is_live(scoped.db, lease):
                 problem = "the lease on the thread expired, or was withdrawn"
                 raise StaleWriteError(problem)
             if learned is not None:
@@ -472,10 +473,9 @@ class MemoryStore(ABC):
     def _forget(
         self, scope: Scope, selection: Selection, now: str, forgotten: list[FactTexts]
     ) -> Receipt:
-        at = queue.ticks(now)
         with self._write(scope, erases=True) as scoped:
             planned = execution.plan(scoped, selection)
-            execution.erase(scoped, planned, selection, now=now, at=at)
+            execution.erase(scoped, scope, planned, selection, now=now)
         read_fact.cache_clear()
         forgotten.append(planned.sayings)
         return execution.receipt(scoped, planned, left=self._erased())
@@ -502,34 +502,60 @@ class MemoryStore(ABC):
         self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
     ) -> None:
         """Record that a thread has turns to process, once it is quiet or has waited long enough."""
-        at = queue.ticks(now)
+        at = queue.milliseconds(now)
         with self._write(scope) as scoped:
-            queue.note(scoped, thread, at, debounce_s, max_wait_s)
+            queue.note(scoped, scope, thread, at, debounce_s, max_wait_s)
 
-    def lease(self, *, now: str, lease_s: float, worker: str) -> Job | None:
-        """Take a job that is due, the longest waiting first, or one whose lease ran out."""
-        at = queue.ticks(now)
-        with self._database.reading(None) as db:
-            if not queue.is_any_due(db, at):
+    def lease(
+        self, *, worker: str, now: str | None = None, lease_s: float = jobs.LEASE_S
+    ) -> Job | None:
+        """Claim a job that is due, or one whose lease expired. Owners take turns.
+
+        Args:
+            worker: The name of a process, which no other has.
+            now: The time; by default the database's.
+            lease_s: Seconds until the job has to be renewed.
+        """
+        while True:
+            with self._database.reading(None) as db:
+                if db.row(*self._queue(db, now).pending()) is None:
+                    return None
+            with self._writing(None) as db:
+                row = db.row(*self._queue(db, now).claim(worker, lease_s=lease_s))
+            if row is None:
                 return None
+            claimed = jobs.Job(*row)
+            scope, number = queue.thread_of(claimed.key)
+            with self._database.reading(scope.owner) as db:
+                found = find_scope(db, scope)
+                name = thread_names(db, found.id, [number]) if found is not None else {}
+            if name.get(number):
+                return Job(scope, name[number], claimed)
+            with self._writing(None) as db:  # it was forgotten meanwhile
+                db.run(*db.jobs.finish(claimed))
+
+    def renew(self, job: Job, *, worker: str, lease_s: float = jobs.LEASE_S) -> None:
+        """Renew the lease of a job; a claim that is void is ignored."""
         with self._writing(None) as db:
-            return queue.lease(db, at, lease_s, worker)
+            db.run(*db.jobs.renew(worker, [job.lease.id], lease_s=lease_s))
 
     def finish(self, job: Job, *, now: str, retry_s: float | None = None) -> None:
         """Return a job: done if there are no new turns, or due again in `retry_s`.
 
         A void lease is ignored.
         """
-        at = queue.ticks(now)
-        with self._writing(job.scope.owner) as db:
-            row = find_scope(db, job.scope)
-            if row is not None:
-                queue.finish(ScopeTransaction(db, row, self._secret), job, at, retry_s)
+        with self._writing(None) as db:
+            queue.finish(db, job.lease, queue.milliseconds(now), retry_s)
 
     def next_due(self) -> str | None:
-        """Return when the next job is due; `None` if there is none."""
+        """Return when the next job is due, or its lease expires; `None` if there is none."""
         with self._database.reading(None) as db:
-            return queue.next_due(db)
+            (due,) = db.row(*db.jobs.next_due())
+        return None if due is None else queue.time_of(due)
+
+    @staticmethod
+    def _queue(db: MemoryRows, now: str | None) -> jobs.JobQueue:
+        return db.jobs if now is None else db.jobs.at(queue.milliseconds(now))
 
 
 def reindex(scoped: ScopeTransaction) -> None:

@@ -46,7 +46,7 @@ def work(address: str, name: str, *, is_last: bool) -> None:
         learns = learner(store, clock, settings=SETTINGS)
         learns.respondent = Respondent(ScriptedModel(script=thinks), len, name=name)
         learns.emit = failed_loudly
-        worker = Worker(store, learns.learn, clock=clock, lease_s=LEASE_S, name=name)
+        worker = Worker(store, learns.learn, lease_s=LEASE_S)
         while True:
             worker.run_due()
             if is_last and store.next_due() is None:

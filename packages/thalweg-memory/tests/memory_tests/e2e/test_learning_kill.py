@@ -117,7 +117,7 @@ def test_a_worker_that_is_killed_again_and_again_learns_every_turn_once(tmp_path
     """SQLite, while turns go on coming; the kills fall into every phase of a job."""
     random_ = random.Random(7)  # noqa: S311 (moments, the same each time)
     address, told = str(tmp_path / "memory.db"), tmp_path / "told"
-    struck: set[bytes] = set()
+    struck: set[tuple[int, int]] = set()
     with open_memory(address) as store, host(address, told) as forks:
         talk = Talk(store)
         for number in range(KILLS):
@@ -137,18 +137,18 @@ def test_a_worker_that_is_killed_again_and_again_learns_every_turn_once(tmp_path
     assert len(struck) > KILLS / 4, "too few kills fell into a job"
 
 
-def await_lease(address: str, before: set[bytes]) -> None:
+def await_lease(address: str, before: set[tuple[int, int]]) -> None:
     """Wait until a worker is at a job, on a busy machine, too; there may be none that is due."""
     patience = time.monotonic() + 2
     while leased(address) <= before and time.monotonic() < patience:
         time.sleep(0.005)
 
 
-def leased(address: str) -> set[bytes]:
+def leased(address: str) -> set[tuple[int, int]]:
     """Read which jobs are leased; after a kill, those that the worker was at."""
     with closing(sqlite3.connect(address, timeout=30)) as database:
-        rows = database.execute("SELECT lease FROM memory_job WHERE lease <> ''")
-        return {lease for (lease,) in rows}
+        rows = database.execute("SELECT id, attempt FROM queue_job WHERE worker <> ''")
+        return set(rows)
 
 
 @pytest.mark.timeout(900)

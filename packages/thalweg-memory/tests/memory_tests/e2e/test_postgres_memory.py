@@ -57,7 +57,7 @@ def test_the_server_itself_keeps_scopes_apart(plain_postgres_url: str) -> None:
             memory.forget(scope, Selection(uids=("none",)), now=NOW)
     with psycopg.connect(plain_postgres_url) as raw:
         numbers: dict[bytes, int] = {}
-        for table in (*SCOPED, "memory_scope", "memory_job", "memory_served"):
+        for table in (*SCOPED, "memory_scope"):
             assert raw.execute(b"SELECT * FROM " + table.encode()).fetchall() == []
         for owner in ("bob", "ada"):
             raw.execute("SELECT set_config('thalweg.owner', %s, true)", (owner,))
@@ -157,7 +157,7 @@ def test_a_job_that_another_worker_is_about_to_take_is_passed_over(postgres_url:
         for thread in ("t1", "t2"):
             memory.note(ADA, thread, now=NOW, debounce_s=0, max_wait_s=0)
         with psycopg.connect(postgres_url) as other:
-            other.execute("SELECT 1 FROM memory_job ORDER BY since, thread LIMIT 1 FOR UPDATE")
+            other.execute("SELECT 1 FROM queue_job ORDER BY id LIMIT 1 FOR UPDATE")
             job = memory.lease(now=NOW, lease_s=60, worker="w")
             assert job is not None
             assert job.thread == "t2"

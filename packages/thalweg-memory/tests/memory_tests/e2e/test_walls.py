@@ -173,7 +173,7 @@ def test_every_table_has_a_wall_or_is_known_to_hold_nothing_of_an_owner(served: 
         assert not rights.walled_tables(admin)["memory_new"]
     assert tables - walls.keys() <= rights.OPEN_TABLES.keys()
     assert [table for table, has_wall in walls.items() if not has_wall] == []
-    assert len(walls) == 32
+    assert len(walls) == 30
 
 
 @pytest.mark.parametrize("told_more", ["nothing", "an owner", "an owner and others' numbers"])
@@ -247,23 +247,13 @@ def test_the_door_for_work_across_owners_opens_for_its_functions_only(filled: Se
     with told(filled.url, across) as connection:
         for table in tables_of(filled.admin):
             assert connection.execute(b"SELECT * FROM " + table.encode()).fetchall() == []
-        connection.execute("SELECT memory_next_due()")
         connection.execute("SELECT archive_prune()")
         closed = connection.execute("SELECT current_setting('thalweg.across', true)").fetchone()
         assert closed == ("",)
     with psycopg.connect(filled.admin, autocommit=True) as admin:
         admin.execute("SET ROLE pg_monitor")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            admin.execute("SELECT memory_next_due()")
-
-
-def test_who_takes_a_job_sees_its_owner_alone(filled: Served) -> None:
-    """The transaction becomes that owner's."""
-    with told(filled.url, {}) as connection:
-        later = 1 << 60
-        (found,) = connection.execute("SELECT * FROM memory_due_job(%s)", (later,)).fetchall()
-        owners = connection.execute("SELECT id, owner FROM memory_scope").fetchall()
-        assert [number for number, _ in owners] == [found[0]]
+            admin.execute("SELECT archive_prune()")
 
 
 def test_nobody_learns_by_a_hash_what_others_have(filled: Served) -> None:

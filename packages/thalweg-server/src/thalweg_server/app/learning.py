@@ -48,9 +48,9 @@ class LearningService:
         self._made: tuple[Settings, Learner] | None = None
         self._lock = Lock()
 
-    def __call__(self, job: Job, until: str = "") -> object:
+    def __call__(self, job: Job) -> object:
         """Run a job and return it to the store; see `Learner.learn`."""
-        report = self._learner().learn(job, until)
+        report = self._learner().learn(job)
         if report.spent.calls:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
             self._registry.charge(job.scope.owner, report.spent)
@@ -86,12 +86,8 @@ async def learning(
     settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, publish: Publish
 ) -> AsyncIterator[Worker]:
     """Learn in the background until the end."""
-    worker = Worker(
-        memories,
-        LearningService(settings, memories, registry, publish),
-        threads=THREADS,
-        lease_s=settings().memory.lease_seconds,
-    )
+    learn = LearningService(settings, memories, registry, publish)
+    worker = Worker(memories, learn, threads=THREADS)
     worker.start()
     try:
         yield worker

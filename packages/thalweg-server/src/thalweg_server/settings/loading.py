@@ -31,6 +31,7 @@ _ALSO_AT_THE_TOP = ("offload", "pricing")
 _BY_SIZE = "has no effect: its size alone decides whether a result is offloaded (result_tokens)"
 _FORMER = {
     ("agent", "shell"): "has no effect: commands are disabled until sandbox.use names a sandbox",
+    ("memory", "lease_seconds"): "has no effect: leases are renewed while a thread is learned from",
     ("offload", "listing_tokens"): _BY_SIZE,
     ("summarization", "offload", "listing_tokens"): _BY_SIZE,
 }

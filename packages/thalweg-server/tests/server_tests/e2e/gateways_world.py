@@ -247,7 +247,6 @@ def settings(folder: Path, owners: int, url: str | None, **model: Any) -> dict[s
         "memory": {
             "model_name": "learner",
             "debounce_seconds": 0.5,
-            "lease_seconds": 20,
             "max_wait_seconds": 5,
             "profile": False,
         },

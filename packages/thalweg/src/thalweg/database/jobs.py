@@ -18,6 +18,8 @@ LEASE_S: Final = 4.0
 """Seconds after which a job that was claimed and not renewed may be claimed by another process."""
 RENEW_S: Final = 1.0
 """Seconds between two renewals."""
+NEVER_MS: Final = 1 << 52
+"""A due time of jobs that wait for `JobQueue.postpone`."""
 
 
 class JobSql(NamedTuple):
@@ -56,16 +58,25 @@ class JobQueue:
         queue._name = name  # noqa: SLF001 (its own)
         return queue
 
-    def submit(self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0) -> JobSql:
-        """Add a job, unless one with its key waits.
+    def at(self, now_ms: int) -> "JobQueue":
+        """Return the queue with a time of the caller's clock, in place of the database's."""
+        queue = copy(self)
+        queue._now, queue._is_settled = str(int(now_ms)), "true"  # noqa: SLF001 (its own)
+        return queue
+
+    def submit(
+        self, key: str, lock: str, *, due_ms: int = 0, priority: int = 0, latest_ms: int = 0
+    ) -> JobSql:
+        """Add a job; one with its key that waits becomes due later instead, up to its `latest_ms`.
 
         Args:
             key: See `Job.key`.
             lock: One job of a lock is performed at a time, in the order of submission.
             due_ms: The earliest start, in milliseconds since 1970.
             priority: Jobs of a higher one are claimed first.
+            latest_ms: The latest time up to which repeated submissions move it.
         """
-        return JobSql(_SUBMIT, (self._name, key, lock, due_ms, priority))
+        return JobSql(_SUBMIT, (self._name, key, lock, due_ms, priority, latest_ms))
 
     def pending(self) -> JobSql:
         """Select a row if a job may be claimed, or waits for its lock."""
@@ -76,6 +87,15 @@ class JobQueue:
         """Count the jobs that wait and are due."""
         text = f"SELECT count(*) FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
         return JobSql(f"{text} AND worker = ''", (self._name,))
+
+    def waiting(self, prefix: str) -> JobSql:
+        """Count the jobs that wait, due or not, of keys that begin with a prefix."""
+        text = f"SELECT count(*) FROM queue_job WHERE worker = '' AND {_PREFIXED}"  # noqa: S608 (constants)
+        return JobSql(text, self._range(prefix))
+
+    def next_due(self) -> JobSql:
+        """Select when the next job may be claimed, in milliseconds since 1970; NULL for never."""
+        return JobSql(_NEXT_DUE, (self._name,))
 
     def claim(self, worker: str, *, lease_s: float = LEASE_S) -> JobSql:
         """Claim the next job that may start, or whose lease expired.
@@ -90,14 +110,44 @@ class JobQueue:
         text = _CLAIM.format(now=self._now, is_settled=self._is_settled, locks=self._locks)
         return JobSql(text, (worker, round(1_000 * lease_s), self._name))
 
-    def renew(self, worker: str, ids: Collection[int]) -> JobSql:
+    def renew(self, worker: str, ids: Collection[int], *, lease_s: float = LEASE_S) -> JobSql:
         """Renew the leases of jobs that this process performs."""
         listed = ", ".join(map(str, map(int, ids)))
         text = (
-            f"UPDATE queue_job SET held_until = {self._now} + {_LEASE_MS}"  # noqa: S608 (integers)
+            f"UPDATE queue_job SET held_until = {self._now} + ?"  # noqa: S608 (integers)
             f" WHERE worker = ? AND id IN ({listed}) RETURNING id"
         )
-        return JobSql(text, (worker,))
+        return JobSql(text, (round(1_000 * lease_s), worker))
+
+    def hold(self, job: Job) -> JobSql:
+        """Select a row if a claim is valid; add the database's `for_update` to keep it so."""
+        return JobSql(
+            "SELECT 1 FROM queue_job WHERE id = ? AND attempt = ? AND worker <> ''",
+            (job.id, job.attempt),
+        )
+
+    def withdraw(self, prefix: str) -> JobSql:
+        """Void the claims of jobs whose keys begin with a prefix: others may claim them at once."""
+        text = (
+            "UPDATE queue_job SET worker = '-', attempt = attempt + 1, held_until = 0"  # noqa: S608 (constants)
+            f" WHERE worker <> '' AND {_PREFIXED} RETURNING id"
+        )
+        return JobSql(text, self._range(prefix))
+
+    def discard(self, prefix: str) -> JobSql:
+        """Remove the jobs of keys that begin with a prefix, also those that are performed."""
+        text = f"DELETE FROM queue_job WHERE {_PREFIXED} RETURNING id"  # noqa: S608 (constants)
+        return JobSql(text, self._range(prefix))
+
+    def postpone(self, lock: str, due_ms: int) -> JobSql:
+        """Set when the jobs of a lock that wait are due."""
+        text = (
+            "UPDATE queue_job SET due = ? WHERE queue = ? AND lock = ? AND worker = '' RETURNING id"
+        )
+        return JobSql(text, (due_ms, self._name, lock))
+
+    def _range(self, prefix: str) -> tuple[Value, ...]:
+        return self._name, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
     def cancel(self, key: str) -> JobSql:
         """Remove a job that waits; its row is returned if there was one."""
@@ -108,16 +158,20 @@ class JobQueue:
         text = "DELETE FROM queue_job WHERE id = ? AND attempt = ? RETURNING id"
         return JobSql(text, (job.id, job.attempt))
 
-    def release(self, job: Job) -> JobSql:
-        """Return a job to the queue, unless it was claimed again."""
+    def release(self, job: Job, *, due_ms: int = 0) -> JobSql:
+        """Return a job to the queue, unless it was claimed again.
+
+        Args:
+            job: The job; no other one with its key may wait.
+            due_ms: See `submit`.
+        """
         text = (
-            "UPDATE queue_job SET worker = '', held_until = 0"
+            "UPDATE queue_job SET worker = '', held_until = 0, due = ?"
             " WHERE id = ? AND attempt = ? RETURNING id"
         )
-        return JobSql(text, (job.id, job.attempt))
+        return JobSql(text, (due_ms, job.id, job.attempt))
 
 
-_LEASE_MS = round(1_000 * LEASE_S)
 _DIALECTS: Final = {
     "sqlite": ("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", "true", ""),
     "postgres": (
@@ -130,9 +184,19 @@ _DIALECTS: Final = {
 """Of each database: milliseconds since 1970; whether an expired lease means a crashed process;
 what ends the selection of a row that other claims skip."""
 _SUBMIT = (
-    "INSERT INTO queue_job (queue, key, lock, due, priority) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (queue, key) WHERE worker = '' DO NOTHING RETURNING id"
+    "INSERT INTO queue_job (queue, key, lock, due, priority, latest) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (queue, key) WHERE worker = '' DO UPDATE SET due ="
+    " CASE WHEN excluded.due < queue_job.latest THEN excluded.due ELSE queue_job.latest END"
+    " WHERE excluded.due > queue_job.due AND queue_job.latest > queue_job.due RETURNING id"
 )
+_PREFIXED = "queue = ? AND key >= ? AND key < ?"
+_NEXT_DUE = f"""
+    SELECT min(CASE WHEN worker <> '' THEN held_until ELSE due END) FROM queue_job AS job
+    WHERE queue = ? AND due < {NEVER_MS} AND (worker <> '' OR NOT EXISTS (
+        SELECT 1 FROM queue_job AS other
+        WHERE other.queue = job.queue AND other.lock = job.lock AND other.worker <> ''
+    ))
+"""  # noqa: S608 (constants)
 _CANCEL = "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' RETURNING id"
 # The unique index on held locks decides between two claims at the same time.
 _CLAIM = """

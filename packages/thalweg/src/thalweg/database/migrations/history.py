@@ -15,6 +15,7 @@ from thalweg.database.migrations.versions import (
     v0009_charges,
     v0010_jobs,
     v0011_index,
+    v0011_queue,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -29,6 +30,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0009_charges,
     v0010_jobs,
     v0011_index,
+    v0011_queue,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

@@ -34,7 +34,8 @@ class JobsContract:
         assert reopen().next_due() == at(30.5)
         assert memory.lease(now=at(30.4), lease_s=60, worker="w") is None
         job = memory.lease(now=at(30.5), lease_s=60, worker="w")
-        assert job == Job(ADA, "t2", job.lease if job else "", 1)
+        assert job is not None
+        assert (job, job.attempt) == (Job(ADA, "t2", job.lease), 1)
 
     def test_a_leased_thread_is_nobody_elses_until_the_lease_runs_out(
         self, memory: MemoryStore, reopen: Reopen
@@ -44,13 +45,13 @@ class JobsContract:
         first = leased(memory, 0, 10, worker="one")
         assert reopen().lease(now=at(9), lease_s=10, worker="two") is None
         assert memory.next_due() == at(10)
-        second = leased(reopen(), 10, 10, worker="two")
+        second = leased(reopen(), 11, 10, worker="two")
         assert (second.thread, second.attempt) == ("t1", 2)
         assert second.lease != first.lease
         with pytest.raises(StaleWriteError):
             commit(memory, put(fact("a", "x")), lease=first.lease, now=at(11))
         memory.finish(first, now=at(11))
-        assert memory.next_due() == at(20)
+        assert memory.next_due() == at(21)
         commit(memory, put(fact("b", "y")), lease=second.lease, now=at(12))
         memory.finish(second, now=at(12))
         assert memory.next_due() is None
@@ -58,14 +59,29 @@ class JobsContract:
             commit(memory, put(fact("c", "z")), lease=second.lease, now=at(13))
         assert ids(memory.facts(ADA)) == ["b"]
 
-    def test_a_lease_that_ran_out_is_void_though_nobody_took_it(self, memory: MemoryStore) -> None:
-        """The clock alone ends it."""
+    def test_a_job_that_is_renewed_is_nobody_elses(self, memory: MemoryStore) -> None:
+        """Its worker renews it while it is performed, and may commit until it is claimed again."""
         memory.note(ADA, "t1", now=at(0), debounce_s=0, max_wait_s=0)
         job = leased(memory, 0, 10, worker="one")
-        with pytest.raises(StaleWriteError):
-            commit(memory, put(fact("a", "x")), lease=job.lease, now=at(10))
-        memory.finish(job, now=at(10))
-        assert memory.lease(now=at(10), lease_s=10, worker="one") is not None
+        memory.renew(job, worker="two")
+        assert memory.next_due() == at(10)
+        memory.renew(job, worker="one")
+        assert memory.lease(now=at(11), lease_s=10, worker="two") is None
+        commit(memory, put(fact("a", "x")), lease=job.lease, now=at(11))
+        memory.finish(job, now=at(11))
+        assert memory.next_due() is None
+
+    def test_turns_noted_while_a_job_fails_are_part_of_its_next_attempt(
+        self, memory: MemoryStore
+    ) -> None:
+        """One job remains."""
+        memory.note(ADA, "t1", now=at(0), debounce_s=0, max_wait_s=0)
+        job = leased(memory, 0)
+        memory.note(ADA, "t1", now=at(1), debounce_s=0, max_wait_s=0)
+        memory.finish(job, now=at(2), retry_s=30)
+        assert memory.next_due() == at(32)
+        memory.finish(leased(memory, 32), now=at(33))
+        assert memory.next_due() is None
 
     def test_what_comes_while_a_thread_is_learned_from_is_a_job_of_its_own(
         self, memory: MemoryStore

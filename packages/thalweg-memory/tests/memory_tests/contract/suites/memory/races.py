@@ -80,7 +80,7 @@ def learn(memory: MemoryStore, scope: Scope, gate: Gate, delays: Sequence[float]
             memory.commit(
                 scope, put(*new, *again), expected=version, actor="learned:m", now=at(2),
                 learned=Learned("t1", memory.learned(scope, "t1"), 2),
-                lease=job.lease if job else "",
+                lease=job.lease if job else None,
             )  # fmt: skip
         except StaleWriteError:
             continue

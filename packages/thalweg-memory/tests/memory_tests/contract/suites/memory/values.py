@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from thalweg.database import jobs
 from thalweg_memory.base import Job, Learned, Operation, Selection
 from thalweg_memory.facts.recall.found import index_words
 from thalweg_memory.facts.values import (
@@ -76,7 +77,7 @@ def commit(
     *,
     scope: Scope = ADA,
     learned: Learned | None = None,
-    lease: str = "",
+    lease: jobs.Job | None = None,
     now: str = NOW,
     actor: str = "user",
 ) -> Operation | None:

@@ -366,26 +366,6 @@ def test_a_lease_that_ran_out_leaves_the_work_to_whoever_has_it_now(
     assert len(store.facts(ADA)[0].evidence) == 1
 
 
-def test_a_long_job_is_given_back_and_gone_on_with(store: MemoryStore, clock: Clock) -> None:
-    """Half of the lease is kept for the last answer; the remaining turns are due at once."""
-    say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(4)), clock=clock)
-
-    def slow(messages: Sequence[BaseMessage]) -> str:
-        clock.forward(40)
-        return answer(messages)
-
-    clock.forward(30)
-    settings = MemorySettings(profile=False, learn_turns=1)
-    works = learner(store, clock, script=slow, settings=settings)
-    until = "2026-03-01T10:01:30Z"
-
-    first = works.learn(take(store, clock), until)
-    second = works.learn(take(store, clock))
-
-    assert (first.turns, second.turns, second.attempt) == (1, 3, 1)
-    assert len(store.facts(ADA)) == 4
-
-
 def test_an_answer_that_is_half_readable_gives_that_half(store: MemoryStore, clock: Clock) -> None:
     """After it was asked for once more."""
 

@@ -91,14 +91,14 @@ def test_owners_are_served_at_once_and_a_thread_by_one_at_a_time(store: MemorySt
     lock, all_inside = threading.Lock(), threading.Barrier(4, timeout=20)
     does = learner(store, utc_now, settings=AT_ONCE).learn
 
-    def learn(job: Job, until: str = "") -> None:
+    def learn(job: Job) -> None:
         nonlocal most
         with lock:
             assert (job.scope, job.thread) not in [(j.scope, j.thread) for j in inside]
             inside.append(job)
             most = max(most, len(inside))
         all_inside.wait()
-        does(job, until)
+        does(job)
         with lock:
             inside.remove(job)
 
@@ -119,8 +119,8 @@ def test_a_worker_that_is_woken_does_not_wait_for_its_next_look(store: MemorySto
     learned = threading.Event()
     does = learner(store, utc_now, settings=AT_ONCE).learn
 
-    def learn(job: Job, until: str = "") -> None:
-        does(job, until)
+    def learn(job: Job) -> None:
+        does(job)
         learned.set()
 
     def wait(event: threading.Event, seconds: float) -> None:
@@ -143,10 +143,10 @@ def test_stopping_ends_after_the_job_under_way_and_leaves_the_rest(store: Memory
     begun, go_on = threading.Event(), threading.Event()
     does = learner(store, utc_now, settings=AT_ONCE).learn
 
-    def learn(job: Job, until: str = "") -> None:
+    def learn(job: Job) -> None:
         begun.set()
         assert go_on.wait(20)
-        does(job, until)
+        does(job)
 
     for scope in OWNERS:
         say(store, scope, "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
@@ -169,11 +169,11 @@ def test_a_store_that_fails_is_tried_again(store: MemoryStore) -> None:
     failures = iter([True, True])
     does = learner(store, utc_now, settings=AT_ONCE).learn
 
-    def learn(job: Job, until: str = "") -> None:
+    def learn(job: Job) -> None:
         if next(failures, False):
             # As a job that is not given back: its lease runs out.
             raise StorageError("memory.db", "the disk is full", "make room")
-        does(job, until)
+        does(job)
 
     say(store, OWNERS[0], "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
     worker = Worker(store, learn, threads=1, lease_s=0.01, poll_s=0.01)

@@ -1,0 +1,42 @@
+"""Jobs of memory are in the queue of jobs."""
+
+from thalweg.database.migrations.schema import Schema
+from thalweg.database.migrations.versions.v0010_jobs import JOBS
+
+NUMBER = "0011"
+
+_MOVED = """
+INSERT INTO queue_job (queue, key, lock, due, latest, priority, attempt)
+SELECT 'memory', name, name, CASE WHEN lease <> '' THEN 0 ELSE due / 1000 END, deadline / 1000,
+    -since / 60000000, attempt
+FROM (
+    SELECT {name} AS name, memory_job.*
+    FROM memory_job JOIN memory_scope ON memory_scope.id = memory_job.scope
+) AS moved;
+"""
+"""A name is the owner and the agent in hexadecimal, and the number of the thread."""
+_IN_SQLITE = _MOVED.replace(
+    "{name}", "lower(hex(owner)) || '.' || lower(hex(agent)) || '.' || memory_job.thread || '.'"
+)
+_NAME = "encode(owner, 'hex') || '.' || encode(agent, 'hex') || '.' || memory_job.thread || '.'"
+_IN_POSTGRES = f"""
+SELECT set_config('thalweg.across', 'yes', true);
+{_MOVED.replace("{name}", _NAME)}
+SELECT set_config('thalweg.across', '', true);
+DROP FUNCTION memory_next_due();
+DROP FUNCTION memory_due_job(bigint);
+"""
+_DROP = """
+DROP TABLE memory_job;
+DROP TABLE IF EXISTS memory_served;
+"""
+
+
+def upgrade(schema: Schema) -> None:
+    """Move the jobs, those that were under way included."""
+    schema.make("memory", JOBS)
+    schema.add_column("runs", "queue_job", "latest bigint NOT NULL DEFAULT 0")
+    schema.add_column("memory", "queue_job", "latest bigint NOT NULL DEFAULT 0")
+    schema.in_sqlite("memory", _IN_SQLITE)
+    schema.in_postgres(_IN_POSTGRES)
+    schema.make("memory", _DROP)
