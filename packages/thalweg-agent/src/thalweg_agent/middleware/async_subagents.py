@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any, Final, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -44,7 +43,6 @@ from thalweg_agent.subagents.background import (
     plan_wake,
     remote_of,
 )
-from thalweg_agent.subagents.pending_wakes import PendingWakes
 from thalweg_agent.subagents.waker import Wake, Waker
 
 __all__ = [
@@ -124,7 +122,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
             the task.
         poll_s: Seconds between two checks of a task.
         wake_store: A SQLite file with the threads to wake: after a crash the next process that
-            opens the file wakes them, `3 * poll_s` seconds later at the earliest. Several processes
+            opens the file wakes them, within 4 seconds. Several processes
             of one machine may share it. `None`: they are in this process alone. Create such a
             middleware once in a process, not for each request.
 
@@ -133,8 +131,8 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
 
     Raises:
         ConfigError: There is no subagent, two have one name, one has no address, or `wake_store` is
-            set without `wake`; also a `ValueError`.
-        StorageError: `wake_store` cannot be used.
+            set without `wake` (also a `ValueError`), or is no usable database.
+        StorageError: Another process has locked `wake_store`.
     """
 
     state_schema = AsyncSubAgentState
@@ -169,8 +167,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         ]
         self._waker: Waker | None = None
         if wake is not None:
-            pending = PendingWakes(None if wake_store is None else Path(wake_store), 3 * poll_s)
-            self._waker = Waker(pending, wake, self._looked_quietly, self._written, poll_s)
+            self._waker = Waker(wake_store, wake, self._looked_quietly, self._written, poll_s)
             self._waker.start()
 
     def close(self) -> None:

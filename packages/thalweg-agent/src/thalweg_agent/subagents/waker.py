@@ -1,18 +1,32 @@
-"""Wake a parent's thread when its background tasks end, from any running process."""
+"""Wake a parent's thread when its background tasks end, from any running process.
+
+Each task that a thread waits for is a job of `thalweg.database.jobs`, whose lock is the thread. It
+is never due while a run of the thread is under way, or waits for a person: that run reports it.
+"""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from os import PathLike
 from typing import Final
 
+from thalweg.database.jobs import NEVER_MS, Job, JobQueue
+from thalweg.database.sqlite import SqliteDatabase, SqliteRows
+from thalweg.database.sqlite_files import MEMORY
+from thalweg.database.workers import JobWorker
 from thalweg.errors import StorageError
 from thalweg_agent.subagents.background import ACTIVE, AsyncTask
-from thalweg_agent.subagents.pending_wakes import PendingWake, PendingWakes
 
 _log = logging.getLogger("thalweg.subagents")
+_JOBS = JobQueue("wake", "sqlite")
+_BETWEEN = "\x1f"
+_DUE = (
+    "SELECT key FROM queue_job WHERE queue = 'wake' AND lock = ? AND worker = '' AND due < ?"
+    " ORDER BY id"
+)
+THREADS: Final = 4
+"""Wakes of one process at a time."""
 MOST_PAUSE_S: Final = 300.0
 """Longest pause between two attempts to wake a thread; it begins at two polls and doubles."""
 Wake = Callable[[str, str], object]
@@ -22,123 +36,140 @@ Wake = Callable[[str, str], object]
 class Waker:
     """Polls the tasks of idle threads, and wakes a thread when one of its tasks has ended.
 
-    A row is removed after its wake has returned, or after the thread's own run has reported the
-    task: if the process is killed in between, the next one finds it.
+    A job ends after its wake has returned, or after the thread's own run has reported the task: if
+    the process is killed in between, the next one performs it.
 
     Args:
-        pending: The tasks to wait for.
+        store: The SQLite file of the jobs, which is created if missing; `None` for memory.
         wake: Starts a run of a thread. It is called again, later, if it raises.
         refresh: Returns a task with its present status.
         write: Returns the message that reports ended tasks.
         poll_s: Seconds between two polls.
+
+    Raises:
+        ConfigError: The file cannot be used.
     """
 
     def __init__(
         self,
-        pending: PendingWakes,
+        store: str | PathLike[str] | None,
         wake: Wake,
         refresh: Callable[[AsyncTask], AsyncTask],
         write: Callable[[Sequence[AsyncTask]], str],
         poll_s: float,
     ) -> None:
-        self._pending = pending
+        self._database = SqliteDatabase(store or MEMORY, "jobs", SqliteRows, _closed)
+        self._database.close_with(self)  # a middleware need not be closed
         self._wake, self._refresh, self._write = wake, refresh, write
         self._poll_s = poll_s
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._waking: set[str] = set()
-        self._reported: dict[tuple[str, str], float] = {}
-        self._failed: dict[str, tuple[int, float]] = {}
+        self._failed: dict[str, int] = {}
+        self._worker = JobWorker(self, "tasks", threads=THREADS, poll_s=poll_s, rests=True)
 
     def start(self) -> None:
         """Start polling if there is a thread to wake; it stops when there is none."""
-        with self._lock:
-            if self._thread is None and not self._stop.is_set() and self._pending.has_due():
-                name = "thalweg-tasks"
-                self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-                self._thread.start()
+        if self.wait_s() is not None:
+            self._worker.wake()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it has threads."""
+        return self._worker.is_at_work
 
     def close(self) -> None:
-        """Stop polling; the rows remain for the next process."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._pending.close()
+        """Stop polling after the active wakes; the jobs remain for the next process."""
+        self._worker.stop()
+        self._database.close()
 
     def expect(self, thread: str, tasks: Mapping[str, AsyncTask]) -> None:
         """Wait for tasks that a run of a thread has just started."""
-        with _logged(thread):
+        with _logged(thread), self._database.writing(None) as rows:
             for task in tasks.values():
                 if task["status"] in ACTIVE:
-                    self._pending.add(thread, task)
+                    rows.run(*_JOBS.discard(_key(thread, task["task_id"], "")))  # an earlier run
+                    key = _key(thread, task["task_id"], task["agent_name"], task["run_id"])
+                    rows.run(*_JOBS.submit(key, thread, due_ms=NEVER_MS))
 
     def run_started(self, thread: str) -> None:
         """Suspend the wakes of a thread during its own run, which reports its tasks."""
-        with _logged(thread):
-            if thread not in self._waking:
-                self._pending.set_state(thread, "running")
+        if thread not in self._waking:
+            with _logged(thread), self._database.writing(None) as rows:
+                rows.run(*_JOBS.postpone(thread, NEVER_MS))
 
     def run_ended(self, thread: str, tasks: Mapping[str, AsyncTask]) -> None:
         """Take over the tasks that outlive a thread's run; the run has reported the others."""
-        ended = {name: task for name, task in tasks.items() if task["status"] not in ACTIVE}
-        # Not removed yet: the checkpoint that holds the report may still be on its way.
-        due = time.monotonic() + self._poll_s
-        self._reported |= {(name, task["run_id"]): due for name, task in ended.items()}
+        ended = [
+            _key(thread, task["task_id"], task["agent_name"], task["run_id"])
+            for task in tasks.values()
+            if task["status"] not in ACTIVE
+        ]
         with _logged(thread):
-            self._pending.set_state(thread, "idle")
+            with self._database.writing(None) as rows:
+                rows.run(*_JOBS.postpone(thread, self._due_ms()))
+                for key in ended:
+                    rows.run(*_JOBS.cancel(key))
             self.start()
 
-    def _run(self) -> None:
-        while not self._stop.wait(self._poll_s):
+    # -- the queue of its worker -------------------------------------------------------------
+
+    def claim(self, worker: str) -> Job | None:
+        """See `WorkerQueue.claim`."""
+        with self._database.writing(None) as rows:
+            row = rows.row(*_JOBS.claim(worker))
+        return None if row is None else Job(*row)
+
+    def renew(self, worker: str, job: Job) -> None:
+        """See `WorkerQueue.renew`."""
+        with self._database.writing(None) as rows:
+            rows.run(*_JOBS.renew(worker, [job.id]))
+
+    def wait_s(self) -> float | None:
+        """See `WorkerQueue.wait_s`."""
+        with self._database.reading(None) as rows:
+            (due,) = rows.row(*_JOBS.next_due())
+        return None if due is None else max(0.0, due / 1_000 - time.time())
+
+    def perform(self, job: Job) -> None:
+        """Look at all tasks of the job's thread, and wake it if one has ended."""
+        thread = job.key.split(_BETWEEN)[0]
+        with self._database.reading(None) as rows:
+            others = [key for (key,) in rows.rows(_DUE, (thread, NEVER_MS))]
+        tasks = {key: self._refresh(_task(key)) for key in (job.key, *others)}
+        ended = {key: task for key, task in tasks.items() if task["status"] not in ACTIVE}
+        pause_s = self._poll_s
+        if ended:
+            self._waking.add(thread)
             try:
-                self._poll()
-                with self._lock:
-                    if not self._pending.has_due() and not self._waking:
-                        self._thread = None
-                        return
-            except StorageError as error:
-                _log.warning("background tasks cannot be checked: %s", error)
+                self._wake(thread, self._write([*ended.values()]))
+                self._failed.pop(thread, None)
+            except Exception as error:  # noqa: BLE001  # any error of the wake
+                times = self._failed[thread] = self._failed.get(thread, 0) + 1
+                pause_s = min(MOST_PAUSE_S, self._poll_s * 2**times)
+                problem = "thread %s was not resumed; retry in %.0f s: %s"
+                _log.warning(problem, thread, pause_s, error)
+                ended = {}
+            finally:
+                self._waking.discard(thread)
+        with self._database.writing(None) as rows:
+            for key in ended:
+                rows.run(*(_JOBS.finish(job) if key == job.key else _JOBS.cancel(key)))
+            rows.run(*_JOBS.release(job, due_ms=self._due_ms(pause_s)))
+            if others:
+                rows.run(*_JOBS.postpone(thread, self._due_ms(pause_s)))
 
-    def _poll(self) -> None:
-        now = time.monotonic()
-        over = [key for key, due in list(self._reported.items()) if due <= now]
-        self._pending.remove(over)
-        for key in over:
-            del self._reported[key]
-        idle = [row for row in self._pending.held() if self._is_due(row)]
-        for thread, rows in groupby(sorted(idle, key=_thread_of), key=_thread_of):
-            tasks = [self._refresh(row.task) for row in rows]
-            if ended := [task for task in tasks if task["status"] not in ACTIVE]:
-                self._waking.add(thread)
-                # A wake may last as long as the run that it starts; the leases must be renewed.
-                waking = threading.Thread(
-                    target=self._wake_one, args=(thread, ended), name="thalweg-wake", daemon=True
-                )
-                waking.start()
+    def _due_ms(self, pause_s: float | None = None) -> int:
+        return round(1_000 * (time.time() + (self._poll_s if pause_s is None else pause_s)))
 
-    def _is_due(self, row: PendingWake) -> bool:
-        if row.state == "running" or row.thread in self._waking:
-            return False
-        _, retry_at = self._failed.get(row.thread, (0, 0.0))
-        is_reported = (row.task["task_id"], row.task["run_id"]) in self._reported
-        return not is_reported and retry_at <= time.monotonic()
 
-    def _wake_one(self, thread: str, ended: Sequence[AsyncTask]) -> None:
-        try:
-            self._pending.set_state(thread, "waking")
-            self._wake(thread, self._write(ended))
-            self._pending.remove([(task["task_id"], task["run_id"]) for task in ended])
-            self._failed.pop(thread, None)
-        except Exception as error:  # noqa: BLE001  # any error of the wake
-            times = self._failed.get(thread, (0, 0.0))[0] + 1
-            pause = min(MOST_PAUSE_S, self._poll_s * 2**times)
-            self._failed[thread] = times, time.monotonic() + pause
-            _log.warning("thread %s was not resumed; retry in %.0f s: %s", thread, pause, error)
-            with _logged(thread):
-                self._pending.set_state(thread, "idle")
-        finally:
-            self._waking.discard(thread)
+def _key(*ids: str) -> str:
+    return _BETWEEN.join(ids)
+
+
+def _task(key: str) -> AsyncTask:
+    _, name, agent, run = key.split(_BETWEEN)
+    return AsyncTask(
+        task_id=name, agent_name=agent, thread_id=name, run_id=run, status="running", created_at=""
+    )
 
 
 @contextmanager
@@ -150,5 +181,5 @@ def _logged(thread: str) -> Iterator[None]:
         _log.warning("thread %s cannot be resumed for its tasks: %s", thread, error)
 
 
-def _thread_of(row: PendingWake) -> str:
-    return row.thread
+def _closed(place: str) -> StorageError:
+    return StorageError(place, "it is closed", "create the middleware again")

@@ -24,7 +24,7 @@ def test_after_kill_9_a_thread_is_woken_once_for_a_task(tmp_path: Path) -> None:
             parent = Parent(tmp_path / str(number), server.url)
             waker = parent.background._waker  # noqa: SLF001
             assert waker is not None
-            until(lambda waker=waker: waker._thread is None)  # type: ignore[misc]  # noqa: SLF001
+            until(lambda waker=waker: not waker.is_at_work)  # type: ignore[misc]
 
             messages = parent.messages()
             notices = [m for m in messages if "Background task" in m.text]

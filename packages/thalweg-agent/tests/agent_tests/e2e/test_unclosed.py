@@ -15,8 +15,8 @@ import pytest
 from thalweg import ContextMiddleware
 from thalweg.archive import Logged, ThreadKey
 from thalweg.engine.entries import Message, Text
-from thalweg.errors import StorageError
-from thalweg_agent.subagents.pending_wakes import PendingWakes
+from thalweg.errors import ConfigError
+from thalweg_agent.subagents.waker import Waker
 from thalweg_integrations.slot import EngineSlot
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 
@@ -91,7 +91,7 @@ def test_an_archive_outlives_the_middleware_that_opened_it(tmp_path: Path) -> No
 def test_a_table_of_wakes_that_cannot_be_read_leaves_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("These are no tables. " * 100)
-    with pytest.raises(StorageError):
-        PendingWakes(path, 60.0)
+    with pytest.raises(ConfigError):
+        Waker(path, print, dict, str, 60.0)  # type: ignore[arg-type]  # never called
     gc.collect()
     assert open_files(path) == []

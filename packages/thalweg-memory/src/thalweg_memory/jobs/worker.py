@@ -9,8 +9,7 @@ from weakref import ReferenceType, WeakValueDictionary, ref
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.database.jobs import LEASE_S
-from thalweg.database.workers import POLL_S
-from thalweg.database.workers import Worker as QueueWorker
+from thalweg.database.workers import POLL_S, JobWorker
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory.base import Clock, Job, utc_now
@@ -21,8 +20,8 @@ from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.tables import MemoryStore
 
 
-class Worker(QueueWorker[Job]):
-    """Learns from the due threads of a store; see `thalweg.database.workers.Worker`.
+class Worker(JobWorker[Job]):
+    """Learns from the due threads of a store; see `thalweg.database.workers.JobWorker`.
 
     Jobs of different threads run concurrently, those of one thread never.
 

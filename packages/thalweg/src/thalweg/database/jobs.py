@@ -141,10 +141,8 @@ class JobQueue:
 
     def postpone(self, lock: str, due_ms: int) -> JobSql:
         """Set when the jobs of a lock that wait are due."""
-        text = (
-            "UPDATE queue_job SET due = ? WHERE queue = ? AND lock = ? AND worker = '' RETURNING id"
-        )
-        return JobSql(text, (due_ms, self._name, lock))
+        text = "UPDATE queue_job SET due = ? WHERE queue = ? AND lock = ? AND worker = ''"
+        return JobSql(f"{text} RETURNING id", (due_ms, self._name, lock))
 
     def _range(self, prefix: str) -> tuple[Value, ...]:
         return self._name, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)

@@ -17,7 +17,7 @@ MEMORY = ":memory:"
 PAGE_BYTES = 512
 """Page size of a new file. A turn of 4 kB changes some 45 pages, and SQLite writes whole pages:
 25 kB, or 37 kB with pages of 1 kB (benchmarks/state.py). A search takes a tenth longer."""
-_TABLE_PREFIXES = ("archive_", "memory_", "app_", "run_events", "thalweg_")
+_TABLE_PREFIXES = ("archive_", "memory_", "app_", "run_events", "thalweg_", "pending_wakes")
 """How names of tables begin, one of which every file of ours has."""
 
 

@@ -43,7 +43,7 @@ class WorkerQueue(Protocol[J]):
         """Return the seconds until the next job may start; `None` if there is no job."""
 
 
-class Worker(Generic[J]):
+class JobWorker(Generic[J]):
     """Performs the due jobs of a queue, on threads of this process.
 
     A job that is not yet due is kept in the queue when the process ends.

@@ -11,7 +11,7 @@ HEAD = "0011"
 """The newest version. Versions are numbers, and a higher one is newer."""
 VERSION_TABLE = "thalweg_version"
 """The table that stores the version of a database."""
-Component = Literal["archive", "memory", "app", "runs"]
+Component = Literal["archive", "memory", "app", "runs", "jobs"]
 """The components with tables.
 
 A SQLite file has the tables of the components that were opened in it, PostgreSQL has all."""

@@ -1,15 +1,18 @@
 """Threads that are woken when their background tasks end."""
 
+import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from thalweg.errors import StorageError
+from thalweg.database.jobs import LEASE_S
+from thalweg.errors import ConfigError, StorageError
 from thalweg_agent.subagents.background import AsyncTask, Status, WakePlan, notice_key, plan_wake
-from thalweg_agent.subagents.pending_wakes import PendingWakes
 from thalweg_agent.subagents.waker import Waker
 
 
@@ -48,42 +51,60 @@ def test_a_notice_that_comes_again_is_not_shown_again(
     assert plan_wake(messages, tasks) == plan
 
 
-def names(pending: PendingWakes) -> list[str]:
-    """Return the tasks that a process looks at now."""
-    return sorted(row.task["task_id"] for row in pending.held())
+def test_wakes_of_an_older_file_are_carried_over(tmp_path: Path) -> None:
+    """Of a thread that was idle; that of a run under way waits for the run."""
+    with closing(sqlite3.connect(tmp_path / "wakes.db")) as raw, raw:
+        raw.execute(
+            "CREATE TABLE pending_wakes (task TEXT PRIMARY KEY, thread TEXT NOT NULL,"
+            " run TEXT NOT NULL, detail TEXT NOT NULL, state TEXT NOT NULL, holder TEXT NOT NULL,"
+            " held_until REAL NOT NULL)"
+        )
+        for thread, name, state in (("t", "a", "idle"), ("u", "b", "running")):
+            row = (name, thread, "r1", json.dumps(task(name)), state, "dead", 0)
+            raw.execute("INSERT INTO pending_wakes VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    world = World(tmp_path / "wakes.db")
+    world.statuses = {"a": "success", "b": "success"}
+    world.waker.start()
+
+    until(lambda: not world.waker.is_at_work)
+    assert world.woken == [("t", "a")]
+    world.waker.run_ended("u", {"b": task("b")})
+    until(lambda: len(world.woken) == 2)
+    world.waker.close()
 
 
-def test_rows_are_leased_to_one_process_until_it_dies(tmp_path: Path) -> None:
-    """Its leases run out, and another one has the rows."""
-    path = tmp_path / "wakes.db"
-    first, second = PendingWakes(path, 60.0), PendingWakes(path, 60.0)
-    dying = PendingWakes(path, -1.0)
-    first.add("t", task("a"))
-    dying.add("u", task("b"))
+def test_a_thread_is_woken_by_one_process_until_it_dies(tmp_path: Path) -> None:
+    """Its lease expires, and another one wakes the thread."""
+    first, second = World(tmp_path / "wakes.db"), World(tmp_path / "wakes.db")
+    first.waker.expect("t", {"a": task()})
+    assert first.waker.wait_s() is None
+    first.waker.run_ended("t", {"a": task()})
+    first.waker._worker.stop()  # noqa: SLF001
+    until(lambda: second.waker.wait_s() == 0)
+    job = first.waker.claim("dead")
+    assert job is not None
+    assert second.waker.claim("w") is None
+    first.waker.renew("dead", job)
+    until(lambda: second.waker.claim("w"), LEASE_S + 30)
+    for world in (first, second):
+        world.waker.close()
 
-    assert names(first) == ["a", "b"]
-    assert names(second) == []
-    second.set_state("t", "idle")  # a run of the thread ended there
-    assert (names(first), names(second)) == (["b"], ["a"])
 
-
-def test_a_later_run_of_a_task_is_waited_for_when_the_first_was_reported() -> None:
-    pending = PendingWakes(None, 60.0)
-    pending.add("t", task("a", "r1"))
-    pending.add("t", task("a", "r2"))
-    pending.remove([("a", "r1")])
-
-    assert [row.task["run_id"] for row in pending.held()] == ["r2"]
-    assert not pending.has_due()
-    pending.set_state("t", "idle")
-    assert pending.has_due()
+def test_a_later_run_of_a_task_is_waited_for(tmp_path: Path) -> None:
+    world = World(tmp_path / "wakes.db")
+    world.waker.expect("t", {"a": task("a", "r1")})
+    world.waker.expect("t", {"a": task("a", "r2")})
+    with closing(sqlite3.connect(tmp_path / "wakes.db")) as raw:
+        keys = raw.execute("SELECT key FROM queue_job").fetchall()
+    assert [key.split("\x1f")[-1] for (key,) in keys] == ["r2"]
+    world.waker.close()
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("These are no tables. " * 100)
 
-    with pytest.raises(StorageError, match="notes"):
-        PendingWakes(tmp_path / "notes", 60.0)
+    with pytest.raises(ConfigError, match="notes"):
+        World(tmp_path / "notes")
 
 
 def until(done: Callable[[], object], seconds: float = 30.0) -> None:
@@ -97,12 +118,11 @@ def until(done: Callable[[], object], seconds: float = 30.0) -> None:
 class World:
     """A thread that waits for tasks, and is woken."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Path | None = None) -> None:
         self.statuses: dict[str, Status] = {}
         self.woken: list[tuple[str, str]] = []
         self.failures = 0
-        self.pending = PendingWakes(None, 60.0)
-        self.waker = Waker(self.pending, self.wake, self.look, self.write, 0.005)
+        self.waker = Waker(store, self.wake, self.look, self.write, 0.005)
 
     def wake(self, thread: str, text: str) -> None:
         """Note the call, or fail."""
@@ -146,7 +166,10 @@ def test_a_thread_is_woken_for_all_its_tasks_that_ended_and_another_for_its_own(
     until(lambda: len(world.woken) == 2)
 
     assert sorted(world.woken) == [("t", "a b"), ("u", "c")]
-    until(lambda: names(world.pending) == ["d"])
+    assert world.waker.is_at_work
+    world.statuses["d"] = "success"
+    until(lambda: not world.waker.is_at_work)
+    assert world.woken[2:] == [("t", "d")]
 
 
 def test_a_wake_that_raises_is_retried(world: World) -> None:
@@ -155,7 +178,7 @@ def test_a_wake_that_raises_is_retried(world: World) -> None:
     world.wait_for("t", "a")
 
     until(lambda: world.woken)
-    until(lambda: not world.pending.has_due())
+    until(lambda: not world.waker.is_at_work)
     assert world.woken == [("t", "a")]
 
 
@@ -170,16 +193,16 @@ def test_a_thread_whose_run_goes_on_is_not_woken_and_what_the_run_reported_is_no
     world.wait_for("u", "c")
     until(lambda: world.woken)
     world.waker.run_ended("t", {**started, "a": task("a", status="success")})
-    until(lambda: not world.pending.has_due())
+    until(lambda: not world.waker.is_at_work)
 
     assert world.woken == [("u", "c")]
 
 
 def test_a_store_that_fails_ends_no_run(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    world.pending.close()
+    world.waker.close()
 
     with pytest.raises(StorageError):
-        world.pending.has_due()
+        world.waker.wait_s()
     world.waker.run_started("t")
     world.waker.expect("t", {"a": task("a")})
 

@@ -1,6 +1,6 @@
-"""Jobs of memory are in the queue of jobs."""
+"""Jobs of memory and subagents' wakes are in the queue of jobs."""
 
-from thalweg.database.migrations.schema import Schema
+from thalweg.database.migrations.schema import Component, Schema
 from thalweg.database.migrations.versions.v0010_jobs import JOBS
 
 NUMBER = "0011"
@@ -32,11 +32,24 @@ DROP TABLE IF EXISTS memory_served;
 """
 
 
+_WAKES = """
+INSERT INTO queue_job (queue, key, lock, due)
+SELECT 'wake', thread || char(31) || task || char(31) || json_extract(detail, '$.agent_name')
+    || char(31) || run, thread, CASE state WHEN 'running' THEN 4503599627370496 ELSE 0 END
+FROM pending_wakes;
+DROP TABLE pending_wakes;
+"""
+"""Of the table that the agent created by itself. Those of a run under way are never due."""
+_COMPONENTS: tuple[Component, ...] = ("runs", "memory", "jobs")
+
+
 def upgrade(schema: Schema) -> None:
     """Move the jobs, those that were under way included."""
-    schema.make("memory", JOBS)
-    schema.add_column("runs", "queue_job", "latest bigint NOT NULL DEFAULT 0")
-    schema.add_column("memory", "queue_job", "latest bigint NOT NULL DEFAULT 0")
+    for component in _COMPONENTS:
+        schema.make(component, JOBS)
+        schema.add_column(component, "queue_job", "latest bigint NOT NULL DEFAULT 0")
+    if schema.has("pending_wakes"):
+        schema.in_sqlite("jobs", _WAKES)
     schema.in_sqlite("memory", _IN_SQLITE)
     schema.in_postgres(_IN_POSTGRES)
     schema.make("memory", _DROP)
