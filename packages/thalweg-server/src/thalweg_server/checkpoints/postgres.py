@@ -23,11 +23,12 @@ from psycopg_pool import AsyncConnectionPool
 from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
-from thalweg_server.runs.postgres_connections import TIMEOUT_S, pooled
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
-MOST_CONNECTIONS = 6
+MOST_CONNECTIONS = 10
+PATIENCE_S = 10.0
+"""Seconds to wait for a connection of a database server."""
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 """LangGraph's tables that hold the content of threads."""
 _LOCK = int.from_bytes(b"ckpoint")
@@ -94,7 +95,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             yield self.open_cursor
             return
         async with (
-            pooled(self._pool) as connection,
+            self._pool.connection() as connection,
             connection.pipeline(),
             connection.transaction(),
             connection.cursor(binary=True, row_factory=dict_row) as cursor,
@@ -123,7 +124,7 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
         max_size=MOST_CONNECTIONS,
         kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
         open=False,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=AsyncConnectionPool.check_connection,
     )
     async with pool:
