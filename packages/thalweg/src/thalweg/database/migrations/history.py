@@ -15,7 +15,7 @@ from thalweg.database.migrations.versions import (
     v0009_charges,
     v0010_jobs,
     v0011_index,
-    v0011_queue,
+    v0012_queue,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -30,7 +30,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0009_charges,
     v0010_jobs,
     v0011_index,
-    v0011_queue,
+    v0012_queue,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

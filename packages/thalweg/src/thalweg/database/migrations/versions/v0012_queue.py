@@ -3,7 +3,7 @@
 from thalweg.database.migrations.schema import Component, Schema
 from thalweg.database.migrations.versions.v0010_jobs import JOBS
 
-NUMBER = "0011"
+NUMBER = "0012"
 
 _MOVED = """
 INSERT INTO queue_job (queue, key, lock, due, latest, priority, attempt)
