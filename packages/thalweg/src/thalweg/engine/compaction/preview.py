@@ -90,7 +90,7 @@ def preview(
         pointer: How to read the whole, for the model.
         max_lines: Most lines of plain text from head and tail together; at most `DEFAULT_LINES`
             if not all of them fit.
-        request: The last request of the user.
+        request: The last request of the user, and arguments of the call that the text answers.
 
     Returns:
         At most `tokens` tokens, always with the pointer; only the pointer if nothing more fits.
@@ -353,23 +353,24 @@ def _plain_preview(text: str, room: int, count: Counter, max_lines: int, request
         _some_lines(text, width, most, (errors, requested), max(width, whole_width))
         for most, whole_width, width in product(limits, whole_widths, LINE_WIDTHS)
     )
-    asked = "\n".join(f"… {_clip(line, LINE_WIDTHS[0])}" for line in requested)
-    asked_tokens = min(count(asked), room // 3) + 1
+    asked = {line: f"… {_clip(line, LINE_WIDTHS[0])}" for line in requested}
+    asked_tokens = count("\n".join(asked.values()))
+    if asked_tokens > room // 3:
+        asked, asked_tokens = {}, room // 3
     every = (
-        f"{lines}\n{asked}" if is_cut and asked and count(asked) < asked_tokens else lines
-        for lines, is_cut in _every_line(text, room - asked_tokens)
+        "\n".join([lines, *(shown for line, shown in asked.items() if line not in lines)])
+        for lines in _every_line(text, room - asked_tokens - 1)
     )
     return _first_fitting(chain(every, some), room, count)
 
 
-def _every_line(text: str, room: int) -> Iterator[tuple[str, bool]]:
-    """Yield all lines, ever shorter, and whether any is cut; none if they are too many."""
+def _every_line(text: str, room: int) -> Iterator[str]:
+    """Yield all lines, ever shorter; none if they are too many."""
     if text.count("\n") * 2 > room:
         return
     lines = text.split("\n")
     for width in LINE_WIDTHS[:3]:
-        shown = [_clip(line, width) for line in lines]
-        yield "\n".join(shown), shown != lines
+        yield "\n".join(_clip(line, width) for line in lines)
     split = [re.split(r"(\s+)", line) for line in lines]
     tally = Tally(word for parts in split for word in dict.fromkeys(parts) if word.strip())
     frequent = [
@@ -390,7 +391,7 @@ def _every_line(text: str, room: int) -> Iterator[tuple[str, bool]]:
     for shortened, width in product(
         (rare, [re.sub(r"\s*…\s*", " ", line) for line in rare]), _WORDLESS_WIDTHS
     ):
-        yield note + "\n".join(_clip_cell(line.strip(), width) for line in shortened), True
+        yield note + "\n".join(_clip_cell(line.strip(), width) for line in shortened)
 
 
 def _some_lines(
@@ -403,17 +404,22 @@ def _some_lines(
     lines = text.split("\n", max_lines * 20)[: max_lines * 20]
     if len(lines) <= max_lines and "\n" not in lines[-1]:
         return "\n".join(_clip(line, width) for line in lines)
-    tail = max_lines // 2
-    tail_lines = text[-max_lines * width * 2 :].split("\n")
-    first = [_clip(line, width) for line in lines[: max_lines - tail]]
-    last = [_clip(line, width) for line in tail_lines[len(tail_lines) - tail :]]
     errors, requested = extra_lines
-    clipped_errors = dict.fromkeys(_clip(line, width) for line in errors)
-    clipped_requested = (_clip(line, requested_width) for line in requested)
-    shown = dict.fromkeys((*islice(clipped_errors, MAX_ERROR_LINES), *clipped_requested))
-    middle = [f"… {line}" for line in shown if line not in first + last]
-    omitted = text.count("\n") + 1 - len(first) - len(last) - len(middle)
-    return "\n".join([*first, *middle, f"… {omitted:,} more lines …", *last])
+
+    def shortened(line: str) -> str:
+        return _clip(line, requested_width if line.strip() in requested else width)
+
+    tail = max_lines // 2
+    ends = [*lines[: max_lines - tail], *text.rsplit("\n", tail)[1:]]
+    first_errors = islice({shortened(line): line for line in errors}.values(), MAX_ERROR_LINES)
+    at_ends = {line.strip() for line in ends}
+    others = dict.fromkeys((*first_errors, *requested))
+    middle = [f"… {shortened(line)}" for line in others if line not in at_ends]
+    omitted = text.count("\n") + 1 - len(ends) - len(middle)
+    shown_ends = [shortened(line) for line in ends]
+    first, last = shown_ends[: max_lines - tail], shown_ends[max_lines - tail :]
+    gap = [f"… {omitted:,} more lines …"] * bool(omitted)
+    return "\n".join([*first, *middle, *gap, *last])
 
 
 def _clip(line: str, width: int) -> str:

@@ -1,6 +1,7 @@
 """Edits of one message. Each starts from the current view, so they accumulate."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypedDict
@@ -99,8 +100,9 @@ def _shortened(
     count, pointer = context.window.count, context.pointer(entry.position)
     lines = context.budget.preview_lines
     latest = context.latest_request
-    call = entry.answers.brief if entry.answers else ""
-    request = f"{latest.message.text if latest else ''}\n{call}"
+    use = entry.answers
+    values = re.sub(r"(^|, )\w+=", r"\1", use.brief.removeprefix(use.name)) if use else ""
+    request = f"{latest.message.text if latest else ''}\n{values}"
     if not entry.is_request and not with_ends:
         return texts.preview(text, tokens, count, pointer, lines, request)
     quotes = tuple(pin.text for pin in context.window.pins if pin.position == entry.position)

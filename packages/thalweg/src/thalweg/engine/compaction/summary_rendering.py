@@ -310,14 +310,15 @@ class _Section:
     ) -> list[tuple[str, int]]:
         """Return the newest lines that fit, or `least` if those are more, with their tokens.
 
-        If not all fit, a last line states how many are missing, if that fits.
+        If not all fit, a last line states how many are missing, if that fits with a line.
         """
         newest = self._newest(room, count)
         if len(newest) == len(self.lines):
             return newest
         note = _older_line(len(self.lines), count)
         shown = max(least, self._newest(room - note[1], count), key=len)
-        if len(shown) == len(self.lines) or _sum_tokens(shown) + note[1] > room:
+        is_full = _sum_tokens(shown) + note[1] > room
+        if len(shown) == len(self.lines) or is_full or (newest and not shown):
             return max(least, newest, key=len)
         return [*shown, _older_line(len(self.lines) - len(shown), count)]
 
@@ -436,7 +437,7 @@ def _needed_after(sections: Sequence[_Section], room: int, count: Counter) -> li
 
 
 def _older_line(number: int, count: Counter) -> tuple[str, int]:
-    """Return the line that states how many older lines are left out, with its tokens."""
+    """Return the line that states how many older ones are left out, with its tokens."""
     text = prompt("older_lines").render(count=number)
     return text, count(text) + 1
 

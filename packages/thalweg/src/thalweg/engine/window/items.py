@@ -235,7 +235,9 @@ def sendable_message(message: Message, entry: Entry, *, is_result: bool) -> Mess
 
 _HANDLE = r"[a-z2-7]{16}(?:#[0-9A-Z-]{1,21})?"
 _POINTER = rf'recall\(handle="{_HANDLE}"\)'
-_RECALL_NAME = re.compile(r'\brecall(?=\((?:handle|query)=\\?")|(?<= older requests: )recall(?=\))')
+_RECALL_NAME = re.compile(
+    r'\brecall(?=\((?:handle|query)=\\?")|(?:(?<= older requests: )|(?<=\d older: ))recall(?=\))'
+)
 """The name of the tool, wherever it is to be called; quotes in arguments are escaped."""
 
 
@@ -252,7 +254,7 @@ _NOTES = (
         re.compile(_prompt_pattern("older_requests", count=r"(\d+)")),
         prompt("older_kept").text.replace("{count}", r"\1"),
     ),
-    (re.compile(rf"(?<=moved to the archive); {_POINTER}"), ""),
+    (re.compile(rf"(?<=moved to the archive); {_POINTER}|(?<=\d older): recall(?=\))"), ""),
     (re.compile(_POINTER.replace('"', r'\\?"')), prompt("kept").text),
 )
 """Texts that a model without the tool cannot follow, and their replacements."""

@@ -194,8 +194,9 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
     if "view" in words and verb == "view":
         return "read"
     actions = [action for action, names in _ACTIONS.items() if words & names]
-    if actions[:1] == ["delegate"] and actions[-1] in {"search", "read"}:
-        return actions[-1]  # `read_task` and `list_agents` delegate nothing
+    is_of_task = actions[:1] == ["delegate"] and words & _ACTIONS["delegate"] == {"task"}
+    if is_of_task and actions[-1] in {"search", "read"}:
+        return actions[-1]  # `read_task` delegates nothing, `ask_search_agent` does
     return actions[0] if actions else "other"
 
 

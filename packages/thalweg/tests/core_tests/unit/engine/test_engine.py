@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from core_tests.archives import archive_in_memory
-from core_tests.unit.engine.threads import call, result, says, steps, system, user
+from core_tests.unit.engine.threads import result, says, steps, system, user
 from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.edits import Elide, Evict, Fold
@@ -189,18 +189,3 @@ def test_a_message_large_in_words_and_in_arguments_shrinks_in_both() -> None:
 
     assert {Evict, Elide} <= {type(edit) for edit in engine.history}
     assert engine.window.tokens <= engine.budget.limit
-
-
-def test_a_page_of_a_document_does_not_make_another_page_stale() -> None:
-    """For any name of the argument that distinguishes them."""
-    pages = [
-        m
-        for n in range(12)
-        for m in (
-            call(f"c{n}", "fetch", json.dumps({"url": "http://x/y", "start_index": n * 5_000})),
-            result(f"c{n}", f"page {n} " * 150),
-        )
-    ]
-    engine = engine_of([user("Go"), *pages, user("And?"), *steps(3)], window=16_000)
-
-    assert "stale" not in sent(engine)

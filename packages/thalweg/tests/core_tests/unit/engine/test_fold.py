@@ -8,9 +8,10 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
-from thalweg.engine.compaction.summary_rendering import render
+from thalweg.engine.compaction.summary_rendering import _Section, render
 from thalweg.engine.entries import Media, Message, Text
 from thalweg.engine.snapshot import Quote, Record
+from thalweg.engine.window.items import text_for_tool
 
 HANDLE = "a" * 16
 
@@ -127,14 +128,26 @@ def test_a_section_that_is_cut_has_the_number_of_the_lines_that_are_missing() ->
         )
     ]
     record = absorb(Record(), entries(user("Read them."), *reads))
-    text = render(record, handle="h_1", budget=400, count=quick_count)
+    text = render(record, handle=HANDLE, budget=400, count=quick_count)
 
     files = (
         text.split("## Files\n")[1].split("\n\n")[0].removesuffix("\n</thread-record>").split("\n")
     )
     assert files[-2].startswith("/src/59.py")
-    assert files[-1] == f"({60 - len(files[:-1])} older lines: recall)", text
+    assert files[-1] == f"({60 - len(files[:-1])} older: recall)", text
     assert quick_count(text) <= 400
+    assert f"{files[-1][:-9]}: look_back)\n" in text_for_tool(text, "look_back")
+    assert "recall" not in text_for_tool(text, "")
+    assert f"{files[-1][:-9]})\n" in text_for_tool(text, "")
+
+
+def test_the_only_line_that_fits_is_not_dropped_for_the_number_of_the_others() -> None:
+    lines = ["x" * 400, "y" * 40]
+    tokens = quick_count(lines[1]) + 1
+
+    assert _Section("Notes", 1.0, lines).fitting(tokens + 1, [], quick_count) == [
+        (lines[1], tokens)
+    ]
 
 
 def test_a_long_note_has_both_ends_and_the_number_of_the_characters_between() -> None:

@@ -87,6 +87,29 @@ def test_a_preview_shows_the_line_that_was_requested() -> None:
     )
 
 
+@pytest.mark.parametrize("place", [0, 11, 899])
+def test_a_requested_line_is_shown_once_wherever_it_is(place: int) -> None:
+    """Its width differs from that of the others; the lines that are shown and omitted are all."""
+    wanted = f"harbor: p95 is 181 ms {'and more ' * 12}".strip()
+    log = [f"row {n} ok {'x' * 500}" for n in range(900)]
+    log[place] = wanted
+    shown = preview(
+        "\n".join(log), 300, quick_count, POINTER, request="Report the harbor's p95."
+    ).split("\n")[1:]
+    omitted = next(line for line in shown if line.endswith(" more lines …"))
+
+    assert [line.removeprefix("… ") for line in shown if "harbor" in line] == [wanted]
+    assert len(shown) - 1 + int(omitted.split()[1]) == 900
+
+
+def test_of_all_lines_only_a_shortened_one_is_repeated_for_the_request() -> None:
+    text = "\n".join(["harbor: 181 ms", *(f"row {n} {'x' * 450}" for n in range(8))])
+    shown = preview(text, 2_000, quick_count, POINTER, request="harbor")
+
+    assert shown.count("harbor: 181 ms") == 1
+    assert shown.count("row ") == 8
+
+
 @pytest.mark.parametrize(
     ("request_", "line"),
     [("港口的延迟是多少?", "港口 延迟 181 毫秒"), ("ЗАДЕРЖКА порта", "задержка: 181")],

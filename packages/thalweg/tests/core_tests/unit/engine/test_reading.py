@@ -33,7 +33,8 @@ from thalweg.engine.window.reading import BRIEF_CHARS, MAX_OPEN_CALLS, Reader, c
         ("execute_ipython_cell", {"code": "1 + 1"}, "run", "1 + 1"),
         ("find_file", {"file_name": "a.py"}, "search", "a.py"),
         ("read_task", {"step": 4}, "read", ""),
-        ("list_agents", {}, "search", ""),
+        ("search_agent", {"query": "piers"}, "delegate", "piers"),
+        ("transfer_to_search_agent", {}, "delegate", ""),
         ("weather", {"city": "Ulm"}, "other", ""),
     ],
 )  # fmt: skip

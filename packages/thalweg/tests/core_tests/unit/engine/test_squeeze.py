@@ -51,6 +51,22 @@ def test_reasoning_stays_in_front_of_a_preview() -> None:
     assert edit.parts[2:] == (asked,)
 
 
+def test_a_preview_has_the_lines_of_the_values_of_its_call_not_of_its_names() -> None:
+    log = "\n".join(
+        f"{n} {({300: 'the harbor', 400: 'the ferry', 500: 'the quay'}).get(n, 'ok')}"
+        for n in range(900)
+    )
+    asked = call("c", "read_harbor", '{"path": "north", "ferry": "quay"}')
+    s = scene(user("Go"), asked, result("c", log))
+
+    text = evict(s, s.window.entries[2], 300, "the request would not fit").parts[0]
+
+    assert isinstance(text, Text)
+    assert "500 the quay" in text.text
+    assert "the harbor" not in text.text
+    assert "the ferry" not in text.text
+
+
 def test_a_shortened_request_keeps_its_pins() -> None:
     """Even where constraints have to go."""
     quote = "Port 8443 it is."
