@@ -7,6 +7,7 @@ statement may relate to, and those that it displaces, is independent of the numb
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from thalweg.errors import StaleWriteError
 from thalweg_memory.base import Clock, Operation
@@ -115,8 +116,6 @@ def plan_room(
     return plan_eviction(facts, room, now=now, protected=settings.protected_categories)
 
 
-_POOL = 64
-"""Items that the index is asked for."""
 _MOST_WORDS = 64
 _RAREST = 32
 """Of the words, those that are looked up."""
@@ -134,13 +133,15 @@ def similar_facts(
         scope: The scope.
         text: A statement, or some turns.
         vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
-        most: Items that are read; facts among them are returned.
+        most: Facts that are returned at most.
     """
     words = content_words(text)
     if not words:
         return []
     vector = store.vector(text) if vector is None else vector
-    found = store.find(scope, words[:_MOST_WORDS], vector=vector, limit=_POOL, most_words=_RAREST)
+    found = store.find(
+        scope, words[:_MOST_WORDS], vector=vector, most_words=_RAREST, facts_only=True
+    )
     scores: dict[int, float] = {}
     for word, there in found.places.items():
         rarity = math.log1p(found.total / max(1, found.counts[word]))
@@ -148,8 +149,11 @@ def similar_facts(
             scores[number] = scores.get(number, 0) + rarity
     for number, cosine in found.near.items():
         scores[number] = scores.get(number, 0) + cosine * math.log1p(found.total)
-    best = sorted(scores, key=lambda number: (-scores[number], -number))[:most]
-    return [item.fact for item in store.items(scope, best) if item.fact is not None]
+    best = sorted(scores, key=lambda number: (-scores[number], -number))
+    # A vector finds turns, too.
+    parts = (store.items(scope, best[k : k + most]) for k in range(0, len(best), most))
+    facts = (item.fact for part in parts for item in part if item.fact is not None)
+    return [*islice(facts, most)]
 
 
 def related_facts(

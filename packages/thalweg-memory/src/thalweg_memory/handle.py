@@ -1,6 +1,7 @@
 """`Memory`: what people and agents do with the memory of one owner."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -51,8 +52,6 @@ from thalweg_memory.opening import attach_document, documents_of
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
 from thalweg_memory.store.tables import MemoryStore
 
-MOST_HIDDEN = 1_000
-"""Facts and pieces of messages that `hide` looks through."""
 MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""
 
@@ -436,7 +435,8 @@ class Memory:
 
         def plan() -> Sequence[Change]:
             nonlocal counted
-            places = self.store.find(self.scope, words, limit=MOST_HIDDEN).places
+            found = self.store.find(self.scope, words, limit=sys.maxsize, most_words=len(words))
+            places = found.places
             numbers = set.intersection(*(set(places.get(word, ())) for word in words or [""]))
             items = self.store.items(self.scope, sorted(numbers))
             facts = [item.fact for item in items if item.fact and not item.fact.protected]

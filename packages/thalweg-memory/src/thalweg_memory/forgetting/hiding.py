@@ -1,7 +1,8 @@
 """Turns excluded from recall and extraction, until the operation that hid them is undone.
 
-A fact that a person removed must not be extracted again. So a person's commit that drops or rewords
-facts hides their source turns, in the same transaction.
+A fact that a person removed must not be extracted again from the turns it was learned from. So a
+person's commit that drops or rewords facts hides these turns and the answers to them, in the same
+transaction. Other turns that state the same remain.
 """
 
 from collections.abc import Collection, Iterable

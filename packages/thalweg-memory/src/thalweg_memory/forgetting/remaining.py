@@ -11,8 +11,9 @@ from thalweg_memory.store.records import FactTexts, SectionStep, Step, StepRow, 
 class Lineage:
     """Which facts superseded a fact, and which it superseded, past those that go."""
 
-    def __init__(self, facts: Iterable[Fact], gone: Collection[FactId]) -> None:
+    def __init__(self, facts: Collection[Fact], gone: Collection[FactId]) -> None:
         self._gone = frozenset(gone)
+        self._known = {fact.id for fact in facts}
         self._newer: defaultdict[FactId, dict[FactId, None]] = defaultdict(dict)
         self._older: defaultdict[FactId, dict[FactId, None]] = defaultdict(dict)
         for fact in facts:
@@ -32,14 +33,15 @@ class Lineage:
     def _remaining(
         self, ids: Iterable[FactId], links: Mapping[FactId, Iterable[FactId]], but: FactId
     ) -> Iterator[FactId]:
-        """Follow links over forgotten facts to remaining ones."""
+        """Follow links over forgotten facts to remaining ones; through these only to known ones."""
         waiting, seen = [*ids], {but, NO_FACT}
+        direct = {*waiting}
         for id_ in waiting:
             if id_ not in seen:
                 seen.add(id_)
                 if id_ in self._gone:
                     waiting += links.get(id_, ())
-                else:
+                elif id_ in direct or id_ in self._known:
                     yield id_
 
 

@@ -6,7 +6,7 @@ It is rendered again from the ids of its items: the same text, except for forgot
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -200,10 +200,16 @@ def to_plain(shown: Iterable[ShownMemory]) -> list[dict[str, Any]]:
 
 
 def from_plain(plain: object) -> list[ShownMemory]:
-    """Read the output of `to_plain`; an empty list if a state has none."""
+    """Read the output of `to_plain`; an empty list if a state has none.
+
+    Fields that only another version has are skipped.
+    """
+    known = {field.name for field in fields(ShownMemory)}
     shown: list[ShownMemory] = []
     for one in plain if isinstance(plain, list) else ():
-        read: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in one.items()}
+        read: dict[str, Any] = {
+            n: tuple(v) if isinstance(v, list) else v for n, v in one.items() if n in known
+        }
         shown.append(ShownMemory(**read))
     return shown
 

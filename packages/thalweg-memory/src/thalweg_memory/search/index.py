@@ -6,14 +6,16 @@ in a short row.
 """
 
 import struct
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from thalweg.database.base import Rows
 from thalweg_memory.facts.recall.found import WordOccurrences
 from thalweg_memory.search.vectors import Vectors
 from thalweg_memory.search.word_rows import (
+    BLOCK,
     BLOCK_BITS,
     LENGTHS,
     RECENT,
@@ -215,7 +217,12 @@ class Index:
     # -- reading -------------------------------------------------------------------------
 
     def find(
-        self, words: Sequence[str], limit: int, most_words: int = MOST_WORDS
+        self,
+        words: Sequence[str],
+        limit: int,
+        most_words: int = MOST_WORDS,
+        *,
+        facts_only: bool = False,
     ) -> WordOccurrences:
         """Find items by words; see `MemoryStore.find`."""
         keys = {self._rows.key(word): word for word in words}
@@ -225,14 +232,12 @@ class Index:
         rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
         counts = {key: rows[key].items for key in rarest}
         blocks = self._rows.blocks({key: rows[key] for key in rarest})
-        chosen = _chosen(blocks, counts, limit)
+        chosen = self._facts() if facts_only else _chosen(blocks, counts, limit)
         places: dict[int, dict[int, int]] = {key: {} for key in keys}
-        numbers: list[int] = []
         for block, offsets in chosen.items():
-            base = block << BLOCK_BITS
-            numbers += [base + at for at in offsets]
             for key, posting in blocks[block].items():
-                places[key].update(posting.among(offsets, base))
+                places[key].update(posting.among(offsets, block << BLOCK_BITS))
+        numbers = set(chain.from_iterable(places.values()))
         return WordOccurrences(
             {word: places[key] for key, word in keys.items()},
             {word: rows.get(key, _EMPTY).items for key, word in keys.items()},
@@ -241,6 +246,15 @@ class Index:
             totals.words / max(1, totals.items),
             {},
         )
+
+    def _facts(self) -> dict[int, set[int]]:
+        """Return the offsets of all facts, by block."""
+        facts: defaultdict[int, set[int]] = defaultdict(set)
+        for (number,) in self._db.rows(
+            "SELECT number FROM memory_item WHERE scope = ? AND thread = ?", (self._scope, FACTS)
+        ):
+            facts[number >> BLOCK_BITS].add(number & BLOCK - 1)
+        return facts
 
     def neighbours(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""

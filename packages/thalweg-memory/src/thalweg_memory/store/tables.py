@@ -371,6 +371,7 @@ class MemoryStore(ABC):
         vector: bytes = b"",
         limit: int = 500,
         most_words: int = MOST_WORDS,
+        facts_only: bool = False,
     ) -> WordOccurrences:
         """Find items by words, and by a vector if there are any.
 
@@ -381,11 +382,13 @@ class MemoryStore(ABC):
             scope: The scope.
             words: Words of the question from `index_words`, each once, the rarest first.
             vector: Of the question: float32, little endian, of length 1; empty for none.
-            limit: Approximate number of items to return.
+            limit: Most items that words find: those with the rarest words, of equally rare ones the
+                newest. A vector finds more.
             most_words: Words that are looked up at most: those that the fewest items have.
+            facts_only: Words find all facts that have any of them, and no turns; without a limit.
         """
         with self._read(scope) as scoped:
-            found = scoped.index.find(words, limit, most_words)
+            found = scoped.index.find(words, limit, most_words, facts_only=facts_only)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
     def _near(

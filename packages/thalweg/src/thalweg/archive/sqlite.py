@@ -12,8 +12,8 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 
 _FORMAT = 2
-"""The output of `words_of` is part of the version of the tables: a passage can only be removed from
-an index by the words it was added with."""
+"""Version of the file's format. A passage can be removed from the index only by the words it was
+added with, so a change of `words_of` needs a migration that deletes the index, as 0011 does."""
 
 
 class SqliteArchive(TableArchive):

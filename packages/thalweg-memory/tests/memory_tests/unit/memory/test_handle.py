@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,9 @@ from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
 from thalweg_memory.base import Learned
-from thalweg_memory.facts.values import Statement, Trust
+from thalweg_memory.deciding import similar_facts
+from thalweg_memory.facts.values import NO_FACT, FactId, Statement, Trust
+from thalweg_memory.forgetting.remaining import Lineage
 
 NOW = "2026-03-01T10:00:00Z"
 
@@ -136,6 +139,49 @@ def test_what_is_hidden_by_its_words_is_recalled_no_more_until_undo(
     assert len(store.turns(Scope("ada"), "x")) == 2
     assert memory.hide("xylophone", asked_in=["m1"]) == 0
     assert len(store.turns(Scope("ada"), "x")) == 2
+
+
+def captured(store: MemoryStore, *texts: str) -> None:
+    """Store messages of the user."""
+    turns = [
+        Statement("x", n, "user", text, NOW, Trust.USER, uid=f"m{n}")
+        for n, text in enumerate(texts)
+    ]
+    store.capture(Scope("ada"), "x", turns)
+
+
+def test_hiding_finds_words_that_many_newer_messages_have(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """Among more items than a search considers, and with more words than it looks up."""
+    words = [f"word{n}" for n in range(70)]
+    memory.remember("User pays the rent in Oslo")
+    captured(store, " ".join(words), *["rent"] * 1_001, *["Oslo"] * 1_001)
+
+    assert memory.hide("rent Oslo") == 1
+    assert memory.hide(" ".join(words)) == 1
+
+
+def test_a_fact_is_similar_however_many_newer_messages_have_its_words(
+    memory: Memory, store: MemoryStore
+) -> None:
+    """Of one word, of all, and of words that are rarer."""
+    fact = memory.remember("User's home city is Berlin")
+    said = [f"Berlin {n}" for n in range(100)] + ["home city Berlin"] * 30
+    captured(store, *said, *["My home and my work"] * 20)
+
+    for text in ("User's home city is Munich", "The home city is Berlin", "Berlin"):
+        assert similar_facts(store, Scope("ada"), text) == [fact]
+
+
+def test_no_link_through_a_forgotten_fact_ends_at_a_fact_that_is_not_there(memory: Memory) -> None:
+    absent, fact = FactId("absent"), memory.remember("User likes tea")
+    gone = replace(fact, id=FactId("gone"), supersedes=(absent,), superseded_by=absent)
+    older, newer = replace(fact, superseded_by=gone.id), replace(fact, supersedes=(gone.id,))
+
+    assert Lineage([gone, older], {gone.id}).heir(older) == NO_FACT
+    assert Lineage([gone, newer], {gone.id}).superseded(newer) == ()
+    assert Lineage([newer], ()).superseded(newer) == (gone.id,)
 
 
 def test_forgetting_names_what_stays_and_may_tell_the_same(memory: Memory) -> None:

@@ -9,7 +9,13 @@ from memory_tests.e2e.test_user_memory import ADA, AT, fact, known, learn
 from thalweg_memory import Memory, MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, ProfileSection, RemoveFact, WriteSection
-from thalweg_memory.middleware.recall import IN_PROMPT, MemoryRenderer, ShownMemory
+from thalweg_memory.middleware.recall import (
+    IN_PROMPT,
+    MemoryRenderer,
+    ShownMemory,
+    from_plain,
+    to_plain,
+)
 
 TEA = fact("tea", "Ada drinks green tea")
 
@@ -96,3 +102,9 @@ def test_the_system_prompt_has_the_seeds_block_within_its_limit() -> None:
     )
     assert text.endswith("(Memory truncated to fit token limit)\n</memory>")
     assert "thing number 15" not in text
+
+
+def test_a_field_of_another_version_is_skipped_in_a_state() -> None:
+    shown = ShownMemory("m1", facts=(FactId("a"),), tokens=60)
+
+    assert from_plain([{**one, "later": [1]} for one in to_plain([shown])]) == [shown]
