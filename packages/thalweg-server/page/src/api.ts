@@ -263,6 +263,11 @@ export interface MessageDelta {
   text: string;
 }
 
+export interface MessageMedia {
+  mime: string;
+  index: number | null;
+}
+
 export interface MessageStarted {
   type: "message.started";
   message: string;
@@ -393,7 +398,7 @@ export interface RequestMessage {
   tool_calls: ToolCall[];
   name: string;
   is_error: boolean;
-  media: string[];
+  media: MessageMedia[];
   is_new: boolean;
 }
 

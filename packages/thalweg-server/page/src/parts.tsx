@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, percent } from "./format";
+import type { MessageMedia } from "./api";
 import { GatewayError, headers, path, send } from "./http";
 
 export function Fill({ tokens, window }: { tokens: number; window: number }) {
@@ -111,8 +112,8 @@ export function Pin({ thread, position, text, say }: {
 const PICTURES = /^image\/(png|jpeg|gif|webp)$/;
 
 /** The pictures of a message. */
-export function Pictures({ thread, position, media }: { thread: string; position: number; media: string[] }) {
-  return <p class="pictures">{media.map((mime, k) => PICTURES.test(mime) && <Picture key={k} url={`${path`api/page/threads/${thread}/media`}?position=${position}&index=${k}`} />)}</p>;
+export function Pictures({ thread, position, media }: { thread: string; position: number; media: MessageMedia[] }) {
+  return <p class="pictures">{media.map(({ mime, index }, k) => PICTURES.test(mime) && index !== null && <Picture key={k} url={`${path`api/page/threads/${thread}/media`}?position=${position}&index=${index}`} />)}</p>;
 }
 
 function Picture({ url }: { url: string }) {

@@ -29,7 +29,7 @@ class ThreadRow(Shape):
     tokens: int = 0
     """Of the newest request."""
     window: int = 0
-    """Tokens that its model accepts; 0 if it is not stated, as in logs of agents."""
+    """Tokens that its model accepts; 0 if unknown: the archive keeps none of a recorded session."""
     changes: int = 0
     """Changes of the context."""
     compactions: int = 0
@@ -143,6 +143,14 @@ class Overview(Shape):
     """Whether the log has whole requests; logs of agents lack system prompt and tools."""
 
 
+class MessageMedia(Shape):
+    """An image, audio or file of a message."""
+
+    mime: str
+    index: int | None
+    """Its number in the thread's message, from 0; `None` if it is not of it."""
+
+
 class RequestMessage(Shape):
     """One message of a request."""
 
@@ -162,8 +170,7 @@ class RequestMessage(Shape):
     tool_calls: tuple[ToolCall, ...] = ()
     name: str = ""
     is_error: bool = False
-    media: tuple[str, ...] = ()
-    """Media types of its images, audio and files."""
+    media: tuple[MessageMedia, ...] = ()
     is_new: bool = True
     """Whether the request before did not have it in this form."""
 

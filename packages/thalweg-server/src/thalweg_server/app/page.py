@@ -5,6 +5,7 @@ Costs, turns, changes and requests are those of the terminal and the report: `tu
 """
 
 import asyncio
+import base64
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -99,18 +100,29 @@ class TenantPage:
         shown = await self._threads.get(thread)
         return await asyncio.to_thread(self._request, shown, turn, index)
 
-    async def media(self, thread: str, position: int, index: int) -> Media:
-        """Return one of the images, sounds and files of a message, whose content is stored here.
+    async def media(self, thread: str, position: int, index: int) -> tuple[str, bytes]:
+        """Return the type and content of an image, sound or file of a message, if stored here.
 
         Raises:
-            NoSuchFileError: The message has none at that place.
+            NoSuchFileError: The message has none with that number, or its content is not readable.
         """
         key = ThreadKey(self._owner, (await self._threads.get(thread)).id)
-        messages = await asyncio.to_thread(self._parts.archive.messages, key, position, position)
-        found = [part for one in messages for part in one.parts if isinstance(part, Media)]
-        if index >= len(found) or not found[index].data:
-            raise NoSuchFileError(str(index))
-        return found[index]
+        return await asyncio.to_thread(self._media, key, position, index)
+
+    def _media(self, key: ThreadKey, position: int, index: int) -> tuple[str, bytes]:
+        messages = self._parts.archive.messages(key, position, position)
+        found = [part for one in messages for part in _media_of(one)]
+        if index >= len(found):
+            problem = f"which has {len(found)}"
+        elif not found[index].data:
+            problem = "whose content is not stored here"
+        else:
+            try:
+                return found[index].mime, base64.b64decode(found[index].data)
+            except ValueError as error:
+                problem = f"whose content is not valid base64: {error}"
+        name = f"{index} of message {position}, {problem}"
+        raise NoSuchFileError(name)
 
     def _row(self, thread: Thread, q: str = "") -> ThreadRow:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
@@ -394,6 +406,10 @@ def _has_thinking(message: Message | None) -> bool:
     return message is not None and any(isinstance(part, Thinking) for part in message.parts)
 
 
+def _media_of(message: Message) -> list[Media]:
+    return [part for part in message.parts if isinstance(part, Media)]
+
+
 def _request_message(
     index: int, item: WindowItem, original: Message | None, limit: int | None, *, is_new: bool
 ) -> RequestMessage:
@@ -408,6 +424,7 @@ def _request_message(
     if changed and original is not None:
         original_tokens = measured_item(original, count).tokens
     text = view.text[:limit]
+    whole = _media_of(original) if original is not None else []
     return RequestMessage.model_validate(
         {
             "index": index,
@@ -426,7 +443,10 @@ def _request_message(
             ],
             "name": view.name,
             "is_error": view.is_error,
-            "media": [part.mime for part in item.message.parts if isinstance(part, Media)],
+            "media": [
+                {"mime": part.mime, "index": whole.index(part) if part in whole else None}
+                for part in _media_of(item.message)
+            ],
             "is_new": is_new,
         }
     )

@@ -11,12 +11,17 @@ import pytest
 from server_tests.browser import page_world
 from server_tests.gateway import worlds
 from server_tests.serving import gateway
+from thalweg.archive import Logged, ThreadKey, open_archive
+from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page
+from thalweg.engine.entries import Media, Message, Text
+from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.recordings import read_recording
 from thalweg_recorder.replay.fleet import tariff_of
 from thalweg_recorder.replay.questions import Questions, requests_of
 from thalweg_recorder.replay.recorded import recorded_run
 from thalweg_recorder.replay.subject import subject_of, terms_of
 from thalweg_server.api.paths import path_of
+from thalweg_server.app.page import _request_message
 
 RECORDED = path_of("/api/page/threads/{}", page_world.RECORDED)
 
@@ -25,6 +30,11 @@ RECORDED = path_of("/api/page/threads/{}", page_world.RECORDED)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     page_world.make_archive(folder / "home")
+    with open_archive(folder / "home/thalweg.db") as archive:
+        page = TurnRecord(kind="import", at=1.7e9, length=1, line=ThreadBranch.of([0]))
+        media = (Media("image/png", "A"), Media("image/png", "", "https://example.org/a.png"))
+        key = ThreadKey(page_world.OWNER, "unreadable")
+        append_page(archive, key, page, length=0, log=[Logged(Message("user", media))])
     return folder
 
 
@@ -123,6 +133,23 @@ def test_a_picture_of_a_message_is_returned_as_it_is(http: httpx2.Client) -> Non
     assert base64.b64encode(found.content).decode() == page_world.PIXEL
 
 
+def test_a_picture_of_a_request_has_its_number_in_the_message_of_the_thread() -> None:
+    """Of two pictures the first was replaced by its name."""
+    first, second = Media("image/png", "AAAA"), Media("image/jpeg", "BBBB")
+    item = WindowItem(Message("user", (Text("[picture]"), second)), 3, 9, section="history")
+
+    shown = _request_message(0, item, Message("user", (first, second)), None, is_new=True)
+    assert [(one.mime, one.index) for one in shown.media] == [("image/jpeg", 1)]
+
+
+def test_a_picture_that_cannot_be_read_is_refused_with_the_reason(http: httpx2.Client) -> None:
+    path = "/api/page/threads/unreadable/media?position=0"
+
+    assert "base64" in http.get(path).json()["detail"]
+    assert "is not stored here" in http.get(f"{path}&index=1").json()["detail"]
+    assert "has 2" in http.get(f"{path}&index=2").json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -130,6 +157,8 @@ def test_a_picture_of_a_message_is_returned_as_it_is(http: httpx2.Client) -> Non
         ("/api/page/threads/cutover/request?turn=99", 422),
         (f"{RECORDED}/request?turn=99", 422),
         (f"{RECORDED}/media?position=1", 404),
+        ("/api/page/threads/unreadable/media?position=0&index=0", 404),
+        ("/api/page/threads/unreadable/media?position=0&index=1", 404),
     ],
 )
 def test_what_is_not_there_is_named(http: httpx2.Client, path: str, status: int) -> None:

@@ -1,6 +1,5 @@
 """`/api/page`: what the web page reads in addition to the other operations."""
 
-import base64
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -51,6 +50,5 @@ async def get_media(
     index: Annotated[Number, Query(description="Which of its files, from 0.")] = 0,
 ) -> Response:
     """Return an image or a file that a message has, as bytes."""
-    found = await tenant.page.media(thread, position, index)
-    mime = found.mime if found.mime in _SHOWN else "application/octet-stream"
-    return Response(base64.b64decode(found.data), media_type=mime)
+    mime, content = await tenant.page.media(thread, position, index)
+    return Response(content, media_type=mime if mime in _SHOWN else "application/octet-stream")
