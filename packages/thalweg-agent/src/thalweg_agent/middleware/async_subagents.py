@@ -117,12 +117,12 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         system_prompt: Text for the system prompt, which is followed by the list of subagents.
         wake: Called with the parent's thread id and the message when a task ends after the parent's
             run has ended, to start a run with that message: `lambda thread, text:
-            agent.invoke({"messages": text}, config_of(thread))`. It runs in a thread of its own,
-            and is retried with backoff if it raises. `None`: the next run of the parent reports
-            the task.
+            agent.invoke({"messages": text}, config_of(thread))`. It runs on a thread of the
+            middleware, eight at a time, and is retried with backoff if it raises. `None`: the next
+            run of the parent reports the task.
         poll_s: Seconds between two checks of a task.
         wake_store: A SQLite file with the threads to wake: after a crash the next process that
-            opens the file wakes them, within 4 seconds. Several processes
+            opens the file wakes them, 4 seconds after the crash at the earliest. Several processes
             of one machine may share it. `None`: they are in this process alone. Create such a
             middleware once in a process, not for each request.
 

@@ -1,10 +1,11 @@
 """Fact extraction from one thread: its turns since the watermark, in portions, each one commit.
 
 Facts are extracted from each turn exactly once: they and the new watermark are one commit, which
-fails as a whole if the memory changed, another worker processed the thread, or the lease expired.
+fails as a whole if the memory changed, another worker claimed the thread, or content was forgotten.
 The profile is rewritten only from facts that are valid and trusted.
 """
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -70,6 +71,9 @@ AROUND = 40
 FIRST_S, MOST_S = 30.0, 3_600.0
 NO_MODEL_S = 600.0
 """Until a thread is looked at again that no model was there to learn from."""
+TURN_S = 60.0
+"""Seconds after which a job begins no other portion: another thread's job, or the end of the
+process, comes first."""
 
 
 def write_profile(
@@ -117,7 +121,7 @@ def write_profile(
         except StaleWriteError:
             report.races += 1
             if store.version(job.scope) == version:
-                return  # nobody changed anything: the lease ran out
+                return  # nobody changed anything: the claim is void
         else:
             report.count(writes)
             return
@@ -207,7 +211,6 @@ class Learner:
         """Run a job to its end, and return it to the store.
 
         After any error, the job is returned to continue later from its current position.
-
         """
         report = JobReport(job.thread, job.attempt)
         try:
@@ -227,7 +230,13 @@ class Learner:
         if self.respondent is None or self.respondent.is_unfit:
             report.retry_s = NO_MODEL_S
             return
+        end = time.monotonic() + TURN_S
         while (portion := self._next(job)) is not None:
+            if report.turns and time.monotonic() > end:
+                # The rest is a job of its own, submitted before this one ends.
+                now = self.clock()
+                self.store.note(job.scope, job.thread, now=now, debounce_s=0, max_wait_s=0)
+                return
             if not self._learn_from(portion, job, self.respondent, report):
                 report.retry_s = 0.0
                 return
@@ -383,7 +392,7 @@ class Learner:
             except StaleWriteError:
                 report.races += 1
                 if self.store.version(job.scope) == version:
-                    return False  # nobody changed anything: the lease ran out
+                    return False  # nobody changed anything: the claim is void
                 continue
             report.turns += learned.upto - learned.expected
             report.refused.update(plan.refused)

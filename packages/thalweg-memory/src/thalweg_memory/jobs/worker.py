@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -15,7 +14,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg_memory.base import Clock, Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.jobs.events import ReportHandler, emit
-from thalweg_memory.jobs.learner import Learner
+from thalweg_memory.jobs.learner import Learner, backoff_s
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.tables import MemoryStore
 
@@ -49,13 +48,13 @@ class Worker(JobWorker[Job]):
         rests: bool = False,
     ) -> None:
         super().__init__(
-            _Threads(store, learn, clock, lease_s), "memory", threads=threads, wait=wait,
+            _LearningQueue(store, learn, clock, lease_s), "memory", threads=threads, wait=wait,
             lease_s=lease_s, poll_s=poll_s, rests=rests,
         )  # fmt: skip
 
 
-class _Threads:
-    """The threads to learn from, as a queue."""
+class _LearningQueue:
+    """The queue of the threads to learn from."""
 
     def __init__(
         self,
@@ -76,12 +75,12 @@ class _Threads:
     def perform(self, job: Job) -> None:
         self._learn(job)
 
-    def wait_s(self) -> float | None:
-        due = self._store.next_due()
-        if due is None:
-            return None
+    def fail(self, job: Job) -> None:
         now = (self._clock or utc_now)()
-        return (datetime.fromisoformat(due) - datetime.fromisoformat(now)).total_seconds()
+        self._store.finish(job, now=now, retry_s=backoff_s(job.attempt))
+
+    def wait_s(self) -> float | None:
+        return self._store.wait_s(None if self._clock is None else self._clock())
 
 
 _LOCK = threading.Lock()

@@ -317,7 +317,7 @@ class MemoryStore(ABC):
         with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
             if lease is not None and not queue.is_live(scoped.db, lease):
-                problem = "the lease on the thread expired, or was withdrawn"
+                problem = "another worker claimed the thread, or the claim was withdrawn"
                 raise StaleWriteError(problem)
             if learned is not None:
                 commits.take_in(scoped, learned)
@@ -547,14 +547,25 @@ class MemoryStore(ABC):
 
         A void lease is ignored.
         """
-        with self._writing(None) as db:
-            queue.finish(db, job.lease, queue.milliseconds(now), retry_s)
+        # The scope's lock orders it with `note`, which may submit the next job of the thread.
+        with self._write(job.scope) as scoped:
+            queue.finish(scoped.db, job.lease, queue.milliseconds(now), retry_s)
 
     def next_due(self) -> str | None:
         """Return when the next job is due, or its lease expires; `None` if there is none."""
         with self._database.reading(None) as db:
             (due,) = db.row(*db.jobs.next_due())
         return None if due is None else queue.time_of(due)
+
+    def wait_s(self, now: str | None = None) -> float | None:
+        """Return the seconds until the next job is due; `None` if there is none.
+
+        Args:
+            now: The time; by default the database's.
+        """
+        with self._database.reading(None) as db:
+            (wait_ms,) = db.row(*self._queue(db, now).wait())
+        return None if wait_ms is None else max(0.0, wait_ms / 1_000)
 
     @staticmethod
     def _queue(db: MemoryRows, now: str | None) -> jobs.JobQueue:

@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from thalweg.database.jobs import Job
+from thalweg.database.jobs import BETWEEN, Job
 from thalweg.errors import BusyError, NoSuchThreadError, StorageError
 from thalweg_server.app.runs import now_ms
-from thalweg_server.runs.base import BETWEEN, ENDED, RunRecord
+from thalweg_server.runs.base import ENDED, RunRecord
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts

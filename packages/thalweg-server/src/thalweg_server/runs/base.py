@@ -10,12 +10,11 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
+from thalweg.database.jobs import BETWEEN
+
 Status = Literal["queued", "running", "interrupted", "completed", "failed", "cancelled"]
 ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "cancelled"})
 """`interrupted`: the run waits for a person's word, which comes as a run of its own."""
-
-BETWEEN = "\x1f"
-"""Separates ids in one text; no id of an owner or of a run has it."""
 
 JOB = "*"
 """A notification in the place of a run's mark: a job may be claimed."""

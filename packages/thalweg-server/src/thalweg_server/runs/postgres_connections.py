@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from thalweg.database.jobs import JobSql
+from thalweg.database.jobs import BETWEEN, JobSql
 from thalweg.database.postgres import driver_statement
 from thalweg.database.postgres_server import (
     as_storage_error,
@@ -24,7 +24,7 @@ from thalweg.database.postgres_server import (
     prepare_tables,
 )
 from thalweg.errors import StorageError
-from thalweg_server.runs.base import BETWEEN, JOB, RunKey
+from thalweg_server.runs.base import JOB, RunKey
 
 CHANNEL = "thalweg_runs"
 """The channel of notifications of changes: `ORIGIN MARK MARK …`."""

@@ -1,8 +1,7 @@
 """The queue of jobs: one table, in the database of the rows that its jobs follow from.
 
-A queue has five verbs: submit, claim, cancel, finish, and the notification of a submitted job,
-which the user of the queue sends with its transaction. Each verb is one statement, so that any
-driver runs it, and a job is submitted in the transaction that it follows from. A job is named by
+Each operation is one statement, so that any driver runs it, and a job is submitted in the
+transaction that it follows from; the user of a queue notifies other processes. A job is named by
 ids alone. Its performer holds it by a lease of `LEASE_S` and renews it; an expired lease is the
 only sign of a crashed process. A claim is counted (`Job.attempt`), and finishes its own job only.
 """
@@ -18,6 +17,8 @@ LEASE_S: Final = 4.0
 """Seconds after which a job that was claimed and not renewed may be claimed by another process."""
 RENEW_S: Final = 1.0
 """Seconds between two renewals."""
+BETWEEN: Final = "\x1f"
+"""Separates the ids of a key; no id of an owner, a run or a thread has it."""
 NEVER_MS: Final = 1 << 52
 """A due time of jobs that wait for `JobQueue.postpone`."""
 
@@ -97,6 +98,10 @@ class JobQueue:
         """Select when the next job may be claimed, in milliseconds since 1970; NULL for never."""
         return JobSql(_NEXT_DUE, (self._name,))
 
+    def wait(self) -> JobSql:
+        """Select the milliseconds until the next job may be claimed, by the database's clock."""
+        return JobSql(f"SELECT ({_NEXT_DUE}) - {self._now}", (self._name,))
+
     def claim(self, worker: str, *, lease_s: float = LEASE_S) -> JobSql:
         """Claim the next job that may start, or whose lease expired.
 
@@ -134,15 +139,20 @@ class JobQueue:
         )
         return JobSql(text, self._range(prefix))
 
-    def discard(self, prefix: str) -> JobSql:
-        """Remove the jobs of keys that begin with a prefix, also those that are performed."""
-        text = f"DELETE FROM queue_job WHERE {_PREFIXED} RETURNING id"  # noqa: S608 (constants)
+    def discard(self, prefix: str, *, held: bool = True) -> JobSql:
+        """Remove the jobs of keys that begin with a prefix; if `held`, also performed ones."""
+        text = f"DELETE FROM queue_job WHERE {_PREFIXED}{'' if held else _WAITS} RETURNING id"  # noqa: S608 (constants)
         return JobSql(text, self._range(prefix))
 
     def postpone(self, lock: str, due_ms: int) -> JobSql:
-        """Set when the jobs of a lock that wait are due."""
-        text = "UPDATE queue_job SET due = ? WHERE queue = ? AND lock = ? AND worker = ''"
-        return JobSql(f"{text} RETURNING id", (due_ms, self._name, lock))
+        """Set when the jobs of a lock are due, of one that is performed once it is released."""
+        text = "UPDATE queue_job SET due = ? WHERE queue = ? AND lock = ? RETURNING id"
+        return JobSql(text, (due_ms, self._name, lock))
+
+    def scheduled(self, lock: str) -> JobSql:
+        """Select the keys of a lock's jobs that become due without `postpone`, oldest first."""
+        text = "SELECT key FROM queue_job WHERE queue = ? AND lock = ? AND due < ? ORDER BY id"
+        return JobSql(text, (self._name, lock, NEVER_MS))
 
     def _range(self, prefix: str) -> tuple[Value, ...]:
         return self._name, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
@@ -161,13 +171,14 @@ class JobQueue:
 
         Args:
             job: The job; no other one with its key may wait.
-            due_ms: See `submit`.
+            due_ms: See `submit`; a later time that `postpone` has set remains.
         """
         text = (
-            "UPDATE queue_job SET worker = '', held_until = 0, due = ?"
+            "UPDATE queue_job SET worker = '', held_until = 0,"
+            " due = CASE WHEN due < ? THEN ? ELSE due END"
             " WHERE id = ? AND attempt = ? RETURNING id"
         )
-        return JobSql(text, (due_ms, job.id, job.attempt))
+        return JobSql(text, (due_ms, due_ms, job.id, job.attempt))
 
 
 _DIALECTS: Final = {
@@ -188,8 +199,9 @@ _SUBMIT = (
     " WHERE excluded.due > queue_job.due AND queue_job.latest > queue_job.due RETURNING id"
 )
 _PREFIXED = "queue = ? AND key >= ? AND key < ?"
+_WAITS = " AND worker = ''"
 _NEXT_DUE = f"""
-    SELECT min(CASE WHEN worker <> '' THEN held_until ELSE due END) FROM queue_job AS job
+    SELECT min(CASE WHEN held_until > due THEN held_until ELSE due END) FROM queue_job AS job
     WHERE queue = ? AND due < {NEVER_MS} AND (worker <> '' OR NOT EXISTS (
         SELECT 1 FROM queue_job AS other
         WHERE other.queue = job.queue AND other.lock = job.lock AND other.worker <> ''
@@ -207,7 +219,7 @@ _CLAIM = """
                 WHERE other.queue = job.queue AND other.lock = job.lock AND other.id <> job.id
                     AND (other.worker <> '' OR (other.id < job.id AND other.due <= {now}))
             ))
-            OR (worker <> '' AND held_until < {now} AND {is_settled})
+            OR (worker <> '' AND held_until < {now} AND due <= {now} AND {is_settled})
         )
         ORDER BY priority DESC, id LIMIT 1{locks}
     ) RETURNING id, key, attempt

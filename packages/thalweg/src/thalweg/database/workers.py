@@ -34,10 +34,10 @@ class WorkerQueue(Protocol[J]):
         """Renew the lease of a job."""
 
     def perform(self, job: J) -> None:
-        """Perform a job and finish it, or return it to the queue.
+        """Perform a job and finish it, or return it to the queue."""
 
-        A job whose performance raises an error is claimed again when its lease has expired.
-        """
+    def fail(self, job: J) -> None:
+        """Return a job whose performance raised an error to the queue, due after a pause."""
 
     def wait_s(self) -> float | None:
         """Return the seconds until the next job may start; `None` if there is no job."""
@@ -141,7 +141,11 @@ class JobWorker(Generic[J]):
         if job is None:
             return False
         with self._renewed(job):
-            self._queue.perform(job)
+            try:
+                self._queue.perform(job)
+            except Exception:
+                self._queue.fail(job)
+                raise
         return True
 
     def run_due(self) -> int:
@@ -173,31 +177,30 @@ class JobWorker(Generic[J]):
 
     def _run(self) -> None:
         failures = 0
-        while not self._stopped.is_set():
+        while True:
             self._woken.clear()
-            tried = self._tries(failures)
-            failures = 0 if tried is not None else failures + 1
-            if tried:
+            if self._stopped.is_set():
+                break
+            is_performed = self._attempt(failures)
+            if is_performed:
+                failures = 0
                 continue
+            failures = failures + 1 if is_performed is None else 0
             if self._drains.is_set():
                 break
-            if self._is_idle(failures):
+            rest_s = self._poll_s if failures else self._wait_s()
+            if self._rests and (rest_s is None or failures >= MOST_FAILURES):
                 with self._lock:
                     # A later `wake` starts another thread.
                     if not self._woken.is_set():
                         self._threads.remove(threading.current_thread())
                         return
-            self._wait(self._woken, self._rest_s() if not failures else self._poll_s)
+            most_s = self._poll_s if rest_s is None else min(self._poll_s, rest_s)
+            self._wait(self._woken, max(_LEAST_POLL_S, most_s))
         with self._lock:
             self._threads.remove(threading.current_thread())
 
-    def _is_idle(self, failures: int) -> bool:
-        """Return whether a thread of a resting worker has nothing to wait for."""
-        if not self._rests:
-            return False
-        return failures >= MOST_FAILURES or (not failures and self._wait_s() is None)
-
-    def _tries(self, failures: int) -> bool | None:
+    def _attempt(self, failures: int) -> bool | None:
         """Perform one job; an error outside of it (a full disk) is retried later.
 
         Returns:
@@ -217,11 +220,6 @@ class JobWorker(Generic[J]):
         except Exception as error:  # noqa: BLE001 (as above)
             self._log.debug("no job of %s could be found: %s", self._kind, error_text(error))
             return 0.0
-
-    def _rest_s(self) -> float:
-        """Return the seconds without work, as far as this process can determine."""
-        wait_s = self._wait_s()
-        return self._poll_s if wait_s is None else max(_LEAST_POLL_S, min(self._poll_s, wait_s))
 
 
 def error_text(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -122,6 +123,8 @@ class World:
         self.statuses: dict[str, Status] = {}
         self.woken: list[tuple[str, str]] = []
         self.failures = 0
+        self.on_look: Callable[[], object] = lambda: None
+        self.on_wake: Callable[[], object] = lambda: None
         self.waker = Waker(store, self.wake, self.look, self.write, 0.005)
 
     def wake(self, thread: str, text: str) -> None:
@@ -129,10 +132,12 @@ class World:
         if self.failures:
             self.failures -= 1
             raise ConnectionError("busy")
+        self.on_wake()
         self.woken.append((thread, text))
 
     def look(self, one: AsyncTask) -> AsyncTask:
         """Return a task with its status."""
+        self.on_look()
         return {**one, "status": self.statuses.get(one["task_id"], "running")}
 
     def write(self, tasks: Sequence[AsyncTask]) -> str:
@@ -196,6 +201,75 @@ def test_a_thread_whose_run_goes_on_is_not_woken_and_what_the_run_reported_is_no
     until(lambda: not world.waker.is_at_work)
 
     assert world.woken == [("u", "c")]
+
+
+def test_a_run_that_begins_during_a_poll_is_not_woken(world: World) -> None:
+    """It reports the task itself; the poll does not undo its suspension."""
+    world.waker.start = lambda: None  # type: ignore[method-assign]  # polls by hand
+    started = world.wait_for("t", "a", "b")
+    until(lambda: world.waker.wait_s() == 0)
+    job = world.waker.claim("w")
+    assert job is not None
+    world.on_look = lambda: world.waker.run_started("t")
+    world.statuses = {"a": "success", "b": "success"}
+    world.waker.perform(job)
+
+    assert world.woken == []
+    assert world.waker.wait_s() is None
+    world.waker.run_ended("t", started)
+    until(lambda: world.waker.wait_s() == 0)
+    again = world.waker.claim("w")
+    assert again is not None
+    world.on_look = lambda: None
+    world.waker.perform(again)
+    assert world.woken == [("t", "a b")]
+    assert world.waker.wait_s() is None
+
+
+def test_a_task_that_is_expected_again_during_its_wake_is_reported_once(world: World) -> None:
+    """The run that the wake starts lists its tasks, or sends one of them a further message."""
+    world.statuses = {"a": "success"}
+    world.on_wake = lambda: world.waker.expect("t", {"a": task("a")})
+    world.wait_for("t", "a")
+    until(lambda: world.woken)
+    until(lambda: not world.waker.is_at_work)
+    world.waker.run_ended("t", {})
+
+    assert world.woken == [("t", "a")]
+    assert world.waker.wait_s() is None
+
+
+def test_a_closed_waker_starts_no_thread(world: World) -> None:
+    """Also if the run that a wake has started ends meanwhile."""
+    world.statuses = {"a": "success"}
+    closing_now = threading.Thread(target=world.waker.close)
+
+    def close() -> None:
+        closing_now.start()
+        until(lambda: world.waker._is_closed)  # noqa: SLF001
+
+    world.on_wake = close
+    world.wait_for("t", "a", "b")
+    until(lambda: world.woken)
+    closing_now.join()
+
+    assert not world.waker.is_at_work
+
+
+def test_a_status_that_cannot_be_read_is_read_again(world: World) -> None:
+    """A poll that raises returns its job."""
+    errors = [ConnectionError("busy"), ConnectionError("busy")]
+
+    def fail() -> None:
+        if errors:
+            raise errors.pop()
+
+    world.on_look = fail
+    world.statuses = {"a": "success"}
+    world.wait_for("t", "a")
+    until(lambda: world.woken)
+
+    assert world.woken == [("t", "a")]
 
 
 def test_a_store_that_fails_ends_no_run(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -132,6 +132,19 @@ def test_a_long_thread_is_learned_from_in_portions_each_kept_at_once(
     assert len(store.facts(ADA)) == 5
 
 
+def test_a_job_that_takes_long_lets_others_begin(
+    store: MemoryStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its other portions are a job of their own, as at the first attempt."""
+    monkeypatch.setattr("thalweg_memory.jobs.learner.TURN_S", -1)
+    say(store, ADA, *(f"I keep the key in drawer {n}." for n in range(3)), clock=clock)
+
+    for learned in (1, 2, 3):
+        report = run(store, clock, learn_turns=1)
+        assert (report.failed, report.attempt, store.learned(ADA, "t")) == ("", 1, learned)
+    assert store.next_due() is None
+
+
 def test_a_model_that_is_away_loses_nothing_and_is_asked_ever_more_rarely(
     store: MemoryStore, clock: Clock
 ) -> None:

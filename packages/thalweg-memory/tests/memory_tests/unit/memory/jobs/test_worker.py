@@ -4,12 +4,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say
-from thalweg.errors import StorageError
+from thalweg.errors import ConfigError, StorageError
 from thalweg.testing import ScriptedModel
 from thalweg_memory.base import Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
@@ -164,24 +165,44 @@ def test_stopping_ends_after_the_job_under_way_and_leaves_the_rest(store: Memory
     assert all(store.facts(scope) for scope in OWNERS)
 
 
-def test_a_store_that_fails_is_tried_again(store: MemoryStore) -> None:
+def test_a_store_that_fails_is_tried_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A full disk does not end a worker."""
     failures = iter([True, True])
-    does = learner(store, utc_now, settings=AT_ONCE).learn
+    lease = store.lease
 
-    def learn(job: Job) -> None:
+    def failing(**arguments: Any) -> Job | None:  # noqa: ANN401
         if next(failures, False):
-            # As a job that is not given back: its lease runs out.
             raise StorageError("memory.db", "the disk is full", "make room")
-        does(job)
+        return lease(**arguments)
 
+    monkeypatch.setattr(store, "lease", failing)
     say(store, OWNERS[0], "I keep the key in drawer 1.", clock=Clock(), settings=AT_ONCE)
-    worker = Worker(store, learn, threads=1, lease_s=0.01, poll_s=0.01)
+    does = learner(store, utc_now, settings=AT_ONCE).learn
+    worker = Worker(store, does, threads=1, poll_s=0.01)
     worker.start()
     while not store.facts(OWNERS[0]):
         worker.wake()
 
     assert worker.stop(20)
+
+
+def test_a_job_that_cannot_begin_waits_longer_with_each_attempt(store: MemoryStore) -> None:
+    """A learner that cannot be made: its job is returned, not claimed until its lease expires."""
+
+    def learn(_: Job) -> None:
+        raise ConfigError("models", "the key is missing", "set it")
+
+    clock = Clock()
+    say(store, OWNERS[0], "I keep the key in drawer 1.", clock=clock, settings=AT_ONCE)
+    worker = Worker(store, learn, clock=clock)
+    for wait_s in (30, 60, 120):
+        with pytest.raises(ConfigError):
+            worker.step()
+        assert store.wait_s(clock()) == wait_s
+        assert not worker.step()
+        clock.forward(wait_s)
 
 
 def wait_for(worker: Worker) -> None:
