@@ -139,6 +139,8 @@ def test_nobody_costs_less_than_the_bounds(tariff: str) -> None:
         assert run.oracle.one_cut <= run.cost_with_faults * (1 + NEAR)
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tariff", ["anthropic", "deepseek"])
 def test_the_engine_reaches_what_the_oracle_promises(tariff: str) -> None:
     """With the oracle's folds, our engine pays the predicted cost, and sends nothing wrong."""

@@ -84,6 +84,7 @@ def dead_links(pages: Mapping[Path, Links]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_no_link_of_the_site_is_dead(site: Site) -> None:
     """`404.html` names its files from the root of a server, and is not walked."""

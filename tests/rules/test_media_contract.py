@@ -304,7 +304,12 @@ LIMITS: dict[str, tuple[Provider, str, list[str], list[str]]] = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.nightly] if "50 MB" in name else [])
+        pytest.param(
+            name,
+            marks=[pytest.mark.slow, pytest.mark.nightly]
+            if name.startswith(("50 MB", "32 MB"))
+            else [],
+        )
         for name in LIMITS
     ],
 )

@@ -1,5 +1,6 @@
 """The worker that learns from the threads of a store."""
 
+import logging
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,8 @@ from thalweg_memory.jobs.events import ReportHandler, emit
 from thalweg_memory.jobs.learner import Learner, backoff_s
 from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.tables import MemoryStore
+
+_log = logging.getLogger("thalweg.memory")
 
 
 class Worker(JobWorker[Job]):
@@ -73,6 +76,7 @@ class _LearningQueue:
         self._store.renew(job, worker=worker, lease_s=self._lease_s)
 
     def perform(self, job: Job) -> None:
+        _log.debug("thread %s: learning from its new turns", job.thread)
         self._learn(job)
 
     def fail(self, job: Job) -> None:

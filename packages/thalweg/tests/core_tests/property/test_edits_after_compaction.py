@@ -94,7 +94,7 @@ def changed(thread: Thread, state: State, at: int, how: str) -> State:
     return replace(state, messages=tuple(messages))
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(
     st.lists(STEP, min_size=8, max_size=24),
     st.sampled_from([1_200, 2_000, 4_000]),
