@@ -71,7 +71,7 @@ def test_the_page_lists_the_rows_that_there_are() -> None:
 
 def check_rows(rows: Sequence[int]) -> None:
     """Run rows in one process of their own: a reader's command."""
-    command = [sys.executable, DOCUMENTS, *map(str, rows)]
+    command = [sys.executable, str(DOCUMENTS), *map(str, rows)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     output = ended.stdout + ended.stderr
     assert f"{len(rows)} of {len(rows)} rows are so" in output, output
