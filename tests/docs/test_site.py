@@ -132,6 +132,7 @@ def test_every_public_name_is_rendered(site: Site) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_search_works_from_the_folder(site: Site) -> None:
     """In a real browser without a network; no page asks for another address, or is too wide."""
     api = pytest.importorskip("playwright.sync_api", reason="the package playwright is absent")

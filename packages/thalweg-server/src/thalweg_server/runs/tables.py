@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
-from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
+from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, RunExistsError
-from thalweg_server.runs.base import BETWEEN, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
+from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import sound
 
 
