@@ -28,7 +28,7 @@ from benchmarks.arena.totals import (
 from benchmarks.arena.verdicts import Verdict
 
 MILLION = 1e6
-Told = Callable[[Mapping[str, Total]], str]
+CellText = Callable[[Mapping[str, Total]], str]
 """The contents of one cell of a table, about its policies."""
 
 
@@ -62,10 +62,10 @@ def compared_with_everything(totals: Totals) -> str:
             return ""
         shares = [row.cost_with_steps / row.cost_unmanaged for row in rows]
         dearer = [share for share in shares if share > DEARER]
-        sections = f"{policies[OURS].dear / whole:.2f}"
+        share = f"{policies[OURS].dear / whole:.2f}"
         if dearer:
-            sections += f"; {len(dearer)} of {len(rows)} dearer, up to {max(dearer):.2f}"
-        return sections
+            share += f"; {len(dearer)} of {len(rows)} dearer, up to {max(dearer):.2f}"
+        return share
 
     return _by_tariff(totals, cell)
 
@@ -81,11 +81,11 @@ def with_fixed_part(totals: Totals) -> str:
         if cell.tariff != DETAILED or not {OURS, DEEPAGENTS} <= policies.keys():
             continue
         ours, peer = policies[OURS], policies[DEEPAGENTS]
-        sections = [
+        ratios = [
             f"{(ours.dear + ours.fixed_part(n)) / (peer.dear + peer.fixed_part(n)):.2f}"
             for n in FIXED_PARTS
         ]
-        rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *sections])
+        rows.append([f"{title(cell.group)}, {cell.window // 1_000}k", *ratios])
     return _table(("threads, window", *(f"{n:,}" for n in FIXED_PARTS)), rows)
 
 
@@ -237,23 +237,23 @@ def judged(found: Sequence[Verdict]) -> str:
         for rule, some in rules.items()
     ]
     missed = [f"- {verdict}" for verdict in found if not verdict.is_met]
-    sections = _table(("what", "reached in", "worst, beyond its limit"), rows)
-    return sections if not missed else f"{sections}\n\nMissed:\n\n" + "\n".join(missed)
+    table = _table(("what", "reached in", "worst, beyond its limit"), rows)
+    return table if not missed else f"{table}\n\nMissed:\n\n" + "\n".join(missed)
 
 
 def _excess(some: Iterable[Verdict]) -> list[float]:
     return [verdict.figure - verdict.limit for verdict in some]
 
 
-def _by_tariff(totals: Totals, tell: Told) -> str:
+def _by_tariff(totals: Totals, render: CellText) -> str:
     """Lay out one figure per group and window, a column a tariff."""
     tariffs = [tariff for tariff in TARIFFS if any(cell.tariff == tariff for cell in totals)]
     places = dict.fromkeys((cell.window, cell.group) for cell in totals)
     rows: list[list[str]] = []
     for window, group in sorted(places, key=lambda place: place[0]):
         cells = [totals.get(Cell(group, window, tariff), {}) for tariff in tariffs]
-        sections = [tell(policies) if OURS in policies else "" for policies in cells]
-        rows.append([f"{title(group)}, {window // 1_000}k", *sections])
+        texts = [render(policies) if OURS in policies else "" for policies in cells]
+        rows.append([f"{title(group)}, {window // 1_000}k", *texts])
     return _table(("threads, window", *tariffs), rows)
 
 

@@ -1,7 +1,7 @@
 """Decisions on the current content of a memory: what relates to a statement, and what changes.
 
-A change is committed, and planned again on conflict. The cost of finding the existing facts that a
-statement may relate to, and those that it displaces, is independent of the number of facts.
+A change is committed, and planned again on conflict. To find the existing facts that a statement
+may relate to, the numbers of all facts are read once; facts themselves, only those that are found.
 """
 
 import math

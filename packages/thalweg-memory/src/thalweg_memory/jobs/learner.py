@@ -121,7 +121,7 @@ def write_profile(
         except StaleWriteError:
             report.races += 1
             if store.version(job.scope) == version:
-                return  # nobody changed anything: the claim is void
+                return  # the memory is unchanged: the claim is void
         else:
             report.count(writes)
             return
@@ -392,7 +392,7 @@ class Learner:
             except StaleWriteError:
                 report.races += 1
                 if self.store.version(job.scope) == version:
-                    return False  # nobody changed anything: the claim is void
+                    return False  # the memory is unchanged: the claim is void
                 continue
             report.turns += learned.upto - learned.expected
             report.refused.update(plan.refused)

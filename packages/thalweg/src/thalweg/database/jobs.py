@@ -91,7 +91,7 @@ class JobQueue:
 
     def waiting(self, prefix: str) -> JobSql:
         """Count the jobs that wait, due or not, of keys that begin with a prefix."""
-        text = f"SELECT count(*) FROM queue_job WHERE worker = '' AND {_PREFIXED}"  # noqa: S608 (constants)
+        text = f"SELECT count(*) FROM queue_job WHERE {_PREFIXED}{_WAITS}"  # noqa: S608 (constants)
         return JobSql(text, self._range(prefix))
 
     def next_due(self) -> JobSql:
