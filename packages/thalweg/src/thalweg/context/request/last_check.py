@@ -15,10 +15,15 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, tool_name
-from thalweg.context.request.messages import client_of, common_prefix, read_state
+from thalweg.context.request.messages import (
+    WrittenMessage,
+    client_of,
+    common_prefix,
+    parse_message,
+)
 from thalweg.context.request.models import Body, profile_of, with_last_check, with_transform
 from thalweg.engine.edits import Repair
-from thalweg.engine.entries import RECALL
+from thalweg.engine.entries import RECALL, Message
 from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect, WireRules, rules_of
 
@@ -55,13 +60,16 @@ class _Exchanges:
         self._checker = ExchangeChecker(self.rules)
 
     def check(
-        self, messages: Sequence[BaseMessage], pointer: Callable[[BaseMessage], str]
+        self,
+        messages: Sequence[BaseMessage],
+        pointer: Callable[[BaseMessage], str],
+        parse: Callable[[BaseMessage], Message] = parse_message,
     ) -> list[_CheckedExchange]:
         """Check a whole request; return the rows that are new."""
         kept = self._keep_common(messages)
         start, _ = self.rows[-1].ends if self.rows else (0, 0)
         for given in _exchanges(messages[start:]):
-            self._add(given, pointer)
+            self._add(given, pointer, parse)
         self._given = list(messages)
         return self.rows[kept:]
 
@@ -83,14 +91,19 @@ class _Exchanges:
             self._checker = ExchangeChecker(self.rules, ids, started, answered)
         return len(self.rows)
 
-    def _add(self, given: tuple[BaseMessage, ...], pointer: Callable[[BaseMessage], str]) -> None:
+    def _add(
+        self,
+        given: tuple[BaseMessage, ...],
+        pointer: Callable[[BaseMessage], str],
+        parse: Callable[[BaseMessage], Message],
+    ) -> None:
         pointers: list[str] = []
 
         def point_to(index: int) -> str:
             pointers.append(pointer(given[index]))
             return pointers[-1]
 
-        checked = self._checker.check(read_state(given), point_to)
+        checked = self._checker.check([*map(parse, given)], point_to)
         ids = tuple(call.id for message in checked.messages for call in message.calls)
         sent = tuple(_WIRE.write(checked.messages)) if checked.found else given
         sent = tuple(map(_with_blocks, sent))
@@ -145,12 +158,10 @@ class LastCheck:
     alternates: bool = False
     """Whether the model has refused two answers in a row."""
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
-    _position_by_identity: dict[int, int] = field(default_factory=dict)
-    """Positions in the log, by the identity of the messages that show them."""
+    _shown: dict[int, WrittenMessage] = field(default_factory=dict)
+    """The messages of the thread, by identity."""
     _position_by_id: dict[str, int] = field(default_factory=dict)
-    """The same, by the ids of messages: other middleware copies them."""
-    _shown: list[BaseMessage] = field(default_factory=list)
-    """Kept, so that no other message gets the identity of one of them."""
+    """Their positions in the log, by the ids of messages: other middleware copies them."""
     _pointer: Callable[[int], str] = str
     _tool: str = RECALL
     """Name of the tool in a pointer."""
@@ -165,23 +176,23 @@ class LastCheck:
 
     def expect(
         self,
-        shown: Iterable[tuple[BaseMessage, int]],
+        shown: Sequence[WrittenMessage],
         pointer: Callable[[int], str],
         tool: str = RECALL,
     ) -> None:
         """Set the messages that the thread shows in its next request.
 
         Args:
-            shown: Messages, each with its position in the log; -1 of one that is in no log.
+            shown: The messages.
             pointer: Returns how the model reads the message at a position in full.
             tool: The tool that it names; empty for none.
         """
         if tool != self._tool:  # what was repaired for the last request names another
             self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
-        pairs = list(shown)
-        self._shown = [message for message, _ in pairs]
-        self._position_by_identity = {id(message): position for message, position in pairs}
-        self._position_by_id = {m.id: position for m, position in pairs if m.id and position >= 0}
+        self._shown = {id(one.message): one for one in shown}
+        self._position_by_id = {
+            one.message.id: one.position for one in shown if one.message.id and one.position >= 0
+        }
         self._pointer = pointer
 
     def take(self, since: int) -> tuple[Repair, ...]:
@@ -207,7 +218,7 @@ class LastCheck:
             return separate.sent
         if rules != self._exchanges.rules:
             self._exchanges = _Exchanges(rules)
-        for row in self._exchanges.check(messages, self._pointer_text):
+        for row in self._exchanges.check(messages, self._pointer_text, self._parse):
             for defect in row.found:
                 position = self._position(row.given[defect.index])
                 place = _NOT_LOGGED if position is None else position
@@ -218,8 +229,12 @@ class LastCheck:
 
     def _position(self, message: BaseMessage) -> int | None:
         """Return the position that a message shows; `None` of one that the thread does not."""
-        position = self._position_by_identity.get(id(message))
-        return self._position_by_id.get(message.id or "") if position is None else position
+        shown = self._shown.get(id(message))
+        return self._position_by_id.get(message.id or "") if shown is None else shown.position
+
+    def _parse(self, message: BaseMessage) -> Message:
+        shown = self._shown.get(id(message))
+        return (shown and shown.parsed) or parse_message(message)
 
     def _pointer_text(self, message: BaseMessage) -> str:
         if message.type == "tool" and message.name in {RECALL, self._tool or RECALL}:

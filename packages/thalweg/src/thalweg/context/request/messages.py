@@ -16,10 +16,20 @@ from typing import Any, Literal, assert_never
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 
 from thalweg.context.request.models import changed_copy, layers, model_name, once_per_model
-from thalweg.engine.entries import RECALL, Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.entries import (
+    RECALL,
+    Kind,
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from thalweg.engine.media.cost import cost_of
 from thalweg.engine.media.labels import media_label
 from thalweg.engine.prompts import prompt
@@ -385,16 +395,20 @@ _WIRE = LangChainWire()
 
 
 def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
-    """Read the messages of a state; each keeps the object it came from."""
-    read, _ = _WIRE.read(messages)
-    return [
-        replace(
-            message,
-            line=-1,
-            kind="injected" if source.additional_kwargs.get("lc_source") else "said",
-        )
-        for message, source in zip(read, messages, strict=True)
-    ]
+    """Parse the messages of a state; each keeps the object it came from."""
+    return [*map(parse_message, messages)]
+
+
+def parse_message(source: BaseMessage) -> Message:
+    """Parse one message of a state."""
+    (message,), _ = _WIRE.read([source])
+    kind: Kind = "injected" if source.additional_kwargs.get("lc_source") else "said"
+    return replace(message, line=-1, kind=kind)
+
+
+def is_text_only(message: AIMessage) -> bool:
+    """Return whether an answer has no content but text and tool calls: no signed reasoning."""
+    return isinstance(message.content, str) and not message.additional_kwargs
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,10 +431,10 @@ class ParsedMessages:
         parsed = self.messages[:unchanged]
         for source in sources[unchanged:]:
             known = known_by_id.get(source.id)
-            if known is not None and _is_equal(known[0], source):
+            if known is not None and is_equal(known[0], source):
                 parsed.append(known[1])
             else:
-                parsed += read_state([source])
+                parsed.append(parse_message(source))
         return ParsedMessages(sources, parsed)
 
 
@@ -436,9 +450,21 @@ def _equal_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int
     return next(compress(count(), differences), min(len(old), len(new)))
 
 
-def _is_equal(one: BaseMessage, other: BaseMessage) -> bool:
+def is_equal(one: BaseMessage | None, other: BaseMessage | None) -> bool:
     """Compare messages by their fields, as pydantic does, without its checks of the model."""
     return one is other or (type(one) is type(other) and vars(one) == vars(other))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMessage:
+    """A message as a view sends it."""
+
+    message: AnyMessage
+    position: int
+    """The position of its source in the log; -1 if it has none."""
+    tokens: int = 0
+    parsed: Message | None = None
+    """The message that the object was parsed to; `None` if it was built, and is not parsed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +475,7 @@ class _SentItem:
     thinks: bool
     stays: bool
     """Whether a system message among the others keeps its role."""
-    written: tuple[AnyMessage, ...]
+    written: tuple[WrittenMessage, ...]
     aside: tuple[Media, ...]
 
 
@@ -463,10 +489,11 @@ class MessageWriter:
     """Returns the model that was asked for an answer at a position; empty if it is unknown."""
     lacks_thinking: bool = False
     """Whether the newest loop begins without reasoning of the listener."""
+    written: list[WrittenMessage] = field(default_factory=list)
+    """The messages last written. One after results that may not hold their content has the position
+    of the first result."""
     _target: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
-    _media_positions: list[tuple[AnyMessage, int]] = field(default_factory=list)
-    """Messages after results that may not hold their content; the position of the first result."""
 
     def speak_to(self, target: TargetModel, recall: str = RECALL) -> None:
         """Set the target model of the messages written from now on, and how references name a tool.
@@ -513,7 +540,8 @@ class MessageWriter:
                 sends_reasoning and _begins_with_reasoning(first.message)
             )
         self._rows = rows
-        return self._written_messages()
+        self.written = [*self._written_messages()]
+        return [one.message for one in self.written]
 
     def _owns(self, index: int, item: WindowItem) -> bool:
         if item.message.role != "assistant":
@@ -556,57 +584,38 @@ class MessageWriter:
             sends_reasoning=sends_reasoning,
             is_read_back=is_read_back,
         )
-        written = tuple(_WIRE.write([message]))
         media_below = tuple(aside(item.message, target, is_read_back=is_read_back))
+        tokens = max(0, item.tokens - sum(cost_of(one, target.model).tokens for one in media_below))
+        sources = () if message.origin is None else message.origin.raws
+        written = tuple(
+            WrittenMessage(
+                one,
+                item.position,
+                0 if index else tokens,
+                message if len(sources) == 1 and one is sources[0] else None,
+            )
+            for index, one in enumerate(_WIRE.write([message]))
+        )
         return _SentItem(item, is_own, sends_reasoning, stays, written, media_below)
 
     def _is_read_back(self, item: WindowItem) -> bool:
         return item.message.role == "tool" and item.message.name in {RECALL, self.recall or RECALL}
 
-    def _written_messages(self) -> list[AnyMessage]:
-        messages: list[AnyMessage] = []
-        media_positions: list[tuple[AnyMessage, int]] = []
-        media_below: list[Media] = []
-        position = -1
+    def _written_messages(self) -> Iterator[WrittenMessage]:
+        below: list[Media] = []
+        position, tokens = -1, 0
         for row in self._rows:
-            if media_below and row.item.message.role != "tool":
-                media_positions += ((message, position) for message in _media_messages(media_below))
-                messages.append(media_positions[-1][0])
-                media_below = []
-            messages += row.written
-            if row.aside and not media_below:  # what was read back has its reference already
-                position = -1 if self._is_read_back(row.item) else row.item.position
-            media_below += row.aside
-        if media_below:
-            media_positions += ((message, position) for message in _media_messages(media_below))
-            messages.append(media_positions[-1][0])
-        self._media_positions = media_positions
-        return messages
-
-    def places(self) -> Iterator[tuple[AnyMessage, int]]:
-        """Yield the messages last written, each with its source's position; -1 if it has none."""
-        yield from ((message, row.item.position) for row in self._rows for message in row.written)
-        yield from self._media_positions
-
-    def sent(self, model: str = "") -> list[tuple[AnyMessage, int]]:
-        """List the messages last written, each with its tokens.
-
-        Args:
-            model: The model whose price media have; see `cost_of`.
-        """
-        counted: list[tuple[AnyMessage, int]] = []
-        media_tokens = 0
-        for row in self._rows:
-            moved_tokens = sum(cost_of(media, model).tokens for media in row.aside)
-            tokens = max(0, row.item.tokens - moved_tokens)
-            media_tokens += row.item.tokens - tokens
-            counted += [
-                (message, 0 if index else tokens) for index, message in enumerate(row.written)
-            ]
-        media_messages = [message for message, _ in self._media_positions]
-        return counted + [
-            (message, 0 if index else media_tokens) for index, message in enumerate(media_messages)
-        ]
+            if below and row.item.message.role != "tool":
+                yield WrittenMessage(_media_message(below), position, tokens)
+                below, tokens = [], 0
+            yield from row.written
+            if row.aside:
+                if not below:  # what was read back has its reference already
+                    position = -1 if self._is_read_back(row.item) else row.item.position
+                below += row.aside
+                tokens += row.item.tokens - row.written[0].tokens if row.written else 0
+        if below:
+            yield WrittenMessage(_media_message(below), position, tokens)
 
 
 def _place_system_messages(
@@ -655,9 +664,10 @@ def _begins_with_reasoning(message: Message) -> bool:
     return isinstance(first, Thinking)
 
 
-def _media_messages(media: Sequence[Media]) -> list[AnyMessage]:
+def _media_message(media: Sequence[Media]) -> AnyMessage:
     heading = Text(prompt("media_behind").text)
-    return _WIRE.write([Message("user", (heading, *media), kind="injected")])
+    message: AnyMessage = _WIRE.write([Message("user", (heading, *media), kind="injected")])[0]
+    return message
 
 
 def merge_changes(

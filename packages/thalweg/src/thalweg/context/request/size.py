@@ -5,20 +5,22 @@ its callbacks before a chat model sends a request, and a callback may raise: the
 request after every other middleware.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, SystemMessage
 
 from thalweg.context.ready_tools import Tool, ToolsKey, as_openai
-from thalweg.context.request.messages import read_state
+from thalweg.context.request.messages import WrittenMessage, is_equal, parse_message
 from thalweg.context.request.refusals import Overflow
+from thalweg.database.base import encode
 from thalweg.engine.entries import message_to_json
 from thalweg.engine.tokens import Calibration, Counter, TokenCounts, measure
 from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
@@ -40,18 +42,19 @@ class RequestGuard(BaseCallbackHandler):
     def __init__(
         self,
         count: Counter,
-        sent: Sequence[tuple[BaseMessage, int]],
+        sent: Sequence[WrittenMessage],
         limit: int,
         price_model: str = "",
+        overhead: "Overhead | None" = None,
     ) -> None:
         self._count = count
         self._cached_count = cached_counter(count)
-        self._sent = sent  # kept, so that no other object gets the identity of one of them
-        self._tokens_by_identity = {id(message): tokens for message, tokens in sent}
-        self._sent_by_id: dict[str, list[tuple[BaseMessage, int]]] = {}
-        for message, tokens in sent:
-            if message.id:
-                self._sent_by_id.setdefault(message.id, []).append((message, tokens))
+        self._sent = {id(one.message): one for one in sent}
+        self._sent_by_id: dict[str, list[WrittenMessage]] = {}
+        for one in sent:
+            if one.message.id:
+                self._sent_by_id.setdefault(one.message.id, []).append(one)
+        self._overhead = overhead
         self._limit = limit
         self._price_model = price_model  # whose price images have
         self.tokens = 0
@@ -88,19 +91,18 @@ class RequestGuard(BaseCallbackHandler):
             raise TooLarge
 
     def _is_known(self, message: BaseMessage) -> bool:
-        return id(message) in self._tokens_by_identity or message.id in self._sent_by_id
+        return id(message) in self._sent or message.id in self._sent_by_id
 
     def _tokens(self, message: BaseMessage) -> int:
-        tokens_sent = self._tokens_by_identity.get(id(message))
-        if tokens_sent is not None:
-            return tokens_sent
+        sent = self._sent.get(id(message))
+        if sent is not None:
+            return sent.tokens
+        if self._overhead is not None and message is self._overhead.message:
+            return self._overhead.system_tokens
         match self._sent_by_id.get(message.id or ""):
-            case [(original, tokens)] if original == message:
-                return tokens
-        return sum(
-            measure(parsed, self._cached_count, self._price_model).tokens
-            for parsed in read_state([message])
-        )
+            case [original] if original.message == message:
+                return original.tokens
+        return measure(parse_message(message), self._cached_count, self._price_model).tokens
 
 
 def model_in(metadata: Mapping[str, Any]) -> str:
@@ -153,6 +155,13 @@ class Overhead:
     """The schemas of the tools as a JSON list; empty if there are none."""
     system_tokens: int
     tools_tokens: int
+    message: SystemMessage | None = field(default=None, compare=False, repr=False)
+    """The system message."""
+    digests: tuple[str, str] = field(init=False)
+    """Digests of `system` and `tools`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digests", (digest_of(self.system), digest_of(self.tools)))
 
     @classmethod
     def of(
@@ -161,6 +170,7 @@ class Overhead:
         count: Counter,
         tools: Sequence[Tool],
         later: Sequence[Tool] = (),
+        last: "Overhead | None" = None,
     ) -> "Overhead":
         """Read and count them in a request.
 
@@ -170,17 +180,31 @@ class Overhead:
             tools: The tools before its messages.
             later: Tools that are loaded among its messages: they count, and are no part of what
                 every request begins with.
+            last: The overhead of the last request, with the same counter: what both have is not
+                read again.
         """
-        system, system_tokens = "", 0
-        if request.system_message is not None:
-            (message,) = read_state([request.system_message])
-            system, system_tokens = (
-                message_to_json(message),
-                measure(message, cached_counter(count)).tokens,
-            )
         prefix_schemas, later_schemas = _schemas(ToolsKey(tools)), _schemas(ToolsKey(later))
         tokens = sum(count_text(text, count) for text in (prefix_schemas, later_schemas) if text)
-        return cls(system, prefix_schemas, system_tokens, tokens)
+        message = request.system_message
+        if last is not None and is_equal(last.message, message):
+            system, system_tokens = last.system, last.system_tokens
+            if message is last.message and (last.tools, last.tools_tokens) == (
+                prefix_schemas,
+                tokens,
+            ):
+                return last
+        elif message is None:
+            system, system_tokens = "", 0
+        else:
+            parsed = parse_message(message)
+            system = message_to_json(parsed)
+            system_tokens = measure(parsed, cached_counter(count)).tokens
+        return cls(system, prefix_schemas, system_tokens, tokens, message)
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a text, as `Archive.attach` returns it; empty for an empty one."""
+    return hashlib.sha256(encode(text)).hexdigest() if text else ""
 
 
 @lru_cache(maxsize=32)

@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.content import ContentBlock
 
 from thalweg.context.notes import SOURCE_KEY
-from thalweg.context.request.messages import read_state
+from thalweg.context.request.messages import parse_message
 from thalweg.context.request.size import count_text
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.additions import MEMORY, Addition, AdditionSize
@@ -75,8 +75,7 @@ class Inserts:
 
     def read(self) -> dict[str, Message]:
         """Parse the inserted messages for the engine."""
-        parsed = read_state(list(self.messages.values()))
-        return dict(zip(self.messages, parsed, strict=True))
+        return {uid: parse_message(message) for uid, message in self.messages.items()}
 
     @property
     def of_memory(self) -> set[str]:

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.archive.threads.journal import GivenAnswer
-from thalweg.context.request.messages import read_state
+from thalweg.context.request.messages import is_text_only, parse_message, read_state
 from thalweg.context.request.refusals import (
     ALTERNATION,
     Overflow,
@@ -20,7 +20,14 @@ from thalweg.context.request.refusals import (
     refuses_tools,
     rejection_of,
 )
-from thalweg.context.request.size import Ceilings, RequestGuard, RequestSize, SizeRefusal, TooLarge
+from thalweg.context.request.size import (
+    Ceilings,
+    Overhead,
+    RequestGuard,
+    RequestSize,
+    SizeRefusal,
+    TooLarge,
+)
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import CustomStream, count_edits, emit_rejection
 from thalweg.context.turn.session_pool import OpenThread, SessionPool
@@ -79,9 +86,20 @@ class Sending:
         return self.ceilings.under(self.sessions.ceilings.get(self.model, Ceilings()).under(budget))
 
     def attempt(
-        self, opened: OpenThread, request: ModelRequest[Any], *, has_own_tools: bool = False
+        self,
+        opened: OpenThread,
+        request: ModelRequest[Any],
+        overhead: Overhead,
+        *,
+        has_own_tools: bool = False,
     ) -> Flow[ModelResponse[Any] | None]:
-        """Send a request; `has_own_tools` is whether all of its tools are ours.
+        """Send a request.
+
+        Args:
+            opened: The thread.
+            request: The request.
+            overhead: Its system prompt and tools.
+            has_own_tools: Whether all of its tools are ours.
 
         Returns:
             `None` if it was refused. If it was too large, the thread's budget is lower now, to plan
@@ -95,8 +113,8 @@ class Sending:
         engine = opened.session.engine
         limit = engine.budget.calibrated(engine.calibration).limit
         limit += engine.window.tokens - engine.planning_context().tokens_to_fit
-        sent = opened.writer.sent(engine.model)
-        guard = RequestGuard(engine.count, sent, limit, engine.model)
+        written = opened.writer.written
+        guard = RequestGuard(engine.count, written, limit, engine.model, overhead)
         self.attempts += 1
         try:
             response: ModelResponse[Any] = yield Send(request, (guard,), metadata=_size(opened))
@@ -190,9 +208,10 @@ class Sending:
         model, counted = guard.model or self.model, None
         for message in response.result:
             if isinstance(message, AIMessage):
-                (answer,) = read_state([message])
-                self._record_answer(opened, model, answer, guard)
-                if message.usage_metadata and not has_compaction(answer):
+                answer = None if is_text_only(message) else parse_message(message)
+                self._record_answer(opened, model, message, answer, guard)
+                is_compacted = answer is not None and has_compaction(answer)
+                if message.usage_metadata and not is_compacted:
                     counted = message.usage_metadata["input_tokens"]
         calibration = self._calibrate(opened, model, counted)
         engine = opened.session.engine
@@ -208,13 +227,18 @@ class Sending:
             _log.warning(_LEARNED_LOG, model, _describe(new_ceilings), refusals[-1].message[:200])
 
     def _record_answer(
-        self, opened: OpenThread, model: str, answer: Message, guard: RequestGuard
+        self,
+        opened: OpenThread,
+        model: str,
+        message: AIMessage,
+        answer: Message | None,
+        guard: RequestGuard,
     ) -> None:
         """Record in the thread the model of an answer, and the binding of its reasoning."""
         session, bond = opened.session, ""
-        if is_signed(answer):
+        if answer is not None and is_signed(answer):
             bond = str(session.engine.bond(read_state(guard.behind)))
-        session.answers.came(GivenAnswer(answer.uid, model, bond))
+        session.answers.came(GivenAnswer(message.id or "", model, bond))
 
     def _calibrate(self, opened: OpenThread, model: str, counted: int | None) -> Calibration:
         session, engine = opened.session, opened.session.engine

@@ -1,6 +1,5 @@
 """The archive, the policy and the open threads of one middleware."""
 
-import hashlib
 import logging
 import os
 from collections import OrderedDict
@@ -42,7 +41,7 @@ from thalweg.context.request.cache_marks import CacheMarker
 from thalweg.context.request.last_check import LastCheck
 from thalweg.context.request.messages import MessageWriter, ParsedMessages, stored_binding
 from thalweg.context.request.models import DEFAULT_WINDOW
-from thalweg.context.request.size import Ceilings, Overhead
+from thalweg.context.request.size import Ceilings, Overhead, digest_of
 from thalweg.context.turn.graph_state import (
     checkpointer,
     has_checkpoint_id,
@@ -55,7 +54,6 @@ from thalweg.context.turn.graph_state import (
     write_pointer,
 )
 from thalweg.context.turn.summaries import SummaryJobs
-from thalweg.database.base import encode
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.engine.compaction.provider_edits import ProviderClearing
@@ -131,7 +129,7 @@ class OpenThread:
             The digest of each; empty if there is none.
         """
         page, tariff_json = self.session.page, tariff.model_dump_json()
-        digests = (*_digests(overhead), _digest(tariff_json))
+        digests = (*overhead.digests, digest_of(tariff_json))
         known_digests = {"", page.system, page.tools, page.tariff}
         texts = zip(digests, (overhead.system, overhead.tools, tariff_json), strict=True)
         if new := [text for digest, text in texts if digest not in known_digests]:
@@ -140,16 +138,7 @@ class OpenThread:
 
     def overhead_changed(self, overhead: Overhead) -> bool:
         """Return whether the system prompt or the tools differ from those of the last request."""
-        return _digests(overhead) != (self.session.page.system, self.session.page.tools)
-
-
-def _digests(overhead: Overhead) -> tuple[str, str]:
-    """Hash system prompt and tools as `Archive.attach` does; empty for a missing one."""
-    return _digest(overhead.system), _digest(overhead.tools)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(encode(text)).hexdigest() if text else ""
+        return overhead.digests != (self.session.page.system, self.session.page.tools)
 
 
 OPEN_THREADS = 256
@@ -216,6 +205,8 @@ class SessionPool:
         """Models that have refused two answers in a row."""
         self.assumed: set[str] = set()
         """Models whose assumed windows and prices were reported."""
+        self.overheads: dict[Counter, Overhead] = {}
+        """The overhead of the last request, by the counter of its model."""
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self.jobs = SummaryJobs()

@@ -261,7 +261,9 @@ class _Turn:
             tools=self.own.sent(refers=self.open.refers(self.sessions.policy))
         )
         tools, later = self._lay_out_tools()
-        self.overhead = Overhead.of(self.request, self.count, tools, later)
+        last = self.sessions.overheads.get(self.count)
+        self.overhead = Overhead.of(self.request, self.count, tools, later, last)
+        self.sessions.overheads[self.count] = self.overhead
         self.open.set_overhead(self.overhead)
 
     def _lay_out_tools(self) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -544,6 +546,7 @@ class _Turn:
                 response = yield from self.sending.attempt(
                     self.open,
                     self._cacheable(self.viewed),
+                    self.overhead,
                     has_own_tools=bool(self.viewed.tools) and not self.own.others,
                 )
                 if response is not None:
@@ -576,7 +579,7 @@ class _Turn:
         view = writer.write(engine.window.items, engine.window.rewrites)
         render_pointer, reference_name = engine.planning_context().pointer, self.own.reference
         self.open.last_check.expect(
-            writer.places(),
+            writer.written,
             lambda p: text_for_tool(render_pointer(p), reference_name),
             reference_name,
         )

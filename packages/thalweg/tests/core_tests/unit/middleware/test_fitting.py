@@ -137,7 +137,7 @@ def test_pictures_in_results_go_behind_all_results_of_a_chat_completion() -> Non
     assert [message.type for message in sent] == ["human", "ai", "tool", "tool", "human"]
     assert "AAAA" in str(sent[-1].content)
     assert "AAAA" not in str(sent[2].content)
-    assert sum(tokens for _, tokens in wording.sent()) == 40
+    assert sum(one.tokens for one in wording.written) == 40
     assert len(written(CLAUDE, *said)[0]) == 4
 
 

@@ -21,6 +21,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.messages import WrittenMessage
 from thalweg.engine.wires.repairs import RULES, WireRules
 from thalweg.testing import ScriptedModel
 
@@ -44,7 +45,8 @@ def talk(exchanges: int) -> list[AnyMessage]:
 def expecting(messages: Sequence[BaseMessage]) -> LastCheck:
     """Return a check that expects these, each at its position."""
     check = LastCheck()
-    check.expect([(m, position) for position, m in enumerate(messages)], lambda p: f"recall({p})")
+    shown = [WrittenMessage(m, position) for position, m in enumerate(messages)]  # type: ignore[arg-type]
+    check.expect(shown, lambda p: f"recall({p})")
     return check
 
 
