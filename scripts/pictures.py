@@ -6,25 +6,19 @@
 A picture is stale when its digest differs from that of its figures.
 """
 
-import io
 import json
 import re
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from thalweg_recorder.cli.replay import replay
-from thalweg_recorder.replay.sample import sample_path
-
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DIGESTS = DOCS / "assets" / "pictures.json"
-REPORT_POLICIES = "thalweg,deepagents,langchain,none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +53,6 @@ def generated_tables(page: str) -> str:
     return "\n".join(re.findall(r"<!-- figures: \w+ -->\n(.*?)<!-- end -->", text, re.DOTALL))
 
 
-def replayed_sample() -> str:
-    """Replay the bundled sample as the report does, and return its rows and its verdict."""
-    output = io.StringIO()
-    with redirect_stdout(output):
-        replay([str(sample_path()), "--policy", REPORT_POLICIES], standalone_mode=False)
-    rows = re.findall(r"^(?:sample|With |\w+: ).*$", output.getvalue(), re.MULTILINE)
-    return "\n".join(" ".join(row.split()) for row in rows)
-
-
 _ARENA: Final = Picture(
     "uv run --group bench --group arena python -m benchmarks.arena",
     partial(generated_tables, "arena.md"),
@@ -95,7 +80,7 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "page-threads.png": _PAGE,
     "report.png": Picture(
         "uv run --group browser python -m scripts.report_picture",
-        replayed_sample,
+        partial(file_text, "benchmarks/measured/sessions.json"),
     ),
 }
 """By name."""

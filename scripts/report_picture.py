@@ -1,42 +1,84 @@
-"""Draw `docs/report.png`: the report on the bundled sample, down to the curves of its cost.
+"""Measure sessions of Claude Code whose logs state what was paid, and draw the report of one.
 
     uv run --group browser python -m scripts.report_picture [FILE]
 
-It needs Chromium (`chromium` on the path).
+Writes `benchmarks/measured/sessions.json`, what `thalweg replay` prints about one session and about
+all of them, and `docs/report.png`, the report of the one. It needs Chromium (`chromium` on the
+path) and the recorded threads: `THALWEG_RECORDED`, or the folder next to the repository.
 """
 
+import io
+import json
+import os
+import re
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import sync_playwright
-
 from thalweg_recorder.cli.replay import replay
-from thalweg_recorder.replay.sample import sample_path
 
+ROOT = Path(__file__).parents[1]
+RECORDED = Path(os.environ.get("THALWEG_RECORDED") or ROOT.parent / "shared" / "data" / "recorded")
+SESSION = "cc-merge-conflicts-phase-hooks"
+MEASURED = ROOT / "benchmarks" / "measured" / "sessions.json"
+POLICIES = "thalweg,thalweg-careful,recorded,deepagents,none"
 WIDTH = 1280
 """Pixels."""
-POLICIES = "thalweg,deepagents,langchain,none"
+_HIDDEN = "#terms, .terms, #title, #recording-missing, #legend-bar, section:has(#tokens-chart)"
 
 
-def draw(picture: Path) -> None:
-    """Replay the sample under four policies and photograph the report."""
+def replayed_lines(name: str, report: Path) -> list[str]:
+    """Replay sessions, write their report, and return the totals, or the rows of one session.
+
+    Args:
+        name: File name of the sessions without its ending; `*` matches any.
+        report: Where the report is written.
+    """
+    output = io.StringIO()
+    paths = sorted(map(str, (RECORDED / "originals").glob(f"{name}.orig.jsonl.gz")))
+    with redirect_stdout(output):
+        replay([*paths, "--policy", POLICIES, "--html", str(report)], standalone_mode=False)
+    lines = [" ".join(line.split()) for line in output.getvalue().splitlines()]
+    rows = re.compile(f"all {len(paths)} threads" if len(paths) > 1 else name)
+    verdict = next(place for place, line in enumerate(lines) if line.startswith("You paid"))
+    return [
+        line
+        for place, line in enumerate(lines)
+        if line and (rows.match(line) or place >= verdict) and str(report) not in line
+    ]
+
+
+def draw(report: Path, picture: Path) -> None:
+    """Photograph a report: its verdict, its table and the curves of its cost."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (of the group `browser`)
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=which("chromium"))
+        page = browser.new_page(bypass_csp=True, viewport={"width": WIDTH, "height": 2 * WIDTH})
+        page.goto(report.as_uri())
+        page.add_style_tag(content=f"{_HIDDEN} {{display: none !important}}")
+        bottom = page.evaluate(
+            "document.getElementById('cost-chart').getBoundingClientRect().bottom"
+        )
+        page.set_viewport_size({"width": WIDTH, "height": int(bottom)})
+        page.screenshot(path=picture)
+        browser.close()
+
+
+def measured(report: Path) -> dict[str, list[str]]:
+    """Replay all sessions, then the one whose report is drawn."""
+    return {name: replayed_lines(name, report) for name in ("cc-*", SESSION)}
+
+
+def main(picture: Path) -> None:
+    """Write the measured lines and the picture."""
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
-        arguments = [str(sample_path()), "--policy", POLICIES, "--html", str(report)]
-        replay(arguments, standalone_mode=False)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=which("chromium"))
-            page = browser.new_page(viewport={"width": WIDTH, "height": 2 * WIDTH})
-            page.goto(report.as_uri())
-            end = page.evaluate(
-                "document.getElementById('cost-chart').getBoundingClientRect().bottom"
-            )
-            page.set_viewport_size({"width": WIDTH, "height": int(end)})
-            page.screenshot(path=picture)
-            browser.close()
+        MEASURED.write_text(json.dumps(measured(report), indent=1) + "\n", encoding="utf-8")
+        draw(report, picture)
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/report.png"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "report.png"))

@@ -12,8 +12,5 @@ COMMANDS: Final = {
         "thalweg_recorder.cli.replay:replay",
         "Compare policies on recorded sessions: cost and losses.",
     ),
-} | {
-    former: (f"thalweg_recorder.cli.record:former.{former}", f"Now `thalweg record {name}`.")
-    for former, name in FORMER_NAMES.items()
-}
+} | {former: (f"thalweg_recorder.cli.record:former.{former}", "") for former in FORMER_NAMES}
 """Where each command is, and its line of the help."""

@@ -25,7 +25,7 @@ COMMANDS: Final = {
 def record(arguments: Sequence[str], prog_name: str = "thalweg record") -> int:
     """Record the sessions of coding agents, and read them back."""
     lines = [(name, about) for name, (_, about) in COMMANDS.items()]
-    parser = CommandParser(prog_name, record.__doc__ or "", [lines])
+    parser = CommandParser(prog_name, record.__doc__ or "", {"": lines})
     options = parser.parse_args(arguments)
     if options.command is None:
         return parser.print_missing()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from itertools import groupby
 from typing import Final
 
 from thalweg.cli.parsing import CommandParser
@@ -16,6 +15,12 @@ COMMANDS: Final = {
 }
 """Where each command of the core is, and its line of the help; an entry point, as those of other
 packages."""
+HEADINGS: Final = {
+    "See": ("replay", "thread", "ui", "prices", "doctor"),
+    "Run": ("chat", "serve", "config", "memory", "eval", "db"),
+    "Record coding agents": ("record",),
+}
+"""Commands by the heading of the help; a command of another package is below `More`."""
 ABOUT = "Conversations and tasks of any length inside a model's window, with nothing lost."
 
 
@@ -45,11 +50,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser(commands: dict[str, InstalledCommand]) -> CommandParser:
-    command_groups = groupby(commands.values(), lambda command: (command.package, command.table))
-    help_groups = [
-        [(command.name, command.short_help) for command in command_group]
-        for _, command_group in command_groups
-    ]
+    headings = {name: heading for heading, names in HEADINGS.items() for name in names}
+    help_groups: dict[str, list[tuple[str, str]]] = {}
+    for name in dict.fromkeys([*headings, *commands]):
+        if (command := commands.get(name)) and command.short_help:
+            help_groups.setdefault(headings.get(name, "More"), []).append(
+                (name, command.short_help)
+            )
     parser = CommandParser("thalweg", ABOUT, help_groups)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     return parser

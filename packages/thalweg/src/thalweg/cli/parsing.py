@@ -3,7 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from argparse import REMAINDER, SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getdoc
 from shutil import get_terminal_size
@@ -59,15 +59,15 @@ class CommandParser(ArgumentParser):
     Args:
         prog_name: The name that was typed to call the command.
         about: Paragraphs that the help begins with.
-        commands: Groups of commands with one line each, at the end of the help; `None` for a
-            command without subcommands.
+        commands: Commands with one line each by their heading, at the end of the help; `None`
+            for a command without subcommands.
     """
 
     def __init__(
         self,
         prog_name: str,
         about: str,
-        commands: Iterable[Sequence[tuple[str, str]]] | None = None,
+        commands: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         width = min(get_terminal_size().columns, _MAX_WIDTH) - 2
         super().__init__(
@@ -76,7 +76,7 @@ class CommandParser(ArgumentParser):
             description="\n\n".join(
                 fill(" ".join(part.split()), width) for part in about.split("\n\n")
             ),
-            epilog=None if commands is None else _command_list([*commands]),
+            epilog=None if commands is None else _command_list(commands),
             formatter_class=lambda prog: RawDescriptionHelpFormatter(prog, width=width),
             allow_abbrev=False,
         )
@@ -107,10 +107,13 @@ class CommandParser(ArgumentParser):
         return ConfigError(subject, "there is no such command", fix)
 
 
-def _command_list(groups: Sequence[Sequence[tuple[str, str]]]) -> str:
-    width = max((len(name) for group in groups for name, _ in group), default=0)
-    parts = ("\n".join(f"  {name:<{width}}  {about}" for name, about in part) for part in groups)
-    return "Commands:\n" + "\n\n".join(parts)
+def _command_list(groups: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    width = max((len(name) for group in groups.values() for name, _ in group), default=0)
+    text = "Commands:\n"
+    for heading, group in groups.items():
+        text += f"\n {heading}\n" if heading else ""
+        text += "".join(f"  {name:<{width}}  {about}\n" for name, about in group)
+    return text.removesuffix("\n") if any(groups.values()) else text
 
 
 class Command(ABC):
@@ -200,7 +203,7 @@ class CommandGroup(Command):
     def parse(self, arguments: Sequence[str], prog_name: str) -> tuple[Perform, Namespace]:
         """See `Command.parse`. Without the name of a command, the function prints the help."""
         help_lines = [(name, grouped.short_help) for name, grouped in self._commands.items()]
-        parser = CommandParser(prog_name, self._about, [help_lines])
+        parser = CommandParser(prog_name, self._about, {"": help_lines})
         for option in self._options:
             option.add(parser)
         options = parser.parse_args(arguments)

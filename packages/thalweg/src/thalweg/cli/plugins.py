@@ -31,8 +31,7 @@ class InstalledCommand:
     """`module:function`. The function takes the arguments, and `prog_name` for its help; it returns
     an exit code, or raises `SystemExit`."""
     short_help: str
-    table: str
-    """Name of the entry point that lists it: one for each product."""
+    """Its line of the help, or empty: a former name, which works and is not listed."""
     package: str
     """The distribution of that entry point."""
 
@@ -135,7 +134,6 @@ def _read_table(entry_point: EntryPoint, table: Any) -> list[InstalledCommand]: 
                 name=name,
                 place=place,
                 short_help=short_help,
-                table=entry_point.name,
                 package=package_of(entry_point),
             )
         )

@@ -55,7 +55,7 @@ def test_a_package_adds_a_command(site: Path, capsys: pytest.CaptureFixture[str]
     install_commands(site, "ada", GOOD % ("ada", "ada"))
     ended = Ended(capsys, "birds", "--of", "bank", "-h")
     assert (ended.code, ended.out, ended.err) == (3, "ada thalweg birds --of bank -h\n", "")
-    assert "\n  birds      Count birds.\n" in Ended(capsys, "--help").out
+    assert "\n More\n  birds   Count birds.\n" in Ended(capsys, "--help").out
 
 
 BROKEN = {
