@@ -22,7 +22,8 @@ from thalweg.errors import ConfigError
 from thalweg_agent.backends.bubblewrap import BubblewrapBackend, check_bubblewrap
 from thalweg_agent.backends.local.process_limits import ProcessLimits
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
+from thalweg_server.gateway.tokens import ProviderTokens
+from thalweg_server.settings.sections import OidcSettings
 
 _ISSUER = "https://id.example"
 _PROCESSES = 128
@@ -66,7 +67,8 @@ def by_forged_tokens(effort: Effort) -> Outcome:
         found = {"issuer": _ISSUER, "jwks_uri": f"{_ISSUER}/keys"} if is_discovery else {}
         return json.dumps(found or {"keys": keys}).encode()
 
-    tokens = ProviderTokens(OpenIdProvider(issuer=_ISSUER, audience="thalweg"), fetch=fetch)
+    provider = OidcSettings(issuer=_ISSUER, audience="thalweg", owner_prefix="")
+    tokens = ProviderTokens(provider, fetch=fetch)
     breaches: list[str] = []
     forged = [*_forged(key)]
     for name, token in forged:

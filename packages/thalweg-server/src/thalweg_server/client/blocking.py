@@ -93,21 +93,17 @@ def _close_all() -> None:
 
 
 class BlockingStream:
-    """See `RunStream`: iterate it for `Numbered` events."""
+    """See `RunStream`: iterate it for `Numbered` events.
+
+    Attributes:
+        thread: The thread.
+        run: The run.
+    """
 
     def __init__(self, portal: Portal, stream: "RunStream") -> None:
         self._call = portal.call
         self._stream = stream
-
-    @property
-    def thread(self) -> str:
-        """The thread."""
-        return self._stream.thread
-
-    @property
-    def run(self) -> str:
-        """The run."""
-        return self._stream.run
+        self.thread, self.run = stream.thread, stream.run
 
     @property
     def seq(self) -> int:

@@ -18,7 +18,7 @@ from thalweg_server.gateway.authentication import (
 )
 from thalweg_server.gateway.bodies import BodyLimits
 from thalweg_server.gateway.local_token import LocalToken
-from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
+from thalweg_server.gateway.tokens import ProviderTokens
 from thalweg_server.settings import GatewaySettings
 from thalweg_server.settings.sections import GatewayKey, OwnerLimits
 
@@ -102,7 +102,7 @@ def rules_of(
     else:
         keys = Keys(settings.keys)
         oidc = settings.oidc
-        tokens = None if oidc is None else ProviderTokens(OpenIdProvider(**dict(oidc))).owner
+        tokens = None if oidc is None else ProviderTokens(oidc).owner
         lock = KeyLock(keys, tokens)
     who = settings.metrics
     local, key, operator = LoopbackLock(), lock, OperatorLock(lock)

@@ -20,6 +20,7 @@ from thalweg_server.app.opening import NOBODY
 from thalweg_server.gateway.authentication import LOCAL, UNKNOWN, unauthorized
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.settings.fields import is_owner
+from thalweg_server.settings.sections import OidcSettings
 
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _FAMILIES = {
@@ -48,23 +49,10 @@ _UNREADABLE = (OSError, ValueError, KeyError, TypeError, HTTPException, jwt.PyJW
 Fetch = Callable[[str], bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenIdProvider:
-    """An OpenID provider."""
-
-    issuer: str
-    audience: str
-    owner_claim: str = "sub"
-    owner_prefix: str = ""
-    """Prefix of the owner of a token."""
-    jwks_url: str | None = None
-    """The address of its keys; that of its discovery document by default."""
-
-
 class ProviderTokens:
     """Reads tokens of one provider."""
 
-    def __init__(self, provider: OpenIdProvider, *, fetch: Fetch | None = None) -> None:
+    def __init__(self, provider: OidcSettings, *, fetch: Fetch | None = None) -> None:
         """Prepare; nothing is fetched yet.
 
         Args:
@@ -133,7 +121,7 @@ class _Key:
 class _KeySet:
     """The provider's keys by their ids, fetched again when they are old or one is missing."""
 
-    def __init__(self, provider: OpenIdProvider, fetch: Fetch) -> None:
+    def __init__(self, provider: OidcSettings, fetch: Fetch) -> None:
         self._provider = provider
         self._fetch = fetch
         self._keys: dict[str | None, _Key] = {}

@@ -83,16 +83,16 @@ def chat(
     if thread:
         parse_thread_id(thread)
     if is_terminal:
-        sys.stdout.write("starting…\r")
-        sys.stdout.flush()
+        typer.echo("starting…\r", nl=False)
     with _client(url, key, config, model) as client:
         answers = _answering_model(client, model, is_remote=bool(url))
         thread = thread or (_newest_thread(client) if latest else "")
         if is_terminal:
             _session(client, model, answers, about).run(thread, text)
             return
-        thread = thread or new_thread()
-        stream = client.stream(text, thread, model=model or None, place=about or None)
+        stream = client.stream(
+            text, thread or new_thread(), model=model or None, place=about or None
+        )
         sys.stdout.write(_answer(client, stream, answers).rstrip("\n") + "\n")
 
 

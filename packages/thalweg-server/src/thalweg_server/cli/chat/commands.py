@@ -38,14 +38,12 @@ def _sections(request: Context) -> Iterator[tuple[str, str, str]]:
         yield f"+ {one.part}", f"{one.tokens:,}".rjust(9), f"{place} {one.about}".rstrip()
 
 
-def _compact(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
-    del rest
+def _compact(client: ThalwegClient, thread: str, _: str) -> Iterator[str]:
     done = client.compact_thread(thread)
     yield _done("compacted" if done.changed else "nothing to compact", done)
 
 
-def _undo(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
-    del rest
+def _undo(client: ThalwegClient, thread: str, _: str) -> Iterator[str]:
     done = client.undo_compaction(thread)
     yield _done(f"the compaction of turn {done.about} is undone", done)
 
@@ -90,8 +88,7 @@ def _threads(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     yield "/thread ID changes to one of them"
 
 
-def _usage(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
-    del rest
+def _usage(client: ThalwegClient, thread: str, _: str) -> Iterator[str]:
     spent = client.get_thread_usage(thread)
     rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
     for name, use in {**spent.callers, "in all": spent.total}.items():
@@ -127,30 +124,21 @@ def last_exchange(items: Sequence[HistoryItem]) -> Iterator[str]:
 
 Listing = Callable[[ThalwegClient, str, str], Iterable[str]]
 """Yields lines for the client, the thread and the arguments."""
-LISTINGS: Mapping[str, Listing] = {
-    "context": _context,
-    "compact": _compact,
-    "undo": _undo,
-    "rewind": _rewind,
-    "threads": _threads,
-    "usage": _usage,
-    "upload": _upload,
+COMMANDS: Mapping[str, tuple[str, str, Listing | None]] = {
+    "context": ("[TURN|next]", "show the newest request by parts, or another one", _context),
+    "compact": ("", "compact the context now; nothing is lost", _compact),
+    "undo": ("", "undo the newest compaction", _undo),
+    "retry": ("", "repeat a question that failed or was stopped", None),
+    "rewind": ("TURN", "go back to an earlier state of the thread", _rewind),
+    "memory": ("[WORDS|forget WORDS|MODE]", "show or search memory, forget, or set its mode", None),
+    "model": ("[NAME]", "show the models, or change the one that answers", None),
+    "threads": ("[WORDS]", "list threads", _threads),
+    "thread": ("ID", "change to another thread", None),
+    "new": ("", "begin a new thread", None),
+    "branch": ("[TURN]", "begin a thread with the messages of this one", None),
+    "usage": ("", "show tokens and money", _usage),
+    "upload": ("PATH", "send a file to the agent", _upload),
+    "help": ("", "show this", None),
+    "quit": ("", "quit; the thread is kept", None),
 }
-COMMANDS = {
-    "context": ("[TURN|next]", "show the newest request by parts, or another one"),
-    "compact": ("", "compact the context now; nothing is lost"),
-    "undo": ("", "undo the newest compaction"),
-    "retry": ("", "repeat a question that failed or was stopped"),
-    "rewind": ("TURN", "go back to an earlier state of the thread"),
-    "memory": ("[WORDS|forget WORDS|MODE]", "show or search memory, forget, or set its mode"),
-    "model": ("[NAME]", "show the models, or change the one that answers"),
-    "threads": ("[WORDS]", "list threads"),
-    "thread": ("ID", "change to another thread"),
-    "new": ("", "begin a new thread"),
-    "branch": ("[TURN]", "begin a thread with the messages of this one"),
-    "usage": ("", "show tokens and money"),
-    "upload": ("PATH", "send a file to the agent"),
-    "help": ("", "show this"),
-    "quit": ("", "quit; the thread is kept"),
-}
-"""By name: arguments and effect."""
+"""By name: arguments, effect, and what it prints; `ChatSession` performs the others."""

@@ -16,13 +16,7 @@ from thalweg.errors import AnswerError, BusyError, NoSuchThreadError, ThalwegErr
 from thalweg_server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg_server.api.threads import Question
 from thalweg_server.cli.chat.approvals import Action, answer_to, read_decision
-from thalweg_server.cli.chat.commands import (
-    COMMANDS,
-    LISTINGS,
-    last_exchange,
-    memory_lines,
-    new_thread,
-)
+from thalweg_server.cli.chat.commands import COMMANDS, last_exchange, memory_lines, new_thread
 from thalweg_server.cli.chat.printing import Printer, RunPrinter, follow, money
 from thalweg_server.client import BlockingStream, ThalwegClient
 from thalweg_server.client.runs import MemoryMode
@@ -171,8 +165,8 @@ class ChatSession:
             near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
             fix = f"did you mean /{near[0]}?" if near else "/help lists the commands"
             self._printer.error(f"there is no /{name}; {fix}")
-        elif name in LISTINGS:
-            self._printer.line("\n".join(LISTINGS[name](self._client, self._thread, rest)))
+        elif listing := COMMANDS[name][2]:
+            self._printer.line("\n".join(listing(self._client, self._thread, rest)))
         else:
             self._change(name, rest)
 

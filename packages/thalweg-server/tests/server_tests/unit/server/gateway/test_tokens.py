@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from thalweg_server.gateway.problems import GatewayRefusal
-from thalweg_server.gateway.tokens import OpenIdProvider, ProviderTokens
+from thalweg_server.gateway.tokens import ProviderTokens
+from thalweg_server.settings.sections import OidcSettings
 
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | bytes
 ISSUER = "https://id.example"
@@ -56,7 +57,8 @@ class World:
 
     def tokens(self, **more: str) -> ProviderTokens:
         """Make what reads its tokens."""
-        provider = OpenIdProvider(issuer=ISSUER, audience="thalweg", **more)
+        given = {"owner_prefix": "", **more}
+        provider = OidcSettings(issuer=ISSUER, audience="thalweg", **given)  # type: ignore[arg-type]
         return ProviderTokens(provider, fetch=self.fetch)
 
 
