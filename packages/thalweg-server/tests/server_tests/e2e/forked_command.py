@@ -7,10 +7,12 @@ A terminal that is its input controls it.
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -84,6 +86,25 @@ def run(
         process.kill()
         raise
     return subprocess.CompletedProcess(arguments, process.wait(), out, err)
+
+
+@contextmanager
+def serving(*options: str, cwd: Path, env: Mapping[str, str]) -> Iterator[list[str]]:
+    """Run `thalweg serve` on a free port in a forked process; yield what it prints at its start."""
+    process = start(
+        "server_tests.e2e.forked_command",
+        *("serve", "--port", "0", *options),
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            yield [process.stdout.readline() for _ in range(5)]
+        finally:
+            process.send_signal(signal.SIGTERM)
 
 
 if __name__ == "__main__":

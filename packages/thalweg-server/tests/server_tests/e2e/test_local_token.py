@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 
 from core_tests.forking import PYTHON_PATH
+from server_tests.e2e import forked_command
 from thalweg.errors import ClientError, ConfigError
 from thalweg_server.client import ThalwegClient
 from thalweg_server.gateway.local_token import ensure_token, find_token
@@ -22,17 +22,9 @@ ROOT = Path(__file__).parents[5]
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[str, str]]:
     """Run `thalweg serve`; yield its address, and the screen up to the line about callers."""
-    command = [sys.executable, "-m", "thalweg", "serve", "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": PYTHON_PATH, "HOME": str(folder)}
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            lines = [process.stdout.readline() for _ in range(5)]
-            yield lines[0].split()[-1], "".join(lines)
-        finally:
-            process.terminate()
+    with forked_command.serving(*options, cwd=folder, env=environment) as lines:
+        yield lines[0].split()[-1], "".join(lines)
 
 
 def status(url: str, token: str | None = None) -> int:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from core_tests.strict_requests import messages_of
-from recorder_tests.e2e.test_cli import environment, here, thalweg
+from recorder_tests.e2e.test_cli import here
+from server_tests.e2e.forked_command import run, serving
+from server_tests.e2e.test_chat_terminal import environ_of
 from strict_llm import Answer, Request, Seen, StrictProvider
 from thalweg_server.api.events import ContextChanged, MessageDelta, RunCompleted, ToolCompleted
 from thalweg_server.client import ThalwegClient
@@ -63,15 +64,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, whole_provider: StrictProvide
 @pytest.fixture(scope="module")
 def url(home: Path) -> Iterator[str]:
     """Run `thalweg serve` on a free port until it is not needed any more."""
-    command = [sys.executable, "-m", "thalweg", "serve", "--no-token", "--port", "0"]
-    told = environment(HOME=str(home))
-    with subprocess.Popen(command, cwd=home, env=told, stdout=subprocess.PIPE, text=True) as served:
-        assert served.stdout is not None
-        first = served.stdout.readline()
-        try:
-            yield first.split()[-1]
-        finally:
-            served.terminate()
+    with serving("--no-token", cwd=home, env=environ_of(home)) as lines:
+        yield lines[0].split()[-1]
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +105,7 @@ def test_a_long_thread_with_tools_streams_and_is_compacted_and_nothing_is_refuse
 def test_the_chat_of_the_same_file_answers_in_process_and_at_the_gateway(
     home: Path, url: str, provider: StrictProvider
 ) -> None:
-    local = thalweg("chat", "--thread", "t", QUESTIONS[0], cwd=home)
+    local = run("chat", "--thread", "t", QUESTIONS[0], cwd=home, env=environ_of(home))
     there = here("chat", "--url", url, "--thread", "t", "And now?", cwd=home)
 
     assert [each.returncode for each in (local, there)] == [0, 0], local.stderr + there.stderr
@@ -127,7 +121,7 @@ def test_who_sits_at_the_process_names_any_model_and_who_comes_over_http_does_no
 ) -> None:
     """A gateway does not connect to addresses that its callers name."""
     model = f"openai:strict-1@{provider.openai_url}"
-    local = thalweg("chat", "--model", model, "Hello.", cwd=tmp_path, HOME=str(tmp_path))
+    local = run("chat", "--model", model, "Hello.", cwd=tmp_path, env=environ_of(tmp_path))
     asked = len(provider.requests)
     there = here("chat", "--url", url, "--model", model, "Hello.", cwd=tmp_path)
     unknown = here("chat", "--model", "huose", "Hello.", cwd=home)

@@ -58,7 +58,7 @@ class World:
     def tokens(self, **more: str) -> ProviderTokens:
         """Make what reads its tokens."""
         given = {"owner_prefix": "", **more}
-        provider = OidcSettings(issuer=ISSUER, audience="thalweg", **given)  # type: ignore[arg-type]
+        provider = OidcSettings(issuer=ISSUER, audience="thalweg", **given)
         return ProviderTokens(provider, fetch=self.fetch)
 
 
