@@ -23,12 +23,11 @@ from psycopg_pool import AsyncConnectionPool
 from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
+from thalweg_server.runs.postgres_connections import TIMEOUT_S, pooled
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
-MOST_CONNECTIONS = 10
-PATIENCE_S = 10.0
-"""Seconds to wait for a connection of a database server."""
+MOST_CONNECTIONS = 6
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 """LangGraph's tables that hold the content of threads."""
 _LOCK = int.from_bytes(b"ckpoint")
@@ -95,7 +94,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             yield self.open_cursor
             return
         async with (
-            self._pool.connection() as connection,
+            pooled(self._pool) as connection,
             connection.pipeline(),
             connection.transaction(),
             connection.cursor(binary=True, row_factory=dict_row) as cursor,
@@ -124,7 +123,7 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
         max_size=MOST_CONNECTIONS,
         kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
         open=False,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=AsyncConnectionPool.check_connection,
     )
     async with pool:

@@ -60,7 +60,8 @@ Values = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
 ChangeHandler = Callable[[Sequence[str] | None], None]
 """Called with the marks of runs that changed; `None`: any may have."""
-_TIMEOUT_S = 10.0
+TIMEOUT_S = 10.0
+"""Seconds to wait for a connection before the server is tried."""
 _PREPARE_AFTER = 5
 """Executions after which a statement is prepared."""
 _MARKS = 500
@@ -95,6 +96,30 @@ async def _configure(connection: Connection) -> None:
         connection.prepare_threshold = _PREPARE_AFTER
 
 
+@asynccontextmanager
+async def pooled(pool: AsyncConnectionPool[Any]) -> AsyncIterator[Connection]:
+    """Borrow a connection, and wait for as long as all are in use and the server can be reached.
+
+    Raises:
+        psycopg.Error: The server cannot be reached.
+    """
+    while True:
+        try:
+            connection = await pool.getconn()
+        except PoolTimeout:
+            reached = await psycopg.AsyncConnection.connect(
+                str(pool.conninfo), **connection_options(TIMEOUT_S)
+            )
+            await reached.close()
+        else:
+            break
+    try:
+        async with connection:
+            yield connection
+    finally:
+        await pool.putconn(connection)
+
+
 class RunConnections:
     """A few connections that anybody asks, one that writes events, one that listens.
 
@@ -119,7 +144,7 @@ class RunConnections:
     async def open(self, on_changes: ChangeHandler) -> None:
         """Create the tables if they are missing, and begin to listen."""
         try:
-            await asyncio.to_thread(prepare_tables, self._url, self.place, _TIMEOUT_S)
+            await asyncio.to_thread(prepare_tables, self._url, self.place, TIMEOUT_S)
             await self._asking.open()
             await self._holding.open()
         except psycopg.Error as error:
@@ -220,26 +245,26 @@ class RunConnections:
     @asynccontextmanager
     async def _pooled(self, pool: AsyncConnectionPool[Connection]) -> AsyncIterator[Connection]:
         try:
-            async with pool.connection() as connection:
+            async with pooled(pool) as connection:
                 yield connection
-        except (psycopg.Error, PoolTimeout) as error:
+        except psycopg.Error as error:
             raise as_storage_error(self.place, error) from error
 
     def _pool(self, most: int, name: str) -> AsyncConnectionPool[Connection]:
         return AsyncConnectionPool(
             self._url,
-            kwargs=connection_options(_TIMEOUT_S),
+            kwargs=connection_options(TIMEOUT_S),
             configure=_configure,
             min_size=1,
             max_size=most,
             open=False,
-            timeout=_TIMEOUT_S,
+            timeout=TIMEOUT_S,
             name=name,
             check=AsyncConnectionPool.check_connection,
         )
 
     async def _connect(self, url: str) -> Connection:
-        options = connection_options(_TIMEOUT_S)
+        options = connection_options(TIMEOUT_S)
         connection = await psycopg.AsyncConnection.connect(url, **options)
         await _configure(connection)
         return connection

@@ -17,6 +17,7 @@ from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.postgres_connections import RunConnections
 from thalweg_server.runs.running import Perform, ProcessRuns, RunOutcome, fence
 from thalweg_server.runs.sqlite import SqliteJournal
 
@@ -356,3 +357,25 @@ class TestRuns:
             await runs.cancel(second)
 
             assert (await types(journal, second))[-1] == "run.cancelled"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.anyio
+async def test_a_statement_waits_while_all_connections_are_in_use(postgres_url: str) -> None:
+    """However long, and fails if the server cannot be reached in the meantime."""
+    connections = RunConnections(postgres_url, 1)
+    pool = connections._asking  # noqa: SLF001
+    pool.timeout = 0.05
+    await connections.open(lambda _: None)
+    try:
+        async with connections.transaction(["ada"]):
+            waiting = asyncio.create_task(connections.ask(["ada"], "SELECT 1", ()))
+            await asyncio.sleep(0.3)
+            assert not waiting.done()
+        assert await waiting == [(1,)]
+        async with connections.transaction(["ada"]):
+            pool.conninfo = "postgresql://127.0.0.1:1/none"
+            with pytest.raises(StorageError):
+                await connections.ask(["ada"], "SELECT 1", ())
+    finally:
+        await connections.close()
