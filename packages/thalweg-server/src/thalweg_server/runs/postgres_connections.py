@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from thalweg.database.jobs import BETWEEN, JobSql
@@ -107,10 +109,10 @@ async def pooled(pool: AsyncConnectionPool[Any]) -> AsyncIterator[Connection]:
         try:
             connection = await pool.getconn()
         except PoolTimeout:
-            reached = await psycopg.AsyncConnection.connect(
-                str(pool.conninfo), **connection_options(TIMEOUT_S)
-            )
-            await reached.close()
+            # It needs no free connection of the server.
+            address = make_conninfo(str(pool.conninfo), connect_timeout=round(TIMEOUT_S)).encode()
+            if await asyncio.to_thread(PGconn.ping, address) != Ping.OK:
+                raise
         else:
             break
     try:
