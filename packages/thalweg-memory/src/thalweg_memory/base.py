@@ -79,6 +79,11 @@ class Job:
         """How often it was claimed, from 1."""
         return self.lease.attempt
 
+    @property
+    def crashes(self) -> int:
+        """See `thalweg.database.jobs.Job.crashes`."""
+        return self.lease.crashes
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

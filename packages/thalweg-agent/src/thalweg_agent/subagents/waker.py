@@ -120,6 +120,7 @@ class Waker:
             if rows.row(*_JOBS.pending()) is None:
                 return None
         with self._database.writing(None) as rows:
+            rows.run(*_JOBS.promote())
             row = rows.row(*_JOBS.claim(worker))
         return None if row is None else Job(*row)
 
@@ -131,6 +132,11 @@ class Waker:
     def fail(self, job: Job) -> None:
         """See `WorkerQueue.fail`."""
         self._release(job, self._poll_s)
+
+    def give_up(self, job: Job) -> None:
+        """Remove a job: the next run of its thread reports the task."""
+        with self._database.writing(None) as rows:
+            rows.run(*_JOBS.finish(job))
 
     def wait_s(self) -> float | None:
         """See `WorkerQueue.wait_s`."""

@@ -20,6 +20,7 @@ from thalweg_memory.jobs.structured import Respondent
 from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")
+_GIVEN_UP_S = 3_600.0
 
 
 class Worker(JobWorker[Job]):
@@ -82,6 +83,10 @@ class _LearningQueue:
     def fail(self, job: Job) -> None:
         now = (self._clock or utc_now)()
         self._store.finish(job, now=now, retry_s=backoff_s(job.attempt))
+
+    def give_up(self, job: Job) -> None:
+        """Postpone a job: its turns are not lost, and may be learned by another version."""
+        self._store.finish(job, now=(self._clock or utc_now)(), retry_s=_GIVEN_UP_S)
 
     def wait_s(self) -> float | None:
         return self._store.wait_s(None if self._clock is None else self._clock())

@@ -524,7 +524,9 @@ class MemoryStore(ABC):
                 if db.row(*self._queue(db, now).pending()) is None:
                     return None
             with self._writing(None) as db:
-                row = db.row(*self._queue(db, now).claim(worker, lease_s=lease_s))
+                queued = self._queue(db, now)
+                db.run(*queued.promote())
+                row = db.row(*queued.claim(worker, lease_s=lease_s))
             if row is None:
                 return None
             claimed = jobs.Job(*row)

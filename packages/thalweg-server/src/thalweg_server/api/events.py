@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.shape import Shape
 from thalweg_server.api.threads import Question, ToolCall
-from thalweg_server.api.usage import Usage
 
 
 class RunStarted(Shape):

@@ -254,6 +254,7 @@ class App:
             limit=0 if self._role == "api" else settings.gateway.max_runs,
             time_limit_s=settings.gateway.run_time_limit_s,
             on_end=self._ended,
+            perform_chore=self._perform_chore,
         )
         self._parts = AppParts(
             settings=self._current,
@@ -272,8 +273,6 @@ class App:
         )
         self.retention = Retention(self._parts, self._delete_thread)
         await stack.enter_async_context(runs)
-        retaining = asyncio.create_task(self.retention.run_forever(), name="thalweg-retention")
-        stack.callback(retaining.cancel)
         if self._is_eager and self._role != "api":
             agents.get_ready(settings)
 
@@ -293,14 +292,17 @@ class App:
 
         return await Performer(self.parts, agents, self._publish)(run, emit)
 
+    async def _perform_chore(self, key: RunKey) -> None:
+        await self.retention.perform(key)
+
     async def _ended(self, key: RunKey) -> None:
         """Schedule the deletion of a run, and send its webhook."""
         with suppress(StorageError):  # after the next run of its thread
             await self.retention.schedule(key.owner, key.thread)
         await self._send_webhook(key)
 
-    async def _delete_thread(self, owner: str, thread: str) -> object:
-        return await self.tenant(owner).threads.delete(thread)
+    async def _delete_thread(self, owner: str, thread: str, forget: bool) -> object:  # noqa: FBT001
+        return await self.tenant(owner).threads.delete(thread, forget=forget)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""

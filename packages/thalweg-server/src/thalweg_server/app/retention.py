@@ -1,45 +1,67 @@
-"""Deletion of old runs and of threads out of use: one job for each thread, in the queue of runs."""
+"""Deletion of old runs and of threads: jobs of the threads in the queue of runs."""
 
 import asyncio
 import json
 import logging
-import random
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from thalweg.database.jobs import BETWEEN, Job
-from thalweg.errors import BusyError, NoSuchThreadError, StorageError
+from thalweg.errors import BusyError, NoSuchThreadError
 from thalweg_server.app.runs import now_ms
-from thalweg_server.runs.base import ENDED, RunRecord
+from thalweg_server.runs.base import ENDED, RunKey, RunRecord
+from thalweg_server.runs.running import CHORE
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
-POLL_S = 60.0
-"""Seconds between two polls for due jobs; it varies, so that processes take turns."""
+AGE = f"{CHORE}age"
+"""The chore of a thread that deletes what is older than the settings' ages."""
+_DELETE = f"{CHORE}delete"
+"""The chore that completes a deletion whose process crashed: `…*delete MILLISECONDS FORGET`."""
+_COMPLETED_AFTER_MS = 60_000
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
-_LEASE_S = 900.0
+_PRIORITY = -1_000
+"""Below those of all runs."""
 _PAGE = 1_000
 _DAY_MS = 86_400_000
-_log = logging.getLogger("thalweg.server.retention")
 _audit = logging.getLogger("thalweg.audit")
 
 
+@asynccontextmanager
+async def completed_elsewhere(
+    parts: "AppParts", owner: str, thread: str, *, forget: bool
+) -> AsyncIterator[None]:
+    """Delete a thread inside the context: if the process crashes there, another one completes it.
+
+    Raises (when entered):
+        StorageError: A database failed.
+    """
+    key = RunKey(owner, thread, f"{_DELETE} {now_ms()} {int(forget)}")
+    jobs, due_ms = parts.journal.jobs, now_ms() + _COMPLETED_AFTER_MS
+    submitted = jobs.submit(key.job, key.lock, due_ms=due_ms, priority=_PRIORITY)
+    await parts.journal.change_queue(submitted)
+    try:
+        yield
+    finally:
+        await parts.journal.change_queue(jobs.cancel(key.job))
+
+
 class Retention:
-    """Deletes what is older than the settings' ages, in any process.
+    """Performs the chores of threads in the queue of runs.
 
     Args:
         parts: The parts of the application.
-        delete: Deletes a thread of an owner, as a request of the owner would.
+        delete: Deletes a thread of an owner, as a request does; if asked, what was learned, too.
     """
 
-    def __init__(self, parts: "AppParts", delete: Callable[[str, str], Awaitable[object]]) -> None:
+    def __init__(
+        self, parts: "AppParts", delete: Callable[[str, str, bool], Awaitable[object]]
+    ) -> None:
         self._parts = parts
         self._delete = delete
-        self._queue = parts.journal.jobs.named("retention")
 
     async def schedule(self, owner: str, thread: str, *, wait_ms: int = 0) -> None:
         """Submit the job of a thread, unless one waits, or nothing is deleted by age.
@@ -47,38 +69,31 @@ class Retention:
         Raises:
             StorageError: A database failed.
         """
-        retention = self._parts.settings().retention
+        retention, key = self._parts.settings().retention, RunKey(owner, thread, AGE)
         ages = [age for age in (retention.runs_days, retention.threads_days) if age is not None]
         if ages:
-            key = BETWEEN.join((owner, thread))
             due_ms = now_ms() + max(wait_ms, round(min(ages) * _DAY_MS))
-            await self._parts.journal.change_queue(self._queue.submit(key, key, due_ms=due_ms))
+            job = self._parts.journal.jobs.submit(
+                key.job, key.lock, due_ms=due_ms, priority=_PRIORITY
+            )
+            await self._parts.journal.change_queue(job)
 
-    async def perform_due(self) -> int:
-        """Perform the jobs that are due; return how many.
+    async def perform(self, key: RunKey) -> None:
+        """Perform a chore of a thread; the key's third part names it.
 
         Raises:
             StorageError: A database failed.
         """
-        journal, count = self._parts.journal, 0
-        claim = self._queue.claim(self._parts.runs.name, lease_s=_LEASE_S)
-        while rows := await journal.change_queue(claim):
-            job, count = Job(*rows[0]), count + 1
-            owner, _, thread = job.key.partition(BETWEEN)
-            is_left = await self._apply(owner, thread)
-            await journal.change_queue(self._queue.finish(job))
-            if is_left:
-                await self.schedule(owner, thread, wait_ms=_LEAST_MS)
-        return count
-
-    async def run_forever(self) -> None:
-        """Poll for due jobs until it is cancelled."""
-        while True:
-            await asyncio.sleep(POLL_S * random.uniform(0.5, 1.5))  # noqa: S311 (no secret)
-            try:
-                await self.perform_due()
-            except StorageError as error:
-                _log.warning("old runs and threads are not deleted now: %s", error)
+        owner, thread, chore = key
+        if chore.startswith(_DELETE):
+            _, requested_ms, forget = chore.split()
+            row = await asyncio.to_thread(self._parts.registry.get, owner, thread)
+            if row is None and int(forget):
+                await self._parts.erasure.erase()
+            elif row is not None and row.created <= int(requested_ms):  # else it is another thread
+                await self._delete_thread(owner, thread, "delete", forget=bool(int(forget)))
+        elif await self._apply(owner, thread):
+            await self.schedule(owner, thread, wait_ms=_LEAST_MS)
 
     async def _apply(self, owner: str, thread: str) -> bool:
         """Delete what is too old of a thread; return whether the thread is left."""
@@ -87,15 +102,25 @@ class Retention:
         if row is None:
             return False
         idle_ms = now_ms() - row.updated
-        if retention.threads_days is not None and idle_ms >= retention.threads_days * _DAY_MS:
-            with suppress(BusyError, NoSuchThreadError):
-                await self._delete(owner, thread)
-                action = {"owner": owner, "operation": "retention", "path": thread}
-                _audit.info("%s", json.dumps({"at": datetime.now(UTC).isoformat(), **action}))
-                return False
+        if (
+            retention.threads_days is not None
+            and idle_ms >= retention.threads_days * _DAY_MS
+            and await self._delete_thread(owner, thread, "retention")
+        ):
+            return False
         if retention.runs_days is not None:
             await self._delete_runs(owner, thread, retention.runs_days)
         return True
+
+    async def _delete_thread(
+        self, owner: str, thread: str, operation: str, *, forget: bool = False
+    ) -> bool:
+        with suppress(BusyError, NoSuchThreadError):
+            await self._delete(owner, thread, forget)
+            action = {"owner": owner, "operation": operation, "path": thread}
+            _audit.info("%s", json.dumps({"at": datetime.now(UTC).isoformat(), **action}))
+            return True
+        return False
 
     async def _delete_runs(self, owner: str, thread: str, days: float) -> None:
         oldest = datetime.now(UTC) - timedelta(days=days)

@@ -10,7 +10,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.fields import as_usage
-from thalweg_server.api.usage import Usage
+from thalweg_server.api.catalogue import Usage
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata

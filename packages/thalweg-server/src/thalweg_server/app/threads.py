@@ -50,6 +50,7 @@ from thalweg_server.api.threads import (
 from thalweg_server.app.finding import Finder, check_writable, recorded_by
 from thalweg_server.app.memory import memory_of
 from thalweg_server.app.registry import ThreadRow
+from thalweg_server.app.retention import completed_elsewhere
 from thalweg_server.app.runs import now_ms
 from thalweg_server.app.views import (
     context_view,
@@ -170,10 +171,12 @@ class TenantThreads:
         """
         key = await self._key(thread)
         is_recorded = bool(await asyncio.to_thread(recorded_by, self._parts.archive, key))
-        await self._parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
-        await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
-        left = await asyncio.to_thread(self._delete, thread, forget=forget)
-        left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+        async with completed_elsewhere(self._parts, self._owner, thread, forget=forget):
+            # First: it knows of runs under way.
+            await self._parts.journal.delete(self._owner, thread)
+            await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
+            left = await asyncio.to_thread(self._delete, thread, forget=forget)
+            left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
         left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
         return DeletedThread(thread=thread, forgotten=forget, left=left)
 

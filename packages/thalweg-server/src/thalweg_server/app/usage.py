@@ -14,7 +14,7 @@ from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.savings import compute_savings
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.errors import NoSuchThreadError
-from thalweg_server.api.usage import OwnerUsage, ThreadUsage, Usage
+from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.finding import Finder
 from thalweg_server.app.registry import day_of
 from thalweg_server.app.spending import Prices, added, usage_of

@@ -33,10 +33,7 @@ class Erasure:
             return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
 
     def _erase(self, home: Path) -> Sequence[str]:
-        reports = [erase_file(home / name) for name in _DATABASES]
-        if (home / "jobs.db").exists():
-            reports.append("jobs.db: ids of threads and runs, of an older Thalweg; delete the file")
-        return [one for one in reports if one]
+        return [one for name in _DATABASES if (one := erase_file(home / name))]
 
 
 _COPIES: Final = (

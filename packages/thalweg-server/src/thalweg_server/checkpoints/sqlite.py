@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial, wraps
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -29,8 +28,6 @@ BUSY_S = 30.0
 """How long a writer of the file waits for another process."""
 _PAGE = 50
 """Checkpoints that are listed in one trip."""
-FORMER_FILE = "checkpoints.db"
-"""The separate file for checkpoints of older versions."""
 
 
 def _in_thread(
@@ -86,7 +83,6 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             saver = cls(connection, pool)
             try:
                 await saver._run(saver.setup)
-                await saver._run(lambda: adopt(connection, Path(path).with_name(FORMER_FILE)))
                 yield saver
             finally:
                 await saver._run(connection.close)
@@ -168,40 +164,3 @@ async def open_file(path: str) -> AsyncIterator[Medium]:
 
     async with ThreadedSqliteSaver.open(path) as saver:
         yield lambda _: saver, converting_errors
-
-
-def adopt(connection: sqlite3.Connection, former: Path) -> None:
-    """Move checkpoints from a file of their own into a connection's file, and delete that file.
-
-    It is deleted once its content is durable in the other: after a crash the next process moves
-    the remaining checkpoints.
-
-    Args:
-        connection: To a file with LangGraph's tables; outside of any transaction.
-        former: The file; nothing happens if it is missing.
-
-    Raises:
-        StorageError: It cannot be read, or its checkpoints cannot be written.
-    """
-    if not former.is_file():
-        return
-    try:
-        connection.execute("ATTACH ? AS former", (str(former),))
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for table in ("checkpoints", "writes"):
-                named = "SELECT name FROM pragma_table_info(?, 'former')"
-                columns = ", ".join(name for (name,) in connection.execute(named, (table,)))
-                if columns:
-                    connection.execute(
-                        f"INSERT OR IGNORE INTO main.{table} ({columns})"  # noqa: S608 (LangGraph's)
-                        f" SELECT {columns} FROM former.{table}"
-                    )
-            connection.commit()
-        finally:
-            connection.rollback()
-            connection.execute("DETACH former")
-    except sqlite3.Error as error:
-        raise as_storage_error(str(former), error) from error
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{former}{suffix}").unlink(missing_ok=True)

@@ -12,10 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from thalweg_server.api.catalogue import Health, Model, Models, Skill, Skills
+from thalweg_server.api.catalogue import (
+    Health,
+    Model,
+    Models,
+    OwnerUsage,
+    Skill,
+    Skills,
+    ThreadUsage,
+)
 from thalweg_server.api.files import Artifacts, Uploads
 from thalweg_server.api.paths import path_of
-from thalweg_server.api.usage import OwnerUsage, ThreadUsage
 from thalweg_server.client.caller import Caller
 from thalweg_server.client.calls import GatewayRequest
 from thalweg_server.client.memory import MemoryCalls

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from thalweg_server.api.usage import Usage
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.settings.sections import OwnerLimits
 

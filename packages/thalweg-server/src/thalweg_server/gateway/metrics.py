@@ -14,7 +14,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from thalweg_server.api.usage import Usage
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.app.performing.watching import (
     Compacted,
     FirstToken,

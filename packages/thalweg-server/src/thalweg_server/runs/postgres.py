@@ -67,9 +67,11 @@ class PostgresJournal(Journal):
         *,
         notified: RunKey | None = None,
         locked: str = "",
+        before: JobSql | None = None,
         then: JobSql | None = None,
     ) -> Sequence[Any]:
-        first = [(_TAKE, (locked,))] if locked else []
+        first: list[tuple[str, Sequence[Any]]] = [(_TAKE, (locked,))] if locked else []
+        first += [] if before is None else [before]
         changed = await self._connections.ask(
             [owner],
             statement,

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from thalweg.database.jobs import RENEW_S, Job
+from thalweg.database.jobs import MOST_CRASHES, RENEW_S, Job
 from thalweg.errors import (
     ClaimLostError,
     NoSuchRunError,
@@ -39,6 +39,8 @@ _SPREAD_S = 0.003
 _MOST_SPREAD_S = 0.03
 MOST_ATTEMPTS = 5
 """Attempts that may break off, with their process or a database; then the run fails."""
+CHORE = "*"
+"""Begins the third part of the key of a job that is no run, but work on a thread between runs."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
@@ -95,6 +97,7 @@ class ProcessRuns:
         time_limit_s: Seconds that an attempt may take; then the run fails.
         most_attempts: See `MOST_ATTEMPTS`.
         on_end: Called with each run that ended here.
+        perform_chore: Performs a job that is no run; see `CHORE`.
 
     Example:
         ```python
@@ -112,6 +115,7 @@ class ProcessRuns:
         time_limit_s: float = TIME_LIMIT_S,
         most_attempts: int = MOST_ATTEMPTS,
         on_end: Callable[[RunKey], Coroutine[Any, Any, None]] | None = None,
+        perform_chore: Callable[[RunKey], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         self._journal = journal
         self._perform = perform
@@ -119,6 +123,7 @@ class ProcessRuns:
         self._time_limit_s = time_limit_s
         self._most_attempts = most_attempts
         self._on_end = on_end
+        self._perform_chore = perform_chore
         self.name = f"{os.getpid()}-{secrets.token_hex(8)}"
         """The name of this process in the queue."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -250,11 +255,15 @@ class ProcessRuns:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self, job: Job) -> None:
-        """Perform the run of a job; retry if a database fails."""
+        """Perform the run or the chore of a job; retry if a database fails."""
+        key = RunKey.of_job(job.key)
         try:
             while True:
                 try:
-                    await self._alone(RunKey.of_job(job.key), job)
+                    if key.run.startswith(CHORE):
+                        await self._chore(key, job)
+                    else:
+                        await self._alone(key, job)
                     await self._journal.finish_job(job)
                 except StorageError as error:
                     _log.warning("run of job %d is retried: %s", job.id, error)
@@ -265,6 +274,18 @@ class ProcessRuns:
             if self._jobs.get(job.id) is job:
                 del self._jobs[job.id]
             self._journal.job_available.set()
+
+    async def _chore(self, key: RunKey, job: Job) -> None:
+        """Perform a chore, unless it ends the processes that perform it; an error is logged."""
+        if self._perform_chore is None or job.crashes >= MOST_CRASHES:
+            _log.error("%s of thread %s is given up: its processes ended", key.run, key.thread)
+            return
+        try:
+            await self._perform_chore(key)
+        except StorageError:
+            raise
+        except Exception:  # noqa: BLE001 (the queue goes on)
+            _log.exception("%s of thread %s failed", key.run, key.thread)
 
     async def _alone(self, key: RunKey, job: Job) -> None:
         """Perform a run when this process performs it no longer under another claim."""

@@ -133,12 +133,15 @@ class SqliteJournal(Journal):
         *,
         notified: RunKey | None = None,
         locked: str = "",
+        before: JobSql | None = None,
         then: JobSql | None = None,
     ) -> Sequence[Any]:
         """See `Tables`. A transaction has the file to itself; other processes notice that."""
         del owner, notified, locked
 
         def change(rows: SqliteRows) -> Sequence[Any]:
+            if before is not None:
+                rows.run(*before)
             changed = [*rows.rows(statement, values)]
             if then is not None and changed:
                 rows.run(*then)

@@ -86,6 +86,7 @@ class Tables(ABC):
         *,
         notified: RunKey | None = None,
         locked: str = "",
+        before: JobSql | None = None,
         then: JobSql | None = None,
     ) -> Sequence[Any]:
         """Change rows of an owner in a transaction of its own, and return the statement's rows.
@@ -96,8 +97,9 @@ class Tables(ABC):
             values: The values of its `?`.
             notified: A run of whose change other processes are notified.
             locked: The mark of a run, or the lock of a thread, to hold exclusively.
-            then: A statement for the queue of runs, in the same transaction; other processes are
-                notified that a job may be claimed.
+            before: A statement for the queue of runs, before it in the same transaction.
+            then: Another one after it, if it returned rows; other processes are notified that a
+                job may be claimed.
         """
 
     async def create(
@@ -206,7 +208,8 @@ class Tables(ABC):
 
     async def claim_job(self, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
         """Claim the job of a run of any owner; `None` if none may start."""
-        rows = await self._change("", *self.jobs.claim(worker, lease_s=lease_s))
+        claim = self.jobs.claim(worker, lease_s=lease_s)
+        rows = await self._change("", *claim, before=self.jobs.promote())
         return Job(*rows[0]) if rows else None
 
     async def renew_jobs(self, worker: str, ids: Collection[int]) -> None:

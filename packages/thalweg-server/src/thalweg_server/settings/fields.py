@@ -14,7 +14,6 @@ from pydantic import (
     model_validator,
 )
 
-from thalweg.engine.data_files import read_table
 from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.errors import SettingsError
 from thalweg_server.settings.nodes import Position, Substituted
@@ -145,20 +144,9 @@ Owner = Annotated[Name, AfterValidator(_validate_owner)]
 """The owner of threads, memory and files."""
 
 
-def moved_modules() -> Mapping[str, str]:
-    """Return the modules that had another name in older versions, with their names now."""
-    table: Mapping[str, str] = read_table(__package__, "settings.toml")["moved_modules"]
-    return table
-
-
 def _validate_import(use: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", use):
         refuse(f"{use!r} is not an importable name", "write module:attribute, such as json:dumps")
-    place, _, attribute = use.partition(":")
-    for old, new in moved_modules().items() if place.startswith("thalweg.") else ():
-        if f"{place}.".startswith(f"{old}."):
-            now = f"{new}{place.removeprefix(old)}"
-            refuse(f"{place} is {now} now", f"write {now}:{attribute}")
     return use
 
 

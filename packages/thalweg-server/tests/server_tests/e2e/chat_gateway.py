@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from thalweg_server.api.catalogue import Model, Models
+from thalweg_server.api.catalogue import Model, Models, Usage
 from thalweg_server.api.events import (
     END_EVENTS,
     EVENT,
@@ -39,7 +39,6 @@ from thalweg_server.api.threads import (
     Thread,
     Threads,
 )
-from thalweg_server.api.usage import Usage
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 RIVERS = """\

@@ -4,6 +4,7 @@ Each operation is one statement, so that any driver runs it, and a job is submit
 transaction that it follows from; the user of a queue notifies other processes. A job is named by
 ids alone. Its performer holds it by a lease of `LEASE_S` and renews it; an expired lease is the
 only sign of a crashed process. A claim is counted (`Job.attempt`), and finishes its own job only.
+A job that is due has the due time 0 from the next `promote` on: an index has those in their order.
 """
 
 from collections.abc import Collection
@@ -17,6 +18,8 @@ LEASE_S: Final = 4.0
 """Seconds after which a job that was claimed and not renewed may be claimed by another process."""
 RENEW_S: Final = 1.0
 """Seconds between two renewals."""
+MOST_CRASHES: Final = 5
+"""Processes that may end in a row while they perform a job; then it is taken for what ends them."""
 BETWEEN: Final = "\x1f"
 """Separates the ids of a key; no id of an owner, a run or a thread has it."""
 NEVER_MS: Final = 1 << 52
@@ -39,6 +42,9 @@ class Job:
     """The ids that name it; unique among the jobs of its queue that wait."""
     attempt: int
     """How often it was claimed; a later claim ends this one."""
+    crashes: int = 0
+    """Processes in a row that ended while they performed it. Each one doubles the time until a
+    job may be claimed again, which begins with the lease and 0, 1, 3 and 7 s."""
 
 
 class JobQueue:
@@ -52,12 +58,6 @@ class JobQueue:
     def __init__(self, name: str, dialect: Literal["sqlite", "postgres"]) -> None:
         self._name = name
         self._now, self._is_settled, self._locks = _DIALECTS[dialect]
-
-    def named(self, name: str) -> "JobQueue":
-        """Return another queue of the same database."""
-        queue = copy(self)
-        queue._name = name  # noqa: SLF001 (its own)
-        return queue
 
     def at(self, now_ms: int) -> "JobQueue":
         """Return the queue with a time of the caller's clock, in place of the database's."""
@@ -79,15 +79,27 @@ class JobQueue:
         """
         return JobSql(_SUBMIT, (self._name, key, lock, due_ms, priority, latest_ms))
 
+    def promote(self) -> JobSql:
+        """Move delayed jobs that have become due among those that `claim` finds: run it before."""
+        found = f"SELECT id FROM {_DELAYED} AND due <= {self._now}{self._locks}"  # noqa: S608 (constants)
+        return JobSql(f"UPDATE queue_job SET due = 0 WHERE id IN ({found})", (self._name,))  # noqa: S608
+
     def pending(self) -> JobSql:
         """Select a row if a job may be claimed, or waits for its lock."""
-        text = f"SELECT 1 FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
-        return JobSql(f"{text} AND held_until < {self._now} LIMIT 1", (self._name,))
+        now = self._now
+        text = (
+            f"SELECT 1 WHERE EXISTS (SELECT 1 FROM {_READY} AND held_until < {now})"  # noqa: S608 (constants)
+            f" OR EXISTS (SELECT 1 FROM {_DELAYED} AND due <= {now} AND held_until < {now})"
+        )
+        return JobSql(text, (self._name, self._name))
 
     def depth(self) -> JobSql:
         """Count the jobs that wait and are due."""
-        text = f"SELECT count(*) FROM queue_job WHERE queue = ? AND due <= {self._now}"  # noqa: S608 (constants)
-        return JobSql(f"{text} AND worker = ''", (self._name,))
+        text = (
+            f"SELECT (SELECT count(*) FROM {_READY} AND worker = '')"  # noqa: S608 (constants)
+            f" + (SELECT count(*) FROM {_DELAYED} AND due <= {self._now} AND worker = '')"
+        )
+        return JobSql(text, (self._name, self._name))
 
     def waiting(self, prefix: str) -> JobSql:
         """Count the jobs that wait, due or not, of keys that begin with a prefix."""
@@ -96,14 +108,14 @@ class JobQueue:
 
     def next_due(self) -> JobSql:
         """Select when the next job may be claimed, in milliseconds since 1970; NULL for never."""
-        return JobSql(_NEXT_DUE, (self._name,))
+        return JobSql(_NEXT_DUE, (self._name,) * 3)
 
     def wait(self) -> JobSql:
         """Select the milliseconds until the next job may be claimed, by the database's clock."""
-        return JobSql(f"SELECT ({_NEXT_DUE}) - {self._now}", (self._name,))
+        return JobSql(f"SELECT ({_NEXT_DUE}) - {self._now}", (self._name,) * 3)
 
     def claim(self, worker: str, *, lease_s: float = LEASE_S) -> JobSql:
-        """Claim the next job that may start, or whose lease expired.
+        """Claim the next job that may start, or whose lease expired; `promote` comes first.
 
         Args:
             worker: The name of this process, which no other has.
@@ -113,7 +125,7 @@ class JobQueue:
             The statement; its row, if there is a job, has the fields of `Job`.
         """
         text = _CLAIM.format(now=self._now, is_settled=self._is_settled, locks=self._locks)
-        return JobSql(text, (worker, round(1_000 * lease_s), self._name))
+        return JobSql(text, (round(1_000 * lease_s), worker, self._name))
 
     def renew(self, worker: str, ids: Collection[int], *, lease_s: float = LEASE_S) -> JobSql:
         """Renew the leases of jobs that this process performs."""
@@ -174,7 +186,7 @@ class JobQueue:
             due_ms: See `submit`; a later time that `postpone` has set remains.
         """
         text = (
-            "UPDATE queue_job SET worker = '', held_until = 0,"
+            "UPDATE queue_job SET worker = '', held_until = 0, crashes = 0,"
             " due = CASE WHEN due < ? THEN ? ELSE due END"
             " WHERE id = ? AND attempt = ? RETURNING id"
         )
@@ -184,7 +196,8 @@ class JobQueue:
 _DIALECTS: Final = {
     "sqlite": ("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", "true", ""),
     "postgres": (
-        "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
+        # As a subquery it is read once, and an index is searched for it.
+        "(SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint))",
         # Leases expired while the server was down: their holders renew them first.
         f"pg_postmaster_start_time() < clock_timestamp() - interval '{LEASE_S + RENEW_S} s'",
         " FOR UPDATE SKIP LOCKED",
@@ -198,29 +211,42 @@ _SUBMIT = (
     " CASE WHEN excluded.due < queue_job.latest THEN excluded.due ELSE queue_job.latest END"
     " WHERE excluded.due > queue_job.due AND queue_job.latest > queue_job.due RETURNING id"
 )
+_READY = "queue_job AS job WHERE queue = ? AND due = 0"
+_DELAYED = "queue_job AS job WHERE queue = ? AND due > 0"
+"""Each with the condition of an index."""
 _PREFIXED = "queue = ? AND key >= ? AND key < ?"
 _WAITS = " AND worker = ''"
+_IS_FREE = """NOT EXISTS (
+    SELECT 1 FROM queue_job AS other
+    WHERE other.queue = job.queue AND other.lock = job.lock AND other.worker <> ''
+)"""
 _NEXT_DUE = f"""
-    SELECT min(CASE WHEN held_until > due THEN held_until ELSE due END) FROM queue_job AS job
-    WHERE queue = ? AND due < {NEVER_MS} AND (worker <> '' OR NOT EXISTS (
-        SELECT 1 FROM queue_job AS other
-        WHERE other.queue = job.queue AND other.lock = job.lock AND other.worker <> ''
-    ))
+    SELECT min(at) FROM (
+        SELECT * FROM (SELECT due AS at FROM {_READY} AND worker = '' AND {_IS_FREE} LIMIT 1) AS a
+        UNION ALL SELECT min(CASE WHEN held_until > due THEN held_until ELSE due END)
+            FROM queue_job WHERE queue = ? AND worker <> '' AND due < {NEVER_MS}
+        UNION ALL SELECT * FROM (
+            SELECT due FROM {_DELAYED} AND due < {NEVER_MS} AND worker = '' AND {_IS_FREE}
+            ORDER BY due LIMIT 1
+        ) AS b
+    ) AS times
 """  # noqa: S608 (constants)
 _CANCEL = "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' RETURNING id"
 # The unique index on held locks decides between two claims at the same time.
 _CLAIM = """
-    UPDATE queue_job SET worker = ?, attempt = attempt + 1, held_until = {now} + ?
+    UPDATE queue_job SET attempt = attempt + 1, held_until = {now} + ?,
+        crashes = CASE WHEN worker IN ('', '-') THEN crashes ELSE crashes + 1 END, worker = ?
     WHERE id = (
         SELECT id FROM queue_job AS job
-        WHERE queue = ? AND (
-            (worker = '' AND due <= {now} AND NOT EXISTS (
+        WHERE queue = ? AND due = 0 AND (
+            (worker = '' AND NOT EXISTS (
                 SELECT 1 FROM queue_job AS other
                 WHERE other.queue = job.queue AND other.lock = job.lock AND other.id <> job.id
-                    AND (other.worker <> '' OR (other.id < job.id AND other.due <= {now}))
+                    AND (other.worker <> '' OR (other.id < job.id AND other.due = 0))
             ))
-            OR (worker <> '' AND held_until < {now} AND due <= {now} AND {is_settled})
+            OR (worker <> '' AND {is_settled}
+                AND held_until + 1000 * ((1 << crashes) - 1) < {now})
         )
         ORDER BY priority DESC, id LIMIT 1{locks}
-    ) RETURNING id, key, attempt
+    ) RETURNING id, key, attempt, crashes
 """

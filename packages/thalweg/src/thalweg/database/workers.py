@@ -13,10 +13,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Generic, Protocol, TypeVar
 
-from thalweg.database.jobs import LEASE_S
+from thalweg.database.jobs import LEASE_S, MOST_CRASHES
 from thalweg.errors import ThalwegError
 
-J = TypeVar("J")
+
+class CountedJob(Protocol):
+    """A job of a worker."""
+
+    @property
+    def crashes(self) -> int:
+        """See `thalweg.database.jobs.Job.crashes`."""
+
+
+J = TypeVar("J", bound=CountedJob)
 POLL_S: Final = 5.0
 """Seconds between two polls for jobs that other processes submitted."""
 MOST_FAILURES: Final = 3
@@ -38,6 +47,9 @@ class WorkerQueue(Protocol[J]):
 
     def fail(self, job: J) -> None:
         """Return a job whose performance raised an error to the queue, due after a pause."""
+
+    def give_up(self, job: J) -> None:
+        """Remove or postpone a job that ended each process that performed it."""
 
     def wait_s(self) -> float | None:
         """Return the seconds until the next job may start; `None` if there is no job."""
@@ -140,6 +152,11 @@ class JobWorker(Generic[J]):
         job = self._queue.claim(self._name)
         if job is None:
             return False
+        if job.crashes >= MOST_CRASHES:
+            problem = "a job of %s is given up: %d processes in a row ended while they performed it"
+            self._log.error(problem, self._kind, job.crashes)
+            self._queue.give_up(job)
+            return True
         with self._renewed(job):
             try:
                 self._queue.perform(job)

@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langgraph.types import StreamMode
 
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
     EVENT,
     ContextChanged,
@@ -33,7 +34,6 @@ from thalweg_server.api.events import (
     ToolStarted,
 )
 from thalweg_server.api.threads import ToolCall
-from thalweg_server.api.usage import Usage
 from thalweg_server.app.spending import added, spent_in
 from thalweg_server.runs.base import Event as Line
 

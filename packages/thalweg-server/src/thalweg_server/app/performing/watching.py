@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg_server.api.usage import Usage
+from thalweg_server.api.catalogue import Usage
 
 CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")
 """The id of the run that the current task performs."""

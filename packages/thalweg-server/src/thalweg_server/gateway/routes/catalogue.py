@@ -4,8 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from thalweg_server.api.catalogue import Model, Models, Skill, Skills
-from thalweg_server.api.usage import OwnerUsage, ThreadUsage
+from thalweg_server.api.catalogue import Model, Models, OwnerUsage, Skill, Skills, ThreadUsage
 from thalweg_server.gateway.access import CurrentTenant, Name, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.errors import ClientError, NoSuchRunError
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
     EVENT,
     Event,
@@ -21,7 +22,6 @@ from thalweg_server.api.events import (
     RunStarted,
 )
 from thalweg_server.api.problems import Problem
-from thalweg_server.api.usage import Usage
 from thalweg_server.client import AsyncThalwegClient, ThalwegClient, connection
 
 Message = MutableMapping[str, Any]

@@ -16,6 +16,7 @@ from thalweg.database.migrations.versions import (
     v0010_jobs,
     v0011_index,
     v0012_queue,
+    v0013_order,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -31,6 +32,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0010_jobs,
     v0011_index,
     v0012_queue,
+    v0013_order,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

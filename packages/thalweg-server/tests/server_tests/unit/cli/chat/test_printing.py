@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
     ContextChanged,
     Event,
@@ -25,7 +26,6 @@ from thalweg_server.api.events import (
     ToolStarted,
 )
 from thalweg_server.api.threads import HistoryItem, Message
-from thalweg_server.api.usage import Usage
 from thalweg_server.cli.chat.commands import last_exchange
 from thalweg_server.cli.chat.printing import Printer, RunPrinter
 

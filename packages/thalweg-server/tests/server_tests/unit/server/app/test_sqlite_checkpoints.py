@@ -10,8 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from thalweg.errors import StorageError
-from thalweg_server.checkpoints.sqlite import FORMER_FILE, ThreadedSqliteSaver
+from thalweg_server.checkpoints.sqlite import ThreadedSqliteSaver
 
 THREAD: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 
@@ -80,64 +79,3 @@ def test_a_write_that_failed_leaves_no_transaction_open(tmp_path: Path) -> None:
             assert await _ids(saver, None) == ["0001", "0000"]
 
     asyncio.run(main())
-
-
-def former_file(folder: Path) -> Path:
-    """Write checkpoints as older versions did, into a file of their own, and keep its log."""
-    path = folder / FORMER_FILE
-    with SqliteSaver.from_conn_string(str(path)) as saver:
-        saver.setup()
-        for step in range(3):
-            checkpoint = empty_checkpoint()
-            checkpoint["id"] = f"{step:04}"
-            config = saver.put(THREAD, checkpoint, {"step": step}, {})
-            saver.put_writes(config, [("said", step)], f"task-{step}")
-    return path
-
-
-def test_checkpoints_of_a_file_of_their_own_are_moved(tmp_path: Path) -> None:
-    """The checkpoints are moved once; those written since are kept."""
-    former = former_file(tmp_path)
-
-    async def main() -> None:
-        path = str(tmp_path / "runs.db")
-        for kept in (["0002", "0001", "0000"], ["0004", "0003", "0002", "0001", "0000"]):
-            async with ThreadedSqliteSaver.open(path, busy_s=1) as saver:
-                found = await saver.aget_tuple(THREAD)
-                assert found is not None
-                assert found.pending_writes == [(f"task-{int(kept[0])}", "said", int(kept[0]))]
-                assert await _ids(saver, None) == kept
-                if len(kept) == 3:
-                    await _fill(saver, 5)
-
-    asyncio.run(main())
-    assert not former.exists()
-    assert [path.name for path in tmp_path.glob("*.db*")] == ["runs.db"]
-
-
-def test_a_move_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
-    """The copy is durable, and the old file is still there."""
-    former = former_file(tmp_path)
-    before = former.read_bytes()
-
-    async def main() -> None:
-        for _ in range(2):
-            async with ThreadedSqliteSaver.open(str(tmp_path / "runs.db"), busy_s=1) as saver:
-                assert await _ids(saver, None) == ["0002", "0001", "0000"]
-            assert not former.exists()
-            former.write_bytes(before)
-
-    asyncio.run(main())
-
-
-def test_a_file_that_holds_no_checkpoints_is_reported_and_left_alone(tmp_path: Path) -> None:
-    former = tmp_path / FORMER_FILE
-    former.write_bytes(b"no database" * 100)
-
-    async def main() -> None:
-        async with ThreadedSqliteSaver.open(str(tmp_path / "runs.db"), busy_s=1):
-            pass
-
-    with pytest.raises(StorageError, match=r"checkpoints\.db.*damaged"):
-        asyncio.run(main())
-    assert former.read_bytes() == b"no database" * 100

@@ -13,6 +13,7 @@ from langchain_core.messages import (
 )
 
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
     ContextChanged,
     Event,
@@ -25,7 +26,6 @@ from thalweg_server.api.events import (
     ToolCompleted,
     ToolStarted,
 )
-from thalweg_server.api.usage import Usage
 from thalweg_server.app.performing.steps import draft
 from thalweg_server.app.performing.streaming import EmittedEvents, Translator
 from thalweg_server.runs.base import Event as Line

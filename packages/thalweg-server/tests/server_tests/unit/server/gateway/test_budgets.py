@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server_tests.unit.server.gateway.asking import ask, echo
-from thalweg_server.api.usage import Usage
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.gateway.budgets import Budgets, Rate
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.problems import GatewayRefusal

@@ -98,27 +98,6 @@ SENTENCES = [
             "module:attribute, such as json:dumps"
         ),
     ),
-    (
-        "tools:\n- name: a\n  use: thalweg.agent.tools.kit:web_tool",
-        (
-            "3: tools[0].use: thalweg.agent.tools.kit is thalweg_agent.tools.kit now; "
-            "write thalweg_agent.tools.kit:web_tool"
-        ),
-    ),
-    (
-        "sandbox: {factory: 'thalweg.backends:LocalShellBackend'}",
-        (
-            "1: sandbox.factory: thalweg.backends is thalweg_agent.backends now; "
-            "write thalweg_agent.backends:LocalShellBackend"
-        ),
-    ),
-    (
-        "models: [{name: a, use: 'thalweg.lab.evals.scripted:Model'}]",
-        (
-            "1: models[0].use: thalweg.lab.evals.scripted is thalweg_evals.scripted now; "
-            "write thalweg_evals.scripted:Model"
-        ),
-    ),
     ("tools: [{name: a}]", "1: tools[0].use: it is missing; add it"),
     (
         "storage: {url: 'mysql://h/d'}",

@@ -4,7 +4,6 @@ import copy
 import pickle
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from thalweg_server.settings import (
     ToolSettings,
     load_settings,
 )
-from thalweg_server.settings.fields import moved_modules
 from thalweg_server.settings.loading import SettingsReport, examine_text, unset_variables
 
 TWO = b"""\
@@ -238,13 +236,6 @@ def test_owners_of_keys_and_of_tokens_are_not_the_same() -> None:
     assert shared.problems == ()
     assert "has the rights of that key" in str(shared.notices[0])
     assert examined("ada", ", owner_prefix: ' '").problems
-
-
-def test_modules_that_moved_are_where_the_error_sends_people() -> None:
-    """None of them can be imported by its old name."""
-    assert all(find_spec(new) is not None for new in moved_modules().values())
-    top_level = {".".join(old.split(".")[:2]) for old in moved_modules()}
-    assert not any(find_spec(old) for old in top_level)
 
 
 SMALL = "models: [{name: mini, provider: openai, window: 8000}]\n"
