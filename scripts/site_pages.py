@@ -1,6 +1,6 @@
 """Pages of the documentation site that are not files in `docs/`; a hook of MkDocs (`mkdocs.yml`).
 
-The README, the architecture, the changelog and the pages of examples and benchmarks are shown as
+The architecture, the changelog and the pages of examples and benchmarks are shown as
 they are in the repository. The pages of the command line and of the Python API are generated.
 """
 
@@ -16,7 +16,6 @@ from reference_pages import PACKAGES, api_pages  # the same
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
-    "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",

@@ -65,14 +65,15 @@ def rows_of(text: str, heading: str) -> list[Row]:
 
 def source_text(row: Row) -> str:
     """Return the page or the section that a row names."""
-    (path, _, anchor) = re.findall(r"\]\(([^)]*)\)", row.source)[-1].partition("#")
+    link: str = re.findall(r"\]\(([^)]*)\)", row.source)[-1]
+    path, _, anchor = link.partition("#")
     text = (PAGE.parent / path).read_text(encoding="utf-8")
     if not anchor:
         return text
     for found in re.finditer(r"^(#+) (.*)$", text, re.MULTILINE):
         if re.sub(r"[^\w -]", "", found[2]).lower().replace(" ", "-") == anchor:
-            below = text[found.end() :]
-            return re.split(rf"^#{{1,{len(found[1])}}} ", below, flags=re.MULTILINE)[0]
+            below = re.compile(rf"^#{{1,{len(found[1])}}} ", re.MULTILINE)
+            return below.split(text[found.end() :])[0]
     msg = f"{path} has no heading #{anchor}"
     raise AssertionError(msg)
 

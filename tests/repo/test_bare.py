@@ -36,8 +36,7 @@ CORE_COMMANDS: dict[str, tuple[str, str]] = {
     "thread export": ("t1", ""),
     "thread undo": ("t1", ""),
     "thread rewind": ("t1 1", ""),
-    "thread pin": ("t1 1 words", ""),
-    "thread unpin": ("t1 1", ""),
+    "thread pin": ("t1 1 words --off", ""),
     "thread delete": ("t1 --yes", ""),
 }
 COMMANDS: dict[str, tuple[str, str]] = {

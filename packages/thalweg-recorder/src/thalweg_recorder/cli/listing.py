@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import count, print_result
+from thalweg.cli.printing import count, one_line, print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg_recorder.cli.options import Owner, Place
@@ -15,7 +16,7 @@ from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
 from thalweg_recorder.sessions import RecordedSession, TotalCost, list_sessions, total_cost
 
-_HEAD = "newest            agent        compactions     cost  title; project; thread"
+_HEAD = "newest            agent        compactions     cost  title"
 
 
 @single_command
@@ -57,10 +58,10 @@ def _lines(found: Iterable[tuple[str, RecordedSession]], total: TotalCost) -> It
     for thread, session in found:
         when = session.ended_at[:16].replace("T", " ") or "-"
         cost = "-" if session.cost is None else f"${session.cost:,.2f}"
-        title = printable(session.title) or "(no title)"
+        room = max(20, get_terminal_size((120, 24)).columns - 53)
+        title = one_line(session.title, room) or "(no title)"
         yield f"{when:<16}  {session.agent:<12} {session.compactions:>11}  {cost:>7}  {title}"
-        for line in filter(None, (session.project, thread)):
-            yield f"{'':<53}{printable(line)}"
+        yield from (f"  {printable(line)}" for line in (session.project, thread) if line)
     repeated = f"; ${total.repeated:,.2f} of answers that forks repeat count once"
     unpriced = f"; {count(total.unpriced, 'session')} without a price"
     notes = (repeated if total.repeated else "") + (unpriced if total.unpriced else "")

@@ -69,7 +69,7 @@ def test_every_core_command_works_without_the_libraries_of_other_products(
         ["read", "t1", f"{handle}#0"],
         ["export", "t1"],
         ["pin", "t1", "0", "Count"],
-        ["unpin", "t1", "0", "Count"],
+        ["pin", "t1", "0", "Count", "--off"],
         ["rewind", "t1", "--turn", "1"],
     ]
     commands = [

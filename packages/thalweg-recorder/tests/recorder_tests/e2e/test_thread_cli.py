@@ -155,8 +155,8 @@ def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path
         [
             ["thread", "undo", "t1", *at],
             ["thread", "pin", "t1", "0", "绝对不要漏掉苍鹭", *at],
-            ["thread", "unpin", "t1", "0", "苍", *at],
-            ["thread", "unpin", "t1", "0", "绝对不要漏掉苍鹭", "--json", *at],
+            ["thread", "pin", "--off", "t1", "0", "苍", *at],
+            ["thread", "pin", "--off", "t1", "0", "绝对不要漏掉苍鹭", "--json", *at],
             ["thread", "rewind", "t1", "--turn", "2", *at],
             ["thread", "show", "t1", *at],
             ["thread", "history", "t1", "--abandoned", *at],
@@ -259,7 +259,7 @@ def test_no_number_is_too_large_for_a_sentence(place: Path, tmp_path: Path) -> N
     at = ["--archive", str(place)]
     commands = [
         *(["thread", name, "t1", "--turn", BEYOND, *at] for name in NUMBERED),
-        *(["thread", name, "t1", BEYOND, "words", *at] for name in ("pin", "unpin")),
+        ["thread", "pin", "t1", BEYOND, "words", *at],
         ["replay", "--window", BEYOND],
         ["replay", "--newest", BEYOND],
     ]
@@ -294,5 +294,5 @@ def test_help_of_every_command_says_what_it_does(tmp_path: Path) -> None:
     (done,) = in_turn([["thread", "--help"]], tmp_path)
 
     listed = done.stdout.partition("Commands:")[2].splitlines()[1:]
-    assert len(listed) == 11
+    assert len(listed) == 10
     assert all(line.endswith(".") and "..." not in line for line in listed)

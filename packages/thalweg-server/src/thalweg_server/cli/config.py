@@ -31,6 +31,7 @@ from thalweg_server.settings.nodes import Node
 from thalweg_server.settings.sections import Settings
 from thalweg_server.settings.showing import ShownSetting, inline, nested, shown, yaml_lines
 
+_LOCAL: Final = "ollama:qwen3:4b"
 _MOST_SHOWN: Final = 9
 _PLACES: Final = {
     "none": "the agent runs no commands",
@@ -154,16 +155,15 @@ def _answered(model: str, sandbox: str, memory: bool | None) -> str:  # noqa: FB
 
 
 def _prompt_model() -> str:
-    from thalweg_server.models import find_models  # noqa: PLC0415 (only where it asks)
+    from thalweg_server.models import find_models, how_to_answer  # noqa: PLC0415 (only where it asks)
 
     found = [one for one in find_models() if one.is_ready][:_MOST_SHOWN]
     print_lines(["1/3  Which model answers?"])
     print_lines(f"  {number}  {one.name}  ({one.what})" for number, one in enumerate(found, 1))
     if not found:
-        print_lines(["  none was found here; type one, such as ollama:qwen3:4b"])
-    default = "1" if found else None
-    while not (reply := typer.prompt("     A number, or a name", default=default).strip()):
-        continue
+        print_lines([how_to_answer()])
+    default = "1" if found else _LOCAL
+    reply: str = typer.prompt("     A number, or a name", default=default).strip()
     is_number = reply.isdecimal() and 1 <= int(reply) <= len(found)
     return found[int(reply) - 1].name if is_number else reply
 

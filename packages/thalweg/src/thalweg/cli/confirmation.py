@@ -8,7 +8,7 @@ UNCHANGED = "Nothing was changed."
 
 
 def ask_confirmation(question: str, purpose: str) -> bool:
-    """Ask for confirmation; return the answer. The end of the input is a no.
+    """Ask for confirmation; return the answer. Anything but `y` and `yes` is a no.
 
     Args:
         question: The question.
@@ -19,15 +19,9 @@ def ask_confirmation(question: str, purpose: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise ConfigError("--yes", "there is no terminal to ask in", f"pass it {purpose}")
-    while True:
-        sys.stdout.write(f"{question} [y/N]: ")
-        sys.stdout.flush()
-        answer = sys.stdin.readline()
-        if answer.strip().lower() in {"y", "yes"}:
-            return True
-        if answer.strip().lower() in {"n", "no", ""}:
-            return False
-        sys.stdout.write("Answer y or n.\n")
+    sys.stdout.write(f"{question} [y/N]: ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def confirm(question: str, purpose: str, *, yes: bool, refusal_text: str) -> None:

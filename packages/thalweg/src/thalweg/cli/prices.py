@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from shutil import get_terminal_size
 
 from thalweg.cli.parsing import argument, single_command
 from thalweg.cli.printing import columns, print_lines
@@ -13,6 +14,8 @@ from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError
 
 _MINUTE, _HOUR = 60, 3_600
+_WIDTH = 96
+"""Columns of the table; a narrower terminal omits the last two."""
 IMAGE_SIZE = (1_024, 1_024)
 """Pixels of the image whose price the table shows."""
 
@@ -55,7 +58,9 @@ def table_lines() -> Iterator[str]:
     """Write every tariff on a line, provider by provider."""
     for group, tariffs in tariffs_by_provider():
         yield group
-        yield from (f"  {line}" for line in columns([_HEADINGS, *map(_row, tariffs)]))
+        rows = [_HEADINGS, *map(_row, tariffs)]
+        shown = len(_HEADINGS) - 2 * (get_terminal_size((120, 24)).columns < _WIDTH)
+        yield from (f"  {line}" for line in columns(row[:shown] for row in rows))
         yield ""
 
 
@@ -80,15 +85,12 @@ def tariffs_by_provider() -> Iterator[tuple[str, Sequence[Tariff]]]:
     for provider, models in MODELS.items():
         family = [t for t in TARIFFS.values() if t.source == models[0].source]
         tariffs = list({t.name: t for t in (*family, *models)}.values())
-        yield _TITLES.get(provider, provider), tariffs
+        yield _TITLES.get(provider, provider.capitalize()), tariffs
 
 
 _TITLES = {
-    "anthropic": "Anthropic",
     "openai": "OpenAI",
-    "google": "Google",
     "deepseek": "DeepSeek",
-    "qwen": "Qwen",
     "moonshot": "Kimi",
     "ollama": "A model of one's own",
 }

@@ -199,5 +199,5 @@ def _verdict(findings: list[Finding], broken: list[Finding]) -> str:
     answers = any(
         finding.state == "ok" and finding.what.startswith("model ") for finding in findings
     )
-    more = "" if answers else " No model can answer yet: `thalweg chat` shows three ways to one."
+    more = "" if answers else " `thalweg chat` shows three ways to a model."
     return f"Everything that is set up works.{more}"

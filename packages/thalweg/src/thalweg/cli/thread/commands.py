@@ -56,6 +56,7 @@ _TURN = argument(
     type=whole_number("--turn"),
     help="Number of a turn. Default: the thread as it is now.",
 )
+_OFF = argument("--off", action="store_true", help="Unpin them.")
 _WORDS = argument("words", metavar="WORDS", help="The user's words, exactly; quoted.")
 _POSITION = argument(
     "position",
@@ -302,20 +303,13 @@ def rewind_thread(options: Namespace) -> None:
     _respond(options, [render_operation("rewind", result)], plain_operation(result))
 
 
-@thread.command("pin", "Pin words of the user: keep them in every request.", _ID, _POSITION, _WORDS)
+@thread.command("pin", "Keep words of the user in every request.", _ID, _POSITION, _WORDS, _OFF)
 def pin_words(options: Namespace) -> None:
     """Keep words of the user verbatim in every request, however often it is compacted."""
+    change = unpin if options.off else pin
     with _open_thread(options) as (archive, key):
-        result = pin(archive, key, options.position, options.words)
-    _respond(options, [render_operation("pin", result)], plain_operation(result))
-
-
-@thread.command("unpin", "Unpin words.", _ID, _POSITION, _WORDS)
-def unpin_words(options: Namespace) -> None:
-    """Let go of words that were pinned."""
-    with _open_thread(options) as (archive, key):
-        result = unpin(archive, key, options.position, options.words)
-    _respond(options, [render_operation("unpin", result)], plain_operation(result))
+        result = change(archive, key, options.position, options.words)
+    _respond(options, [render_operation(change.__name__, result)], plain_operation(result))
 
 
 @thread.command(
