@@ -37,6 +37,14 @@ PACKAGES = (
     "strict_llm",
 )
 """Packages whose public names are in the reference of the Python API, one page each."""
+STABILITY = """\
+**Stable** are the names of `thalweg`, `thalweg.errors`, `thalweg_memory`, `thalweg_agent`,
+`thalweg_server.client`, `thalweg_evals` and `strict_llm`: one is removed or changed a minor version
+after a `DeprecationWarning` at the earliest. Names that are deepagents' own (`HarnessProfile`,
+`register_…`, `AsyncSubAgent`, and most of `thalweg_agent.middleware` and `thalweg_agent.backends`)
+follow deepagents, and change with it. The other packages are for those who extend Thalweg, and may
+change in any version; the changelog has each change."""
+"""What a reader may rely on, at the top of the reference."""
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -65,7 +73,7 @@ def api_pages() -> dict[str, str]:
         )
         rows.append(f"| [`{package}`](api/{package}.md) | {summary} |")
     table = ["| package | |", "|---|---|", *rows]
-    pages["api.md"] = "\n".join(["# Python API", "", *table, ""])
+    pages["api.md"] = "\n".join(["# Python API", "", STABILITY, "", *table, ""])
     return pages
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.workspace import with_required
 from tests.docs.pages import PAGES, ROOT, SOURCES
+from thalweg.cli.plugins import installed_commands
 
 REQUIREMENTS = {
     project["name"]: project["dependencies"]
@@ -112,3 +114,16 @@ def test_one_function_writes_the_install_commands_of_the_program() -> None:
         if path.suffix in {".py", ".md", ".html", ".toml"}
     }
     assert [place for place, calls in found.items() if calls] == [owner]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_command_in_a_clone_is_in_the_environment_of_its_line(page: str) -> None:
+    """`uv run --no-dev` installs the recorder, or the package that the line names."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    absent = [
+        found[0]
+        for found in re.finditer(r"uv run --no-dev(?: --package ([\w-]+))? thalweg ([a-z]+)", text)
+        if installed_commands()[found[2]].package
+        not in with_required(found[1] or "thalweg-recorder")
+    ]
+    assert absent == []
