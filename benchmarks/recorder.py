@@ -1,10 +1,13 @@
 """What the flight recorder costs, and how often it finds again.
 
     THALWEG_RECORDED=folder python -m benchmarks.recorder [--messages 10000,100000]
+    THALWEG_RECORDED=folder python -m benchmarks.recorder --questions FILE [FILE ...]
 
 Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
 their own threads; the latency of the hook next to that of an empty Python; with `--messages`, a
-search in archives that hold the sessions again and again.
+search in archives that hold the sessions again and again. With `--questions`, only how often the
+first hit, and one of the first five, has the answer: of `search_sessions` and of FTS5. A line of a
+file has `question`, `needle` and `alternatives`, verbatim passages that answer it.
 """
 
 import argparse
@@ -29,6 +32,7 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.words import STOP_WORDS
 from thalweg_recorder import hook, import_sessions
 from thalweg_recorder.recordings import find_recordings
+from thalweg_recorder.searching import search_sessions
 
 HOOKS = 100
 OWNER = "local"
@@ -53,11 +57,17 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", default="", help="sizes of archives to search in")
-    sizes = [int(size) for size in parser.parse_args().messages.split(",") if size]
+    parser.add_argument("--questions", nargs="+", type=Path, help="files with questions")
+    options = parser.parse_args()
+    sizes = [int(size) for size in options.messages.split(",") if size]
     folder = Path(os.environ["THALWEG_RECORDED"])
     with tempfile.TemporaryDirectory() as place:
         archive = open_archive(Path(place, "a.db"))
-        _import(archive, folder, Path(place, "a.db"))
+        folders = [folder, folder / "nc"] if options.questions else [folder]
+        _import(archive, [one / "trajectories" for one in folders], Path(place, "a.db"))
+        if options.questions:
+            _ask(archive, options.questions)
+            return
         needles = read_needles(folder)
         _search(archive, needles)
         _hooks(Path(place))
@@ -66,8 +76,8 @@ def main() -> None:
             _timed(f"search in {size:,} messages", archive, needles[:10])
 
 
-def _import(archive: Archive, folder: Path, place: Path) -> None:
-    paths = find_recordings([folder / "trajectories"])
+def _import(archive: Archive, folders: Sequence[Path], place: Path) -> None:
+    paths = find_recordings([one for one in folders if one.is_dir()])
     start = time.process_time()
     messages = sum(one.new for one in import_sessions(archive, paths))
     taken = time.process_time() - start
@@ -115,22 +125,62 @@ def _plain_fts5(archive: Archive, needles: Sequence[Needle]) -> None:
     for name in archive.threads(OWNER):
         for message in archive.messages(ThreadKey(OWNER, name)):
             texts += [text for _, text in split_passages(as_text(message))]
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE VIRTUAL TABLE passage USING fts5 (text, tokenize='porter unicode61')")
-    db.executemany("INSERT INTO passage VALUES (?)", [(text,) for text in texts])
+    db = _fts5(texts)
     start, found = time.process_time(), 0
     for needle in needles:
-        words = re.findall(r"\w+", needle.question.lower())
-        match = " OR ".join(f'"{word}"' for word in words if word not in STOP_WORDS)
-        rows = db.execute(_BEST, (match,))
-        found += needle.answer in _within_budget([text for (text,) in rows])
+        found += needle.answer in _within_budget(_ask_fts5(db, needle.question, 50))
     taken = (time.process_time() - start) / len(needles) * 1e3
     print(
         f"  plain FTS5 over all sessions: {found} of {len(needles)}, CPU {taken:.0f} ms a question"
     )
 
 
-_BEST = "SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT 50"
+def _fts5(texts: Sequence[str]) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE passage USING fts5 (text, tokenize='porter unicode61')")
+    db.executemany("INSERT INTO passage VALUES (?)", [(text,) for text in texts])
+    return db
+
+
+def _ask_fts5(db: sqlite3.Connection, question: str, limit: int) -> list[str]:
+    words = re.findall(r"\w+", question.lower())
+    words = [word for word in words if word not in STOP_WORDS] or words
+    match = " OR ".join(f'"{word}"' for word in words)
+    return [text for (text,) in db.execute(_BEST, (match, limit))]
+
+
+_BEST = "SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT ?"
+_CHARACTERS = 1_700
+"""Of a passage of FTS5: five have about the tokens of an answer."""
+
+
+def _ask(archive: Archive, files: Sequence[Path]) -> None:
+    """Print how often the answer is in the first hit and in one of the first five."""
+    texts: list[str] = []
+    for name in archive.threads(OWNER):
+        for message in archive.messages(ThreadKey(OWNER, name)):
+            text = as_text(message)
+            texts += [text[at : at + _CHARACTERS] for at in range(0, len(text), _CHARACTERS)]
+    db = _fts5(texts)
+    for file in files:
+        counts = {"search": [0, 0], "FTS5": [0, 0]}
+        questions = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        for one in questions:
+            wanted = [_joined(text) for text in (one["needle"], *one["alternatives"])]
+            hits = [
+                "\n".join([hit.passage.about, hit.passage.text, *(p.text for p in hit.exchange)])
+                for hit in search_sessions(archive, one["question"])[:5]
+            ]
+            for who, found in (("search", hits), ("FTS5", _ask_fts5(db, one["question"], 5))):
+                right = [any(text in _joined(hit) for text in wanted) for hit in found]
+                counts[who][0] += any(right[:1])
+                counts[who][1] += any(right)
+        for who, (first, five) in counts.items():
+            print(f"{file.name}: {who}: first hit {first}, first five {five} of {len(questions)}")
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _within_budget(texts: Sequence[str]) -> str:

@@ -105,8 +105,9 @@ def svg() -> None:
 @row(
     157,
     "a benchmark of real tasks",
-    "different: recorded sessions (`thalweg replay`) and probes of work. Terminal-bench needs "
-    "containers and a paid model; nothing of it is in the package",
+    "different: recorded sessions (`thalweg replay`) and probes of work need no key; as written, with "
+    "containers and a model, by `inspect eval TASK --solver thalweg_evals/task_agent`: any benchmark "
+    "that Inspect runs, under any policy",
 )
 def benchmark() -> None:
     with tempfile.TemporaryDirectory() as name:

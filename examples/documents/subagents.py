@@ -17,6 +17,7 @@ from world import LOG, SCRIPTS, Answer, calls, gateway, logged, model, script, w
 from thalweg_agent import create_deep_agent
 from thalweg_agent.backends import CompositeBackend, StateBackend
 from thalweg_agent.backends.utils import create_file_data
+from thalweg_agent.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgent
 
 AT = {"configurable": {"thread_id": "thread-1"}}
 TASK = {
@@ -215,8 +216,8 @@ def ends() -> None:
 @row(
     63,
     "`No response`",
-    "different: an account of what the child did. The fixed words would hide work that was done, and "
-    "its caller would have it done again",
+    "different: an account of what the child did, since the fixed words hide work, which its caller "
+    "has done again; as written with `subagents.no_answer: No response`",
 )
 def no_response() -> None:
     result = run(exploring(3, ""))
@@ -225,6 +226,10 @@ def no_response() -> None:
     seen("the calls are counted", "ls" in text)
     seen("it refers to something above", "above" in text, False)
     seen("status", report(result).artifact["status"], "completed without an answer")
+    silent: SubAgent = {**GENERAL_PURPOSE_SUBAGENT, "no_answer": "No response"}
+    fixed = report(run(exploring(3, ""), subagents=[silent]))
+    seen("report with the setting", fixed.text, "No response")
+    seen("status with the setting", fixed.artifact["status"], "completed")
 
 
 @row(64, "`status` of the result")

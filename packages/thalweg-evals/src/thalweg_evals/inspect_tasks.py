@@ -2,21 +2,25 @@
 
     inspect eval thalweg_evals/probes -T policy=thalweg -T trigger=0.1 --model openai/gpt-5-mini
     inspect eval thalweg_evals/probes -T policy=none -T scripted=searcher --model none
+    inspect eval TASK --solver thalweg_evals/task_agent -S policy=thalweg-careful --model NAME
     python -m thalweg_evals.inspect_tasks FIRST.eval SECOND.eval      # compare two logs
 
 A task has one policy, window and trigger; `grid` makes those of several. Its samples are the cases
 of the probes; epochs repeat them with other names and numbers. The agents are those of `agents`,
-with a model of Inspect: its requests are events of the log. Only this module imports `inspect_ai`,
-which the extra `inspect` installs.
+with a model of Inspect: its requests are events of the log. `task_agent` lets them work on the
+tasks of others. Only this module imports `inspect_ai`, which the extra `inspect` installs.
 """
 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 from anyio import from_thread, to_thread
 from inspect_ai import Epochs, Task, task
@@ -32,6 +36,7 @@ from inspect_ai.model import (
     CompactionNative,
     ModelOutput,
     compaction,
+    execute_tools,
     get_model,
 )
 from inspect_ai.scorer import (
@@ -46,7 +51,7 @@ from inspect_ai.scorer import (
     stderr,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.tool import ToolCall, ToolInfo, ToolParams
+from inspect_ai.tool import Tool, ToolCall, ToolDef, ToolInfo, ToolParams, bash
 from inspect_ai.util import LimitExceededError
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
@@ -55,10 +60,18 @@ from langchain_core.callbacks import (
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import StructuredTool
 from pydantic import Field, PrivateAttr
 
 from thalweg.cli.values import parse_names
-from thalweg_evals.agents import Graph, Policy, langchain_agent, policy_named
+from thalweg_evals.agents import (
+    Agent,
+    Graph,
+    Policy,
+    Setting,
+    langchain_agent,
+    policy_named,
+)
 from thalweg_evals.cli import pick_cases
 from thalweg_evals.comparison import Interval, difference, rate
 from thalweg_evals.picture import TokenSeries, token_picture, token_series
@@ -228,6 +241,65 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
         return state
 
     return solve
+
+
+@solver
+def task_agent(
+    policy: str = "thalweg-middleware", window: int = WINDOW, trigger: float | None = None
+) -> Solver:
+    """Let the agent of a policy work on the samples of any task, a benchmark of others for example.
+
+    It has the tools of the task, or `bash` in the sample's sandbox if the task has none.
+
+    Args:
+        policy: A name that `policy_named` takes.
+        window: Tokens that the model accepts.
+        trigger: Share of the window at which the context is compacted; `None`: the agent's own.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        at = int((trigger or 1) * window) if policy == PROVIDER else None
+        model = InspectModel(window=window, compacts_at=at)
+        system = [one.text for one in state.messages if one.role == "system"]
+        with TemporaryDirectory() as folder, ExitStack() as resources:
+            setting = Setting(
+                model=model,
+                window=window,
+                trigger=trigger,
+                tools=[_langchain_tool(one) for one in state.tools or [bash()]],
+                system_prompt="\n\n".join(system),
+                folder=Path(folder),
+                resources=resources,
+            )
+            agent = Agent(_policy(policy)(setting), _turn)
+            answer = await to_thread.run_sync(agent.send, state.user_prompt.text, ())
+        if model.limits:
+            raise model.limits[0]
+        state.output = ModelOutput.from_content(str(state.model), answer)
+        state.messages.append(ChatMessageAssistant(content=answer))
+        return state
+
+    return solve
+
+
+def _langchain_tool(given: Tool) -> StructuredTool:
+    tool = ToolDef(given)
+
+    async def call(**arguments: object) -> str:
+        one = ToolCall(id=uuid4().hex, function=tool.name, arguments=arguments)
+        messages: list[ChatMessage] = [ChatMessageAssistant(content="", tool_calls=[one])]
+        done = await execute_tools(messages, [tool])
+        result = done.messages[-1]
+        error = result.error if isinstance(result, ChatMessageTool) else None
+        return str(error.message if error else result.text)
+
+    return StructuredTool(
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.parameters.model_dump(exclude_none=True),
+        coroutine=call,
+    )
 
 
 def _turn(graph: Graph, given: dict[str, Any], config: Any) -> Any:  # noqa: ANN401 (LangChain's)

@@ -13,13 +13,16 @@ import pytest
 
 pytest.importorskip("inspect_ai")
 
+from inspect_ai import Task
 from inspect_ai import eval as run_eval
+from inspect_ai.dataset import Sample
 from inspect_ai.model import get_model
+from inspect_ai.scorer import includes
 
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.engine.wires import WIRES
 from thalweg_evals import PROBES, Conversation, View
-from thalweg_evals.inspect_tasks import compare, grid, main, probes, series_of
+from thalweg_evals.inspect_tasks import compare, grid, main, probes, series_of, task_agent
 from thalweg_evals.moves import Use
 from thalweg_evals.scripted import WINDOW, scripted_model
 from thalweg_evals.trace import TracedCall, TracedMessage
@@ -133,6 +136,40 @@ def test_a_limit_of_inspect_is_no_failure_of_the_agent(
 
     assert log.samples[0].limit.type == "token"
     assert compare(Path(log.location), Path(log.location)).n == 0
+
+
+def test_an_agent_of_ours_works_on_the_task_of_others(
+    provider: StrictProvider, tmp_path: Path
+) -> None:
+    """Its tool runs in the sample's sandbox; what compaction removed is not lost."""
+    ran = 30
+
+    def answer(request: Request) -> Answer:
+        number = len(provider.requests)
+        if number <= ran:
+            command = f"echo {'x' * 4_000}{number} | tee -a notes.txt"
+        elif number == ran + 1:
+            command = "echo $(grep -c x notes.txt) lines"
+        else:
+            results = [one for one in request.body["messages"] if one["role"] == "tool"]
+            return Answer(str(results[-1]["content"]))
+        return Answer(calls=(("bash", {"command": command}),))
+
+    provider.answer = answer
+    model = get_model(
+        "openai/gpt-4o", base_url=provider.openai_url, api_key="x", responses_api=False
+    )
+    task = Task(
+        dataset=[Sample(input="Write the notes, then count them.", target=f"{ran} lines")],
+        scorer=includes(),
+        sandbox="local",
+        solver=task_agent(window=16_000),
+    )
+    [log] = run_eval(task, model=model, log_dir=str(tmp_path), display="none")
+
+    assert log.status == "success", log.error
+    assert log.samples[0].scores["includes"].value == "C"
+    assert {one.status for one in provider.requests} == {200}
 
 
 def test_scripted_models_need_no_server(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ class SubAgent(TypedDict):
     """`isolated` (the default) sees only its task; `fork` continues its parent's conversation."""
     limits: NotRequired[Mapping[str, float | None] | SubagentLimits]
     """Limits of one run: `turns`, `tokens`, `seconds`, `depth`."""
+    no_answer: NotRequired[str]
+    """The report of a run that completed without a text; by default an account of its work."""
 
 
 class CompiledSubAgent(TypedDict):
@@ -78,6 +80,8 @@ class CompiledSubAgent(TypedDict):
     """As `SubAgent.mode`; the runnable keeps its own prompt."""
     limits: NotRequired[Mapping[str, float | None] | SubagentLimits]
     """As `SubAgent.limits`."""
+    no_answer: NotRequired[str]
+    """As `SubAgent.no_answer`."""
 
 
 @dataclass(frozen=True, slots=True)

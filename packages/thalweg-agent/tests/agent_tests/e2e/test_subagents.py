@@ -467,6 +467,22 @@ def test_a_child_without_words_gives_an_account_of_what_it_did(
     assert "completed without an answer" in entry["report"]
 
 
+def test_a_fixed_report_replaces_the_account_of_a_run_without_an_answer() -> None:
+    """As DeerFlow has it: the run counts as completed."""
+    spec: SubAgent = {
+        "name": "worker",
+        "description": "works",
+        "system_prompt": "Work.",
+        "model": RuledModel(rule=says(calls("ls", "c1", path="/"), "", "")),
+        "no_answer": "No response",
+    }
+    agent = create_deep_agent(hands_out(task()), subagents=[spec], archive=":memory:")
+    result = agent.invoke(GO, AT)
+
+    assert report(result).text == "No response"
+    assert result["tasks"]["t1"]["status"] == "completed"
+
+
 def test_a_subagent_cannot_delegate() -> None:
     """Neither the general-purpose one nor one of the user's has the tool."""
     child = says(task("t9", subagent_type="general-purpose"), "done myself")

@@ -191,7 +191,8 @@ def test_an_awaited_agent_is_told_and_kept_alike(window: int | None) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("has_context", [False, True])
-def test_providers_take_every_request(wire: str, has_context: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("placement", ["tail", "system_message"])
+def test_providers_take_every_request(wire: str, has_context: bool, placement: str) -> None:  # noqa: FBT001
     """With tools between, and after something was forgotten."""
     store = known(tea="Ada drinks green tea", city="Ada lives in Oslo")
 
@@ -203,7 +204,11 @@ def test_providers_take_every_request(wire: str, has_context: bool) -> None:  # 
     with StrictProvider() as provider:
         provider.answer = answers
         with chat_model(provider, wire) as model:
-            middleware: list[Any] = [MemoryMiddleware(store, owner="ada", learns=False)]
+            middleware: list[Any] = [
+                MemoryMiddleware(
+                    store, owner="ada", learns=False, settings={"placement": placement}
+                )
+            ]
             if has_context:
                 middleware.append(ContextMiddleware(archive=":memory:"))
             agent: Any = create_agent(

@@ -68,9 +68,10 @@ class MemorySettings(SettingsSection):
     """Whether recalled facts are put into contexts."""
     mode: Literal["inject", "tool"] = "inject"
     """`tool`: the agent gets `remember` and `recall_memory`, and nothing is put in by itself."""
-    placement: Literal["tail", "system_prompt"] = "tail"
-    """Position of recalled facts: after the cached prefix, or in the system prompt's `<memory>`,
-    which is the default with `retrieval: seeds`."""
+    placement: Literal["tail", "system_prompt", "system_message"] = "tail"
+    """Position of recalled facts: after the cached prefix, in the system prompt's `<memory>`, which
+    is the default with `retrieval: seeds`, or in a system message named `memory_context` before the
+    conversation, as in DeerFlow. Clients of Anthropic and Gemini join it to the system prompt."""
     storage: Literal["database", "json"] = "database"
     """`json`: `memory.json` at `storage_path` is the document that people edit by hand. The default
     if `storage_path` is set, as in DeerFlow."""

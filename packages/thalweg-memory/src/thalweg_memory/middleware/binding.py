@@ -40,8 +40,8 @@ class BoundMemory:
 
     @property
     def tells_in_prompt(self) -> bool:
-        """Whether memory is shown in the system prompt."""
-        return self.settings.placement == "system_prompt"
+        """Whether memory is shown in the system prompt, or in a system message after it."""
+        return self.settings.placement != "tail"
 
     @property
     def writes(self) -> bool:

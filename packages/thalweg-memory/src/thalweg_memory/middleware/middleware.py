@@ -19,7 +19,7 @@ from langchain.agents.middleware.types import (
     omit_payload,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -292,7 +292,9 @@ class UserMemory:
         live, texts = shown_in(request), rendered or {}
         additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
         for one in additions:
-            request = request if one.before else with_part(request, one)
+            if not one.before:
+                add = with_message if self._settings.placement == "system_message" else with_part
+                request = add(request, one)
         request, inserts = with_inserts(request, [one for one in additions if one.before])
         return Composed(request, inserts, live, is_known=rendered is not None)
 
@@ -357,6 +359,12 @@ class Composed:
     """The items that the state lists as shown."""
     is_known: bool
     """Whether the texts of these could be written."""
+
+
+def with_message(request: ModelRequest[Any], addition: Addition) -> ModelRequest[Any]:
+    """Add a text as a system message before the conversation, with the name of DeerFlow's."""
+    message = SystemMessage(addition.text, name="memory_context", id="memory_context")
+    return request.override(messages=[message, *request.messages])
 
 
 def shown_in(request: ModelRequest[Any]) -> Sequence[ShownMemory]:

@@ -207,6 +207,9 @@ class SubagentsSettings(SettingsSection):
     """How many may run at once in one run."""
     max_total_per_run: PositiveInt = 50
     """How many one run may start in total; a further call returns an error with the limit."""
+    no_answer: str = ""
+    """The report of one that completed without a text. Empty: an account of its calls, files and
+    last results. DeerFlow's is `No response`."""
     retention_days: PositiveFloat | None = None
     """Days that the thread of one is kept after its end; its report is always kept. `null`: as long
     as the thread that it worked for."""

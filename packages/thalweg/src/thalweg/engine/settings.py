@@ -156,6 +156,12 @@ class ContextPolicy(SettingsSection):
     makes the next request wait for a later compaction in any case."""
     summary_prompt: str | None = None
     """Instructions for the model that summarizes; replaces the built-in ones."""
+    summary_role: Literal["user", "system"] = "user"
+    """The role of the message with the record and the summary of what was compacted.
+
+    `system`: a system message, as DeerFlow's, which gives the authority of instructions to all that
+    it quotes. Where the model's answer would come first it is a user's message, except for OpenAI:
+    Anthropic and Gemini refuse that."""
     window: PositiveInt | None = None
     """Tokens the model accepts; by default the model's own."""
     max_output: NonNegativeInt | None = None

@@ -23,7 +23,7 @@ from langgraph.types import Command, interrupt
 from core_tests.e2e.scripted import RuledModel, calls, says
 from core_tests.strict_requests import messages_of
 from strict_llm import Answer, Request, StrictProvider
-from strict_llm_tests.chat_models import chat_model
+from strict_llm_tests.chat_models import EVERY_WIRE, chat_model
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import RefusedError, WindowExceededError
@@ -351,3 +351,37 @@ def test_the_prompt_is_cached_with_the_caching_middleware(*, is_outer: bool) -> 
 
     assert all(one.status == 200 for one in seen)
     assert sum(one.cached_tokens for one in seen) > 0.6 * sum(one.tokens for one in seen)
+
+
+@pytest.mark.parametrize("wire", EVERY_WIRE)
+@pytest.mark.parametrize("kept", [3, 4])
+def test_a_summary_in_a_system_message_is_valid_everywhere(wire: str, kept: int) -> None:
+    """An even number keeps a model's answer first, which only OpenAI accepts after it."""
+    policy = ContextPolicy(
+        window=200_000,
+        summarize=False,
+        trigger=("messages", 9),
+        keep=("messages", kept),
+        summary_role="system",
+    )
+    requests: list[Request] = []
+
+    def answer(request: Request) -> Answer:
+        requests.append(request)
+        return Answer("so " * 400)
+
+    with StrictProvider() as provider, chat_model(provider, wire) as model:
+        provider.answer = answer
+        agent: Any = create_agent(
+            model,
+            system_prompt="Be brief.",
+            middleware=[ContextMiddleware(policy, archive=":memory:")],
+            checkpointer=InMemorySaver(),
+        )
+        for n in range(5):
+            say(agent, "a", f"Question {n} " + "why " * 400)
+
+        assert {one.status for one in provider.requests} == {200}
+    record = next(one for one in messages_of(requests[-1]) if "<thread-record>" in one.text)
+    is_system = wire.startswith("openai") or kept == 3
+    assert record.role == ("system" if is_system else "user")

@@ -259,6 +259,7 @@ class Delegation:
             answer = prompt("task_partial").render(**variables)
         else:
             answer, is_json = answer_of(values, self.task)
+            answer = answer or self.spec.given.get("no_answer", "")
             if not answer:
                 status = "completed without an answer"
                 body, why = account(self.progress, files), silence(values["messages"])

@@ -370,7 +370,7 @@ def _limited(
         tokens=common.max_tokens,
         seconds=seconds or common.timeout_seconds,
     )
-    return {**spec, "limits": limits}
+    return {**spec, "limits": limits, "no_answer": common.no_answer}
 
 
 def _with_skills(spec: SubAgent, mounts: _Mounts) -> SubAgent:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, count, pairwise
+from itertools import compress, count, pairwise, zip_longest
 from operator import is_, is_not, ne, or_
 from typing import Any, Literal, assert_never
 
@@ -26,6 +26,7 @@ from thalweg.engine.entries import (
     Message,
     Opaque,
     Part,
+    Role,
     Text,
     Thinking,
     ToolCall,
@@ -492,16 +493,22 @@ class MessageWriter:
     written: list[WrittenMessage] = field(default_factory=list)
     """The messages last written. One after results that may not hold their content has the position
     of the first result."""
+    _summary_role: Role = "user"
     _target: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
 
-    def speak_to(self, target: TargetModel, recall: str = RECALL) -> None:
+    def speak_to(
+        self, target: TargetModel, recall: str = RECALL, summary_role: Role = "user"
+    ) -> None:
         """Set the target model of the messages written from now on, and how references name a tool.
 
         Args:
             target: The target model.
             recall: The name of the tool that reads references; empty if the request has none.
+            summary_role: The role of the structured summary; a user's where a model's answer would
+                come first, except at OpenAI's clients.
         """
+        self._summary_role = summary_role
         if (target, recall) != (self._target, self.recall):
             self._target, self.recall, self._rows = target, recall, []
 
@@ -518,6 +525,8 @@ class MessageWriter:
             if self._target.takes_system
             else (items, frozenset[int]())
         )
+        if self._summary_role == "system":
+            items = _with_system_summary(items, self._target.client)
         rows: list[_SentItem] = []
         for start, end in _loop_ranges(items):
             own_flags = [self._owns(index, items[index]) for index in range(start, end)]
@@ -572,7 +581,9 @@ class MessageWriter:
         message, target = item.message, self._target
         if item.section == "summary" or item.position in edited:
             message = message_for_tool(message, self.recall)
-        is_late = message.role == "system" and item.section != "system" and not stays
+        is_late = (
+            message.role == "system" and item.section not in {"system", "summary"} and not stays
+        )
         if is_late and target.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
@@ -650,6 +661,18 @@ def _place_system_messages(
         placed.append(item)
     settle()
     return placed, frozenset(kept_roles)
+
+
+def _with_system_summary(items: Sequence[WindowItem], client: Client) -> Sequence[WindowItem]:
+    """Make the structured summary a system message, if an answer may come first or does not."""
+    may_begin = client in {"openai-chat", "openai-responses"}
+    return [
+        replace(item, message=replace(item.message, role="system"))
+        if item.section == "summary"
+        and (may_begin or (following and following.message.role == "user"))
+        else item
+        for item, following in zip_longest(items, items[1:])
+    ]
 
 
 def _loop_ranges(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:

@@ -337,7 +337,7 @@ class _Turn:
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
         target = target_model_of(self.request)
-        self.open.writer.speak_to(target, self.own.reference)
+        self.open.writer.speak_to(target, self.own.reference, self.sessions.policy.summary_role)
         self._set_tools()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
         self.editing = ProviderEditing(self.sessions.policy, self.request, target, self.open)
@@ -559,7 +559,9 @@ class _Turn:
     def _plan_again(self) -> Flow[None]:
         """Plan with the effects of a refusal; if another run came in between, from its result."""
         self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
-        self.open.writer.speak_to(target_model_of(self.request), self.own.reference)
+        self.open.writer.speak_to(
+            target_model_of(self.request), self.own.reference, self.sessions.policy.summary_role
+        )
         try:
             yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:
