@@ -4,12 +4,15 @@ import asyncio
 import compileall
 import gc
 import os
+import re
 import sys
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from _pytest.assertion import rewrite
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, Phase, settings
 
 from core_tests.browsers import browser
@@ -74,10 +77,38 @@ gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the packages once: each process that a test starts would otherwise compile it."""
-    if not hasattr(config, "workerinput"):
-        for source in sorted(ROOT.glob("packages/*/src")):
-            compileall.compile_dir(source, quiet=2)
+    """Compile once what each worker, and each process that a test starts, would compile."""
+    if hasattr(config, "workerinput"):
+        return
+    for source in sorted(ROOT.glob("packages/*/src")):
+        compileall.compile_dir(source, quiet=2)
+    if config.getoption("numprocesses", None):
+        _compile_tests(config)
+
+
+def _compile_tests(config: pytest.Config) -> None:
+    """Compile test modules with their assertions as pytest does, and what they import."""
+    for folder in (*sorted(ROOT.glob("packages/*/tests")), ROOT / "tests", ROOT / "benchmarks"):
+        compileall.compile_dir(folder, quiet=2, rx=re.compile(r"/test_\w+\.py$"))
+        for path in folder.rglob("test_*.py"):
+            cache = rewrite.get_cache_dir(path)
+            compiled = cache / f"{path.stem}{rewrite.PYC_TAIL}"
+            if not compiled.exists() or compiled.stat().st_mtime <= path.stat().st_mtime:
+                cache.mkdir(exist_ok=True)
+                digest, code = rewrite._rewrite_test(path, config)  # noqa: SLF001
+                state = config.stash[rewrite.assertstate_key]
+                rewrite._write_pyc(state, code, digest, compiled)  # noqa: SLF001
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect doctests of sources alone: to search each test for them takes long."""
+    found = yield
+    if "tests" not in file_path.relative_to(ROOT).parts:
+        return found
+    return [one for one in found if not isinstance(one, DoctestModule)]
 
 
 @pytest.hookimpl(optionalhook=True)

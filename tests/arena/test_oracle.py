@@ -153,6 +153,7 @@ def test_the_engine_reaches_what_the_oracle_promises(tariff: str) -> None:
     assert max(call.tokens for call in told.calls) <= told.limit
 
 
+@pytest.mark.nightly
 def test_regret_is_what_a_run_costs_above_the_best() -> None:
     """Regret is reported for every run of a replay that asked the oracle."""
     runs = sample_runs("anthropic")

@@ -132,7 +132,9 @@ def everything(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
     return Installed(programs, (*wheels,), COMMANDS, CALLS)
 
 
-@pytest.fixture(scope="module", params=["core", "everything"])
+@pytest.fixture(
+    scope="module", params=["core", pytest.param("everything", marks=pytest.mark.nightly)]
+)
 def bare(request: pytest.FixtureRequest) -> Installed:
     installed: Installed = request.getfixturevalue(request.param)
     return installed
@@ -213,6 +215,7 @@ def test_the_core_alone_has_no_other_package_and_none_of_its_libraries(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_installed_program_works(everything: Installed, tmp_path: Path) -> None:
     for words in (("thread", "list"), ("doctor",)):
         done = run_there([everything.programs / "thalweg", *words], tmp_path)
@@ -222,6 +225,7 @@ def test_the_installed_program_works(everything: Installed, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("has_pip", [False, True])
 def test_the_printed_command_installs_what_is_missing(
     wheels: dict[str, Path], tmp_path: Path, *, has_pip: bool
@@ -244,6 +248,7 @@ def test_the_printed_command_installs_what_is_missing(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_chat_on_a_terminal_names_its_extra(everything: Installed, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(

@@ -15,7 +15,7 @@ from tests.rules.rule import Provider
 from thalweg import ContextMiddleware
 from thalweg.testing import ScriptedModel
 
-SEEDS = range(6)
+SEEDS = range(3)
 
 
 def played(provider: Provider, *, reports: float, counts: float) -> list[Outcome]:
@@ -32,7 +32,7 @@ def played(provider: Provider, *, reports: float, counts: float) -> list[Outcome
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reports", [0.1, 0.6, 0.8, 1.0])
+@pytest.mark.parametrize("reports", [0.1, 0.8])
 def test_usage_that_is_reported_too_low_does_not_open_the_window(reports: float) -> None:
     """A proxy may omit cached tokens, and a provider may count only a part."""
     outcomes = played("openai-chat", reports=reports, counts=1.0)

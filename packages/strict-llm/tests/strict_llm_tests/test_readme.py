@@ -1,5 +1,6 @@
 """The examples of the README pass as tests."""
 
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,10 @@ def test_every_example_passes(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
         cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },  # they take longer than the tests
         capture_output=True,
         text=True,
         check=False,

@@ -240,7 +240,7 @@ INTERRUPTED = Program(
 
 
 @example(INTERRUPTED)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(DEPTH).filter(lambda program: not has_parallel_replacement(program)))
 def test_a_tree_of_tasks_leaves_the_state_that_its_writes_alone_leave(program: Program) -> None:
     saver, context = InMemorySaver(), calls_of(program)

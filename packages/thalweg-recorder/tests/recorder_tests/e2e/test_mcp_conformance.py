@@ -124,6 +124,7 @@ def _run(tools: Tools, script: str, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.nightly
 def test_the_conformance_suite_passes_over_http(tools: Tools, server: str) -> None:
     done = _run(tools, "conformance/dist/index.js", "server", "--url", server)
     found = re.findall(r"([\w-]+): (\d+) passed, (\d+) failed", done.stdout)

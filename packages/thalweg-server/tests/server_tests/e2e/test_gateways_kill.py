@@ -35,6 +35,7 @@ def test_two_gateways_share_a_server_and_either_may_be_killed(
     assert seen.hops > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_only_gateway_is_killed_and_started_again(tmp_path: Path) -> None:
     """SQLite: no process is running between the kill and the new start."""

@@ -124,6 +124,7 @@ async def test_a_stream_continues_at_another_gateway_after_a_kill(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_same_over_a_server(postgres_url: str, tmp_path: Path, client: Connect) -> None:
     """PostgreSQL, as a role that row-level security holds."""
     with (

@@ -214,6 +214,7 @@ class JobWorker(Generic[J]):
                         return
             most_s = self._poll_s if rest_s is None else min(self._poll_s, rest_s)
             self._wait(self._woken, max(_LEAST_POLL_S, most_s))
+        self._woken.set()  # This thread may have cleared it before another one waits for it.
         with self._lock:
             self._threads.remove(threading.current_thread())
 

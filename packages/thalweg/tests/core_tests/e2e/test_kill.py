@@ -24,7 +24,7 @@ from thalweg.engine.entries import Message
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("THALWEG_KILLS", "40"))
+KILLS = int(os.environ.get("THALWEG_KILLS", "20"))
 SHARED_KILLS = 10
 MEAN_S = 0.15
 """From the moment a worker is ready to the kill."""

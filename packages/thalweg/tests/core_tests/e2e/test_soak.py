@@ -28,7 +28,7 @@ from thalweg.engine.entries import Text
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.transcript import as_text
 
-TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "200"))
+TURNS = int(os.environ.get("THALWEG_SOAK_TURNS", "100"))
 SEED = int(os.environ.get("THALWEG_SOAK_SEED", "7"))
 KEY = ThreadKey("local", "soak")
 WIRES: dict[str, WireName] = {

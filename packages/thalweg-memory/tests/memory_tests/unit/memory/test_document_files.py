@@ -376,8 +376,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     monkeypatch.setattr(Path, "unlink", killing(Path.unlink))
 
 
-@pytest.mark.parametrize("second", range(12))
-@pytest.mark.parametrize("first", range(5))
+@pytest.mark.parametrize(("first", "second"), [(n % 5, n) for n in range(12)])
 def test_two_processes_killed_at_any_step_lose_and_restore_nothing(
     memory: MemoryStore, monkeypatch: pytest.MonkeyPatch, first: int, second: int
 ) -> None:

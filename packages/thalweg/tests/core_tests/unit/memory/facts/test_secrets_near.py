@@ -11,7 +11,7 @@ from thalweg.redaction.secrets import SECRETS, Secret, _make_replacer, redact
 
 @pytest.mark.slow
 @pytest.mark.parametrize("secret", [one for one in SECRETS if one.near], ids=lambda one: one.name)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_match_holds_one_of_them(secret: Secret, data: st.DataObject) -> None:
     found = data.draw(st.from_regex(secret.form)).casefold()
@@ -22,7 +22,7 @@ def test_every_match_holds_one_of_them(secret: Secret, data: st.DataObject) -> N
 @pytest.mark.parametrize(
     "secret", [one for one in SECRETS if one.is_number], ids=lambda one: one.name
 )
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_number_has_nine_digits_in_a_row(secret: Secret, data: st.DataObject) -> None:
     assert re.search(r"\d(?:[ -]?\d){8}", data.draw(st.from_regex(secret.form)))
@@ -30,7 +30,7 @@ def test_every_number_has_nine_digits_in_a_row(secret: Secret, data: st.DataObje
 
 @pytest.mark.slow
 @pytest.mark.parametrize("secret", [one for one in SECRETS if one.core], ids=lambda one: one.name)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_match_has_the_core_of_its_form(secret: Secret, data: st.DataObject) -> None:
     assert secret.core is not None
@@ -39,7 +39,7 @@ def test_every_match_has_the_core_of_its_form(secret: Secret, data: st.DataObjec
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_prefilters_do_not_change_what_is_redacted(data: st.DataObject) -> None:
     """Matches of any forms, between words that triggers are made of."""
