@@ -58,25 +58,9 @@ def table_lines() -> Iterator[str]:
     """Write every tariff on a line, provider by provider."""
     for group, tariffs in tariffs_by_provider():
         yield group
-        rows = [_HEADINGS, *map(_row, tariffs)]
-        shown = len(_HEADINGS) - 2 * (get_terminal_size((120, 24)).columns < _WIDTH)
+        rows = [HEADINGS, *map(row_of, tariffs)]
+        shown = len(HEADINGS) - 2 * (get_terminal_size((120, 24)).columns < _WIDTH)
         yield from (f"  {line}" for line in columns(row[:shown] for row in rows))
-        yield ""
-
-
-def page_lines() -> Iterator[str]:
-    """Write every tariff as the tables of docs/prices.md."""
-    for group, tariffs in tariffs_by_provider():
-        yield f"### {group}"
-        yield ""
-        sources = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
-        yield f"Read at {'; '.join(sources)}."
-        yield ""
-        yield f"| {' | '.join(_HEADINGS)} |"
-        yield "|" + "---|" * len(_HEADINGS)
-        yield from (f"| {' | '.join(_row(tariff))} |" for tariff in tariffs)
-        yield ""
-        yield from (f"- `{tariff.name}`: {tariff.note}" for tariff in tariffs if tariff.note)
         yield ""
 
 
@@ -94,10 +78,11 @@ _TITLES = {
     "moonshot": "Kimi",
     "ollama": "A model of one's own",
 }
-_HEADINGS = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
+HEADINGS = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
 
 
-def _row(tariff: Tariff) -> tuple[str, ...]:
+def row_of(tariff: Tariff) -> tuple[str, ...]:
+    """Return the cells of a tariff, as `HEADINGS` names them."""
     unit = "$" if tariff.unit == "USD" else ""
     return (
         tariff.name,
