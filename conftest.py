@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Generator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -93,7 +94,10 @@ def _compile_tests(config: pytest.Config) -> None:
         for path in folder.rglob("test_*.py"):
             cache = rewrite.get_cache_dir(path)
             compiled = cache / f"{path.stem}{rewrite.PYC_TAIL}"
-            if not compiled.exists() or compiled.stat().st_mtime <= path.stat().st_mtime:
+            if compiled.exists() and compiled.stat().st_mtime > path.stat().st_mtime:
+                continue
+            # A worker reports what cannot be parsed, and compiles what cannot be written here.
+            with suppress(OSError, SyntaxError):
                 cache.mkdir(exist_ok=True)
                 digest, code = rewrite._rewrite_test(path, config)  # noqa: SLF001
                 state = config.stash[rewrite.assertstate_key]

@@ -22,6 +22,8 @@ from thalweg_evals.probes import goals
 from thalweg_evals.probes.isolation import TASK
 
 LONG = {"constraint/20", "objective/20", "objective/20_turns"}
+"""Of dozens of turns; each of these probes has a shorter case."""
+SLOW = [pytest.mark.slow, pytest.mark.nightly]
 NEEDLES = [f"needle/{case}" for case in PROBES["needle"].cases]
 CASES = [
     f"{name}/{case}"
@@ -62,9 +64,7 @@ def no_search(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TableArchive, "search", lambda *_, **__: [])
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.slow) if c in LONG else c for c in CASES]
-)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=SLOW) if c in LONG else c for c in CASES])
 def test_our_agent_passes(case: str) -> None:
     score, trace = played(case)
 
