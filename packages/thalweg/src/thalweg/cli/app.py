@@ -7,6 +7,7 @@ from typing import Final
 from thalweg.cli.parsing import CommandParser
 from thalweg.cli.plugins import InstalledCommand, installed_commands, write_warning
 from thalweg.cli.printing import print_lines
+from thalweg.errors import ConfigError
 
 COMMANDS: Final = {
     "thread": ("thalweg.cli.thread:thread", "Inspect, undo, rewind or export a thread."),
@@ -31,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
         The exit code.
 
     Raises:
-        ConfigError: There is no such command.
+        ConfigError: There is no such command, or its package is not installed.
         SystemExit: The help or the version was printed, or the command ends so.
     """
     commands = installed_commands()
@@ -45,6 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     if options.command is None:
         return parser.print_missing()
     if options.command not in commands:
+        if any(options.command in names for names in HEADINGS.values()):
+            problem = "the package of this command is not installed"
+            raise ConfigError(options.command, problem, "docs/install.md has its name")
         raise parser.unknown(options.command, commands)
     return commands[options.command].run(options.arguments)
 

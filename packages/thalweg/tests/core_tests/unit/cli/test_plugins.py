@@ -11,7 +11,7 @@ import pytest
 
 from core_tests.distributions import install
 from thalweg.cli import main
-from thalweg.cli.plugins import TABLES_GROUP, load_plugins
+from thalweg.cli.plugins import TABLES_GROUP, installed_commands, load_plugins
 
 GOOD = """
 COMMANDS = {"birds": ("%s_commands:birds", "Count birds.")}
@@ -162,6 +162,16 @@ def test_what_is_no_command_is_one_sentence(
 ) -> None:
     ended = Ended(capsys, *arguments)
     assert (ended.code, ended.out, ended.err) == (2, "", f"thalweg: {error}\n")
+
+
+def test_a_command_of_an_absent_package_is_no_mistyped_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = installed_commands()
+    commands.pop("serve", None)
+    monkeypatch.setattr("thalweg.cli.app.installed_commands", lambda: commands)
+    error = "the package of this command is not installed; docs/install.md has its name"
+    assert Ended(capsys, "serve").err == f"thalweg: serve: {error}\n"
 
 
 def test_without_any_package_the_help_is_printed_with_a_remedy(tmp_path: Path) -> None:
