@@ -211,17 +211,17 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (21_514, 16_500),
+    "code lines of thalweg": (21_600, 16_500),
     "code lines of thalweg_agent": (10_563, 10_500),
     "code lines of thalweg_evals": (2_540, 2_500),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (8_133, 7_500),
     "code lines of thalweg_recorder": (6_398, 4_800),
     "code lines of thalweg_server": (15_102, 11_500),
-    "code lines in all without strict_llm": (65_073, 59_500),
+    "code lines in all without strict_llm": (65_159, 59_500),
     "files in all packages": (697, 750),
-    "files visited by one turn": (54, 30),
-    "changes of file in one turn": (701, 300),
+    "files visited by one turn": (53, 30),
+    "changes of file in one turn": (580, 300),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -7,7 +7,7 @@ messages are durable.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NewType, Protocol, Self
+from typing import NamedTuple, NewType, Protocol, Self
 
 from thalweg.engine.entries import Message
 from thalweg.errors import ThreadIdError
@@ -112,6 +112,17 @@ class TurnRow:
     most turns."""
 
 
+class Extent(NamedTuple):
+    """The sizes of a thread."""
+
+    generation: int = 0
+    """Another one after the thread was deleted and began again; 0 if there is no thread."""
+    length: int = 0
+    """Messages in its log."""
+    turns: int = 0
+    """Records in its journal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The result of reading a reference: a bounded piece of text and its position in the whole."""
@@ -191,12 +202,8 @@ class Archive(Protocol):
         """
         ...
 
-    def extent(self, key: ThreadKey) -> tuple[int, int]:
-        """Return the generation of a thread, and the number of messages in its log.
-
-        A thread that was deleted and began again has another generation. 0 means that there is
-        no thread.
-        """
+    def extent(self, key: ThreadKey) -> Extent:
+        """Return the generation of a thread, and the sizes of its log and of its journal."""
         ...
 
     def length(self, key: ThreadKey) -> int:

@@ -3,10 +3,12 @@
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import (
     Archive,
+    Extent,
     Handle,
     Logged,
     Passage,
@@ -61,7 +63,7 @@ class TableArchive(Archive):
             database.close()
             raise
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Letters and digits unique to this archive; the same whenever it is opened."""
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
@@ -94,15 +96,15 @@ class TableArchive(Archive):
             insert_messages(db, thread, length, stored)
         return length + len(stored)
 
-    def extent(self, key: ThreadKey) -> tuple[int, int]:
-        """Return the generation of a thread, and the number of messages in its log."""
+    def extent(self, key: ThreadKey) -> Extent:
+        """Return the generation of a thread, and the sizes of its log and of its journal."""
         with self._database.reading(key.owner) as db:
             thread, length = find_thread(db, key)
-            return thread or 0, length
+            return Extent() if thread is None else Extent(thread, length, _turn_count(db, thread))
 
     def length(self, key: ThreadKey) -> int:
         """Return the number of messages in the log."""
-        return self.extent(key)[1]
+        return self.extent(key).length
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Return messages, `last` included."""
@@ -147,14 +149,12 @@ class TableArchive(Archive):
             thread, current_length = get_or_create_thread(db, key)
             if current_length != length or generation not in {0, thread}:
                 raise ConflictError(key.thread, length, current_length)
-            (number,) = db.row(
-                "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?", (thread,)
-            )
+            number = _turn_count(db, thread)
             if expected not in {None, number}:
                 raise ConflictError(key.thread, length, current_length)
             insert_messages(db, thread, length, stored)
             db.insert("archive_turn", [(thread, number, body, turn.state)])
-        return int(number)
+        return number
 
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """Return the bodies of records of the journal, `last` included."""
@@ -169,12 +169,7 @@ class TableArchive(Archive):
 
     def turn_count(self, key: ThreadKey) -> int:
         """Return the number of records in the journal."""
-        with self._database.reading(key.owner) as db:
-            (number,) = db.row(
-                "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?",
-                (find_thread(db, key)[0],),
-            )
-        return int(number)
+        return self.extent(key).turns
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """Return the state of one record of the journal; empty if it has none."""
@@ -440,6 +435,12 @@ class TableArchive(Archive):
                 (first, passages, thread),
             )
         return passages > 0
+
+
+def _turn_count(db: ArchiveRows, thread: int) -> int:
+    statement = "SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = ?"
+    (number,) = db.row(statement, (thread,))
+    return int(number)
 
 
 def closed_error(place: str) -> ArchiveError:

@@ -63,7 +63,7 @@ def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[s
         opened = sessions.open(key, state["thalweg_turn"], parsed, config)
         session = opened.session
         try:
-            sessions.sync(session, parsed, config, state["thalweg_turn"])
+            sessions.sync(opened, parsed, config, state["thalweg_turn"])
             removed_ids = sessions.release(session, config)
             page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
             page = replace(page, repairs=opened.last_check.take(0))

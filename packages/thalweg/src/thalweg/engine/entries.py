@@ -330,16 +330,16 @@ class Entry:
     slack: int = 0
     """How much less than `media_tokens` the provider may charge, if a price is not exact."""
 
-    @property
-    def is_fetched(self) -> bool:
-        """Whether this is content of the thread that `recall` read back."""
-        use = self.answers
-        return use is not None and (use.is_recall or use.name == RECALL)
+    is_fetched: bool = field(init=False, compare=False)
+    """Whether this is content of the thread that `recall` read back."""
+    is_request: bool = field(init=False, compare=False)
+    """Whether a person wrote this: not a tool, not the harness."""
 
-    @property
-    def is_request(self) -> bool:
-        """Whether a person wrote this: not a tool, not the harness."""
-        return self.message.is_request
+    def __post_init__(self) -> None:
+        use = self.answers
+        is_fetched = use is not None and (use.is_recall or use.name == RECALL)
+        object.__setattr__(self, "is_fetched", is_fetched)
+        object.__setattr__(self, "is_request", self.message.is_request)
 
 
 def stored_text(text: str) -> str:

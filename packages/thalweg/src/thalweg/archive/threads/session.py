@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
+from thalweg.archive.base import Extent
 from thalweg.archive.threads.journal import (
     MANUAL_KINDS,
     THIS_TURN,
@@ -27,12 +28,12 @@ from thalweg.archive.threads.journal import (
     TurnRecord,
     ancestry,
     enter_page,
+    following_base,
     name_page,
     read_branch,
     read_page,
     read_pages,
     snapshot_at,
-    spans_of,
 )
 from thalweg.engine.edits import Edit, Pin, Unpin
 from thalweg.engine.engine import Engine
@@ -274,6 +275,7 @@ class ThreadSession:
     answers: AnswerLog = field(default_factory=AnswerLog)
     """The models that produced its answers."""
     held: list[StateMessage] = field(default_factory=list)
+    """The messages of the state; replaced by `_hold_all`, or extended by `_hold`."""
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """Calibrations by model."""
     unwritten: list[Logged] = field(default_factory=list)
@@ -289,12 +291,26 @@ class ThreadSession:
     """Pins of turns that were passed over then, applied again: likewise."""
     generation: int = 0
     """Generation of the thread (`Archive.extent`); 0 for a new one."""
+    _held_line: ThreadBranch = field(init=False)
+    """The positions of `held`, in its order."""
+    _has_readded: bool = field(init=False)
+    _has_later: bool = True
+    """Whether the journal may have records after the parent record."""
+
+    def __post_init__(self) -> None:
+        self._hold_all(self.held)
 
     def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
         return common_prefix_length([h.message for h in self.held], messages) == len(self.held)
 
-    def sync(self, messages: Sequence[Message], *, others_belong: Callable[[], bool]) -> None:
+    def sync(
+        self,
+        messages: Sequence[Message],
+        *,
+        others_belong: Callable[[], bool],
+        extent: Extent | None = None,
+    ) -> None:
         """Append the new messages of a state, which the session `knows`, to the log.
 
         A message that was removed from the state and added again, with the same text and id, keeps
@@ -305,17 +321,20 @@ class ThreadSession:
             messages: The messages of the state, oldest first.
             others_belong: Returns whether messages appended by others belong to the thread;
                 called only if there are any.
+            extent: The sizes of the thread as they were just read, if they were.
 
         They are in the archive after `write` or `enter`.
 
         Raises:
             ConflictError: The thread was deleted; open it again.
         """
-        self.write()
+        if self.unwritten:
+            self.write()
+            extent = None
         known = len(self.held)
         readded = self._find_readded(messages[known:])
         new = [message for k, message in enumerate(messages[known:]) if k not in readded]
-        log_length = self._extent()
+        log_length = self._check_extent(extent or self.archive.extent(self.key))
         if self.root is None:
             self._find_branch_start(new, log_length)
         if log_length > self.length:
@@ -331,9 +350,8 @@ class ThreadSession:
         if readded:
             new_messages_held = iter(self.held[known:])
             indices = range(len(messages) - known)
-            self.held[known:] = [
-                readded[k] if k in readded else next(new_messages_held) for k in indices
-            ]
+            newest = [readded[k] if k in readded else next(new_messages_held) for k in indices]
+            self._hold_all([*self.held[:known], *newest])
 
     def write(self) -> None:
         """Write the messages appended by `sync` to the archive, so that references can name them.
@@ -355,12 +373,13 @@ class ThreadSession:
         Raises:
             DeletedThreadError: It was, also if it began again.
         """
-        if self.generation and self.archive.extent(self.key)[0] != self.generation:
+        if self.generation and self.archive.extent(self.key).generation != self.generation:
             raise DeletedThreadError(self.key.thread)
 
-    def _extent(self) -> int:
+    def _check_extent(self, extent: Extent) -> int:
         """Return the length of the log, after a check that it is still the same one."""
-        generation, log_length = self.archive.extent(self.key)
+        generation, log_length, turns = extent
+        self._has_later = turns > (0 if self.number is None else self.number + 1)
         if log_length < self.length or (self.generation and generation != self.generation):
             raise ConflictError(self.key.thread, self.length, log_length)
         self.generation = generation
@@ -368,7 +387,7 @@ class ThreadSession:
 
     def _note_generation(self) -> None:
         if not self.generation:
-            self.generation = self.archive.extent(self.key)[0]
+            self.generation = self.archive.extent(self.key).generation
 
     def _find_readded(self, messages: Sequence[Message]) -> dict[int, StateMessage]:
         """Return the messages that are in the branch already, by index in `messages`.
@@ -377,9 +396,9 @@ class ThreadSession:
         """
         if all(message.role != "user" for message in messages):
             return {}
-        held = {h.position for h in self.held}
-        if held.issuperset(self.line):
+        if self._held_line.covers(self.line):
             return {}
+        held = {h.position for h in self.held}
         positions_by_uid = self.archive.positions(self.key, {message.uid for message in messages})
         branch_positions = {
             p for places in positions_by_uid.values() for p in places if p in self.line
@@ -488,7 +507,8 @@ class ThreadSession:
             )
         known_positions = range(self.length, self.length + known_count)
         positions = (*known_positions, *range(log_length, log_length + len(rest)))
-        self.held += [StateMessage(p, m) for p, m in zip(positions, messages, strict=True)]
+        added = [StateMessage(p, m) for p, m in zip(positions, messages, strict=True)]
+        self._hold_all([*self.held, *added])
         self.length = positions[-1] + 1
 
     def last_rejection(self) -> str:
@@ -497,10 +517,8 @@ class ThreadSession:
         A failed run leads to turns that the state does not include, so the turn may be later than
         the session's parent turn.
         """
-        branch_records = (
-            page for page in reversed(self._later_records()) if page.root == self.root
-        )
-        return next(branch_records, self.page).rejected
+        later = reversed(self._later_records()) if self._has_later else ()
+        return next((page for page in later if page.root == self.root), self.page).rejected
 
     def _later_records(self) -> list[TurnRecord]:
         first = 0 if self.number is None else self.number + 1
@@ -512,6 +530,11 @@ class ThreadSession:
 
     def _hold(self, entry: Entry) -> None:
         self.held.append(StateMessage(entry.position, entry.message))
+        self._held_line = self._held_line.add(entry.position)
+
+    def _hold_all(self, held: list[StateMessage]) -> None:
+        self.held, self._held_line = held, ThreadBranch.of(h.position for h in held)
+        self._has_readded = any(h.is_again for h in held)
 
     def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
         """Return what can be removed from the state, since all of it is in the log.
@@ -525,6 +548,9 @@ class ThreadSession:
             Ids of the messages to remove. Messages abandoned by a rewind are among them for any
             `newest`.
         """
+        has_room = newest is None or (len(self.held) <= newest + spare and not self._has_readded)
+        if has_room and self.line.covers(self._held_line):
+            return []
         if newest is None:
             kept = [h for h in self.held if h.position in self.line]
         else:
@@ -533,7 +559,7 @@ class ThreadSession:
                 kept = kept[_last_request(kept, len(kept) - newest) :]
         staying = {h.position for h in kept}
         removed_ids = [h.message.uid for h in self.held if h.position not in staying]
-        self.held = kept
+        self._hold_all(kept)
         return removed_ids
 
     def enter(self, page: TurnRecord, edits: Sequence[Edit]) -> int:
@@ -551,18 +577,21 @@ class ThreadSession:
         Raises:
             ConflictError: Another process has appended; open the thread again.
         """
+        edits = (*self.carried, *edits)
         page = replace(
             page,
+            turns=(self.page.turns or 0) + (page.kind == "call"),
+            base=following_base(self.number, self.page, edits),
             parent=self.number,
             instead_of=self.instead_of,
             root=self.root or 0,
             length=self.length,
             line=self.line,
-            held=spans_of(h.position for h in self.held),
+            held=self._held_line.spans,
             calls=self.engine.turn,
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
-            edits=(*self.carried, *edits),
+            edits=edits,
             answered=self.answers.take(),
             note="; ".join(filter(None, (self.note, page.note))),
         )
@@ -617,7 +646,7 @@ def open_session(
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
-    generation, _ = archive.extent(key)
+    generation = archive.extent(key).generation
     number, page = _newest_readable(archive, key, state_turn)
     held_messages = list(read_branch(archive, key, ThreadBranch(page.held)))
     alignment = plan_alignment([message for _, message in held_messages], messages)

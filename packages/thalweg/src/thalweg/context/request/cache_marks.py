@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 
 from thalweg.archive import ThreadKey
-from thalweg.context.request.models import Body, BodyTransform, layers
+from thalweg.context.request.models import Body, BodyTransform, class_names, layers
 from thalweg.engine.pricing.table import LIFE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import (
@@ -144,7 +144,7 @@ def is_anthropic(model: object, *, official_only: bool = False) -> bool:
     addresses = (
         str(getattr(layer, "anthropic_api_url", ""))
         for layer in layers(model)
-        if _has_class_named(layer, "ChatAnthropic")
+        if "ChatAnthropic" in class_names(type(layer))
     )
     return any(
         not official_only or urlsplit(address).hostname == _ANTHROPIC for address in addresses
@@ -159,14 +159,11 @@ def is_openai(model: object, *, official_only: bool = True) -> bool:
         official_only: Whether the service must be OpenAI's: others may refuse unknown parameters.
     """
     for layer in layers(model):
-        if _has_class_named(layer, "ChatOpenAI") and not _has_class_named(layer, "AzureChatOpenAI"):
+        names = class_names(type(layer))
+        if "ChatOpenAI" in names and "AzureChatOpenAI" not in names:
             address = getattr(getattr(layer, "root_client", None), "base_url", None)
             return not official_only or getattr(address, "host", None) == _OPENAI
     return False
-
-
-def _has_class_named(layer: object, name: str) -> bool:
-    return any(kind.__name__ == name for kind in type(layer).__mro__)
 
 
 def _cache_key(key: ThreadKey) -> str:

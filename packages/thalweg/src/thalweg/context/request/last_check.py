@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Self
 
 from langchain.agents.middleware.types import ModelRequest
@@ -172,7 +173,7 @@ class LastCheck:
     @property
     def refers(self) -> bool:
         """Whether repairs of the last request have references."""
-        return any(row.refers for row in self._exchanges.rows)
+        return any(map(attrgetter("refers"), self._exchanges.rows))
 
     def expect(
         self,

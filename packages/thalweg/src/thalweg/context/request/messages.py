@@ -18,10 +18,9 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 
-from thalweg.context.request.models import changed_copy, layers, model_name, once_per_model
+from thalweg.context.request.models import LATE_SYSTEM_KEY, changed_copy, class_names, layers
 from thalweg.engine.entries import (
     RECALL,
-    Kind,
     Media,
     Message,
     Opaque,
@@ -47,8 +46,7 @@ from thalweg.engine.window.items import (
     without_prompts,
 )
 from thalweg.engine.wires.fields import is_from_wire, opaque_value, pack, unpack
-from thalweg.engine.wires.langchain import WIRE, LangChainWire
-from thalweg.engine.wires.repairs import accepts_late_system
+from thalweg.engine.wires.langchain import WIRE, LangChainWire, read_message
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "gemini", "other"]
 """LangChain's client that sends a request."""
@@ -62,8 +60,6 @@ _UNSUPPORTED_TYPES: Mapping[str, frozenset[str]] = {
 _REQUESTED_MODEL, _BOND = "thalweg_model", "thalweg_bond"
 """Keys in the metadata of answers until November 2026: the requested model, and what signed
 reasoning is bound to. The journal has both now (`AnswerLog`)."""
-_LATE_SYSTEM_KEY = "mid_conversation_system_messages"
-"""Its key in LangChain's profiles."""
 
 
 def adapt_media(media: Media, client: Client, *, in_result: bool = False) -> Media:
@@ -167,21 +163,19 @@ class TargetModel:
     """Whether Anthropic's model accepts system messages among the others, by its profile."""
 
 
-def target_model_of(request: ModelRequest[Any]) -> TargetModel:
-    """Return the target model of a request."""
+def target_model_of(request: ModelRequest[Any], name: str) -> TargetModel:
+    """Return the target model of a request, whose name is `model_name(request.model)`."""
     model = request.model
     stores = request.model_settings.get("store", _read_setting(model, "store")) is not False
     client, profile = client_of(request), _read_setting(model, "profile")
-    has_late_system = isinstance(profile, Mapping) and profile.get(_LATE_SYSTEM_KEY)
-    return TargetModel(
-        model_name(model), client, stores, client == "anthropic" and has_late_system is True
-    )
+    has_late_system = isinstance(profile, Mapping) and profile.get(LATE_SYSTEM_KEY)
+    return TargetModel(name, client, stores, client == "anthropic" and has_late_system is True)
 
 
 def client_of(request: ModelRequest[Any]) -> Client:
     """Return the client that sends a request."""
     for layer in layers(request.model):
-        names = {kind.__name__ for kind in type(layer).__mro__}
+        names = class_names(type(layer))
         if "ChatAnthropic" in names:
             return "anthropic"
         if "BaseChatOpenAI" in names:
@@ -198,27 +192,6 @@ def _read_setting(model: BaseChatModel, name: str) -> object:
         if value is not None:
             return value
     return None
-
-
-def with_late_system(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    """Let Anthropic's client send late system messages in place if its profile lacks this.
-
-    The client decides by its profile of the model, which a model newer than the client lacks.
-    """
-    model = _with_late_system(request.model)
-    return request if model is None else request.override(model=model)
-
-
-@once_per_model
-def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
-    """Copy a client whose profile lacks what our table has; `None` for every other one."""
-    class_names = {kind.__name__ for kind in type(model).__mro__}
-    if "ChatAnthropic" not in class_names or not accepts_late_system(model_name(model)):
-        return None
-    profile = getattr(model, "profile", None) or {}
-    if _LATE_SYSTEM_KEY in profile:
-        return None
-    return changed_copy(model, profile={**profile, _LATE_SYSTEM_KEY: True})
 
 
 def without_thinking(request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -402,9 +375,8 @@ def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
 
 def parse_message(source: BaseMessage) -> Message:
     """Parse one message of a state."""
-    (message,), _ = _WIRE.read([source])
-    kind: Kind = "injected" if source.additional_kwargs.get("lc_source") else "said"
-    return replace(message, line=-1, kind=kind)
+    is_injected = source.additional_kwargs.get("lc_source")
+    return read_message(source, -1, WIRE, [], "injected" if is_injected else "said")
 
 
 def is_text_only(message: AIMessage) -> bool:
@@ -496,6 +468,7 @@ class MessageWriter:
     _summary_role: Role = "user"
     _target: TargetModel = field(default_factory=TargetModel)
     _rows: list[_SentItem] = field(default_factory=list)
+    _kept_roles: frozenset[int] = frozenset()
 
     def speak_to(
         self, target: TargetModel, recall: str = RECALL, summary_role: Role = "user"
@@ -528,7 +501,15 @@ class MessageWriter:
         if self._summary_role == "system":
             items = _with_system_summary(items, self._target.client)
         rows: list[_SentItem] = []
+        unchanged = 0
+        if kept_roles == self._kept_roles:
+            old_items = (row.item for row in self._rows)
+            unchanged = next(compress(count(), map(is_not, old_items, items)), len(self._rows))
+        self._kept_roles = kept_roles
         for start, end in _loop_ranges(items):
+            if end < unchanged and end < len(items):
+                rows += self._rows[start:end]
+                continue
             own_flags = [self._owns(index, items[index]) for index in range(start, end)]
             sends_reasoning = all(own_flags)
             rows += [

@@ -29,6 +29,7 @@ from thalweg.engine.data_files import read_table
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.undocumented import trace_params
 from thalweg.engine.window.model_windows import window_for
+from thalweg.engine.wires.repairs import accepts_late_system
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -129,6 +130,21 @@ def _bound_models(model: object) -> Iterator[object]:
             return
         yield model
         model = vars(model).get("bound")
+
+
+def takes_tools(model: BaseChatModel, *, ignores_profile: bool = False) -> bool:
+    """Return whether a chat model takes tools, so far as its class and its profile show.
+
+    Its class must bind tools, as the base class only raises. A model that is chosen when it is
+    called may bind tools.
+    """
+    if not ignores_profile and profile_of(model).get("tool_calling") is False:
+        return False
+    *_, innermost = _bound_models(model)
+    bind = getattr(type(innermost), "bind_tools", None)
+    if bind is None:  # it forwards attributes to other models, or has none
+        return hasattr(innermost, "bind_tools")
+    return bind is not BaseChatModel.bind_tools
 
 
 @once_per_model
@@ -254,11 +270,18 @@ def layers(model: object) -> Iterator[object]:
         model = inner
 
 
+def _class_names(kind: type) -> frozenset[str]:
+    return frozenset(base.__name__ for base in kind.__mro__)
+
+
+class_names: Callable[[type], frozenset[str]] = cache(_class_names)
+"""Returns the names of a class and of its bases."""
+
+
 _MAX_LAYERS = 8
 """Bindings around a model that are looked through."""
 
 
-@once_per_model
 def is_stand_in(model: object) -> bool:
     """Return whether a script answers in place of a model: that costs nothing."""
     client_types = (_text_or_empty(_read_setting(layer, "_llm_type")) for layer in layers(model))
@@ -435,6 +458,47 @@ def with_kept_settings(model: BaseChatModel) -> BaseChatModel:
         return model
     keeping: BaseChatModel = _copy_as(model, _settings_keeping_class(type(model)))
     return keeping
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """All that a model call reads from the object of a chat model."""
+
+    limits: ModelLimits
+    provider: str
+    is_stand_in: bool
+    takes_tools: bool
+    with_late_system: BaseChatModel | None
+    """A copy that sends late system messages in place; `None` if the model needs none.
+
+    Anthropic's client decides by its profile of the model, which a model newer than the client
+    lacks."""
+
+
+@once_per_model
+def known_model(
+    model: BaseChatModel, *, window: int | None, max_output: int | None, ignores_profile: bool
+) -> KnownModel:
+    """Read a chat model; for the arguments see `limits_of` and `takes_tools`."""
+    return KnownModel(
+        limits=limits_of(model, window=window, max_output=max_output),
+        provider=provider_of(model),
+        is_stand_in=is_stand_in(model),
+        takes_tools=takes_tools(model, ignores_profile=ignores_profile),
+        with_late_system=_with_late_system(model),
+    )
+
+
+def _with_late_system(model: BaseChatModel) -> BaseChatModel | None:
+    profile = getattr(model, "profile", None) or {}
+    is_anthropic = "ChatAnthropic" in class_names(type(model))
+    if not is_anthropic or LATE_SYSTEM_KEY in profile or not accepts_late_system(model_name(model)):
+        return None
+    return changed_copy(model, profile={**profile, LATE_SYSTEM_KEY: True})
+
+
+LATE_SYSTEM_KEY = "mid_conversation_system_messages"
+"""Key in LangChain's profiles: whether a model accepts system messages among the others."""
 
 
 @cache

@@ -19,9 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.language_models import BaseChatModel
-
-from thalweg.context.request.models import once_per_model, profile_of
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.data_files import read_table
 from thalweg.engine.edits import Edit
@@ -216,22 +213,6 @@ _REFUSAL_PATTERN = re.compile(
 )
 
 
-@once_per_model
-def takes_tools(model: BaseChatModel, *, ignores_profile: bool = False) -> bool:
-    """Return whether a chat model takes tools, so far as its class and its profile show.
-
-    Its class must bind tools, as the base class only raises. A model that is chosen when it is
-    called may bind tools.
-    """
-    if not ignores_profile and profile_of(model).get("tool_calling") is False:
-        return False
-    *_, innermost = _bindings(model)
-    bind = getattr(type(innermost), "bind_tools", None)
-    if bind is None:  # it forwards attributes to other models, or has none
-        return hasattr(innermost, "bind_tools")
-    return bind is not BaseChatModel.bind_tools
-
-
 def refuses_tools(error: BaseException) -> bool:
     """Return whether an error, or what caused it, refuses every tool of a request.
 
@@ -245,12 +226,6 @@ def refuses_tools(error: BaseException) -> bool:
         isinstance(one, NotImplementedError) or _REFUSAL_PATTERN.search(text_of(one))
         for one in error_chain(error)
     )
-
-
-def _bindings(model: object) -> Iterator[object]:
-    while model is not None:
-        yield model
-        model = vars(model).get("bound") if hasattr(model, "__dict__") else None
 
 
 _log = logging.getLogger("thalweg.requests")

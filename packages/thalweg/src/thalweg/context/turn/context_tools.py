@@ -23,7 +23,6 @@ from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
 from thalweg.context.request.last_check import with_tool
 from thalweg.context.request.models import DEFAULT_WINDOW
-from thalweg.context.request.refusals import takes_tools
 from thalweg.context.turn.graph_state import keeps_state, read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Text
@@ -62,7 +61,7 @@ class OwnTools:
         registered: Sequence[BaseTool],
         policy: ContextPolicy,
         *,
-        is_refused: bool = False,
+        is_taken: bool = True,
     ) -> "OwnTools":
         """Read the tools of a request.
 
@@ -70,7 +69,7 @@ class OwnTools:
             request: The request, before ours are removed or added.
             registered: Ours that the agent can execute.
             policy: When ours are sent.
-            is_refused: Whether the model refused tools before.
+            is_taken: Whether the model takes tools.
 
         Raises:
             ConfigError: Another tool has the name of one of ours.
@@ -80,9 +79,7 @@ class OwnTools:
             name = tool_name(tool)
             if name in known and not isinstance(tool, ContextTool):
                 raise _name_conflict_error(str(name), policy)
-        is_taken = bool(known) and not is_refused
-        is_taken = is_taken and takes_tools(request.model, ignores_profile=policy.tools == "on")
-        return cls(tuple(request.tools), known, policy, is_taken)
+        return cls(tuple(request.tools), known, policy, is_taken and bool(known))
 
     @property
     def recall(self) -> BaseTool | None:

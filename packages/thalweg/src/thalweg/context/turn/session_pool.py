@@ -6,7 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import EACCES
-from functools import partial
+from functools import lru_cache, partial
+from operator import attrgetter
 from os import PathLike
 from threading import Lock, Thread
 from typing import Any
@@ -19,7 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place
-from thalweg.archive.base import SUBAGENT_SEPARATOR
+from thalweg.archive.base import SUBAGENT_SEPARATOR, Extent
 from thalweg.archive.paths import open_autoclosing
 from thalweg.archive.threads.session import (
     ThreadSession,
@@ -84,6 +85,8 @@ class OpenThread:
     """Tokens that other middleware added to the last measured request."""
     pending: PendingSummary | None = None
     """The last seen pending summary of its compaction."""
+    extent: Extent | None = None
+    """The sizes of the thread as they were read when it was acquired; `None` after `sync`."""
     indexed: int = field(init=False)
     """Messages of the log when it was opened or last indexed in the background."""
 
@@ -105,7 +108,8 @@ class OpenThread:
         window = self.session.engine.window
         if window.fold is not None or window.rewrites or policy.edits_on_server:
             return True
-        return self.last_check.refers or any(entry.is_fetched for entry in window.entries.values())
+        entries = window.entries.values()
+        return self.last_check.refers or any(map(attrgetter("is_fetched"), entries))
 
     def set_overhead(self, overhead: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
@@ -207,6 +211,7 @@ class SessionPool:
         """Models whose assumed windows and prices were reported."""
         self.overheads: dict[Counter, Overhead] = {}
         """The overhead of the last request, by the counter of its model."""
+        self.price = lru_cache(maxsize=64)(self.policy.pricing.of)
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self.jobs = SummaryJobs()
@@ -325,8 +330,12 @@ class SessionPool:
             turn = None
         if turn is None and pointer:
             self._adopt(archive, key, pointer, len(messages))
+        extent = archive.extent(key)
         ignores_manual = (turn is None and is_state_kept) or has_checkpoint_id(config)
-        manual = None if ignores_manual else manual_operations_since(archive, key, turn)
+        is_newest = extent.turns == (0 if turn is None else turn + 1)
+        manual = None
+        if not ignores_manual and not is_newest:
+            manual = manual_operations_since(archive, key, turn)
         is_same_archive = pooled is not None and pooled.session.archive is archive
         if (
             pooled is not None
@@ -334,6 +343,7 @@ class SessionPool:
             and manual is None
             and pooled.session.knows(messages)
         ):
+            pooled.extent = extent
             return pooled
         make_engine, starts_at_state = partial(self._engine, model), self.state != "run"
         return OpenThread(
@@ -371,7 +381,7 @@ class SessionPool:
 
     def sync(
         self,
-        session: ThreadSession,
+        opened: OpenThread,
         messages: Sequence[Message],
         config: RunnableConfig,
         pointer: str | None,
@@ -387,6 +397,7 @@ class SessionPool:
             ConflictError: Another run appended in this very moment.
             DeletedThreadError: The thread was deleted since the last turn of this run.
         """
+        session = opened.session
 
         def others_belong() -> bool:
             is_same_archive = (
@@ -398,11 +409,13 @@ class SessionPool:
             return session.is_running if is_state_rewound is None else not is_state_rewound
 
         try:
-            session.sync(messages, others_belong=others_belong)
+            session.sync(messages, others_belong=others_belong, extent=opened.extent)
         except ConflictError:
             if session.is_running and keeps_state(config):
                 session.check_exists()
             raise
+        finally:
+            opened.extent = None
 
     def check_exists(self, state: Any, config: RunnableConfig) -> None:  # noqa: ANN401 (any agent's)
         """Check within a run that its thread was not deleted since its last turn.

@@ -5,7 +5,6 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -22,14 +21,12 @@ from thalweg.context.request.last_check import LastCheck
 from thalweg.context.request.messages import (
     merge_changes,
     target_model_of,
-    with_late_system,
     without_thinking,
 )
 from thalweg.context.request.models import (
+    KnownModel,
     ModelLimits,
-    is_stand_in,
-    limits_for,
-    provider_of,
+    known_model,
     with_kept_settings,
     with_transforms,
 )
@@ -228,6 +225,7 @@ class _Turn:
     own: OwnTools = field(init=False)
     key: ThreadKey = field(init=False)
     messages: list[Message] = field(init=False)
+    model: KnownModel = field(init=False)
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
     priced: Priced = field(init=False)
@@ -243,16 +241,23 @@ class _Turn:
     """The request with the view of the thread, as the turn was entered."""
 
     def __post_init__(self) -> None:
-        self.request = with_late_system(self.request)
-        policy, model = self.sessions.policy, self.request.model
+        policy = self.sessions.policy
+        self.model = known_model(
+            self.request.model,
+            window=policy.window,
+            max_output=policy.max_output,
+            ignores_profile=policy.tools == "on",
+        )
+        if self.model.with_late_system is not None:
+            self.request = self.request.override(model=self.model.with_late_system)
         self.key = self.sessions.key(self.config, self.request.state)
         self.messages = self.sessions.read(self.key, self.request.state["messages"])
-        self.limits = limits_for(model, policy)
+        self.limits = self.model.limits
         self.count = counter_for(self.sessions.count, self.limits.model)
-        self.priced = policy.pricing.of(provider_of(model), self.limits.model)
+        self.priced = self.sessions.price(self.model.provider, self.limits.model)
         self.sending = Sending(self.sessions, self.limits.model, self.request.runtime)
-        is_refused = self.limits.model in self.sessions.toolless
-        self.own = OwnTools.of(self.request, self.registered, policy, is_refused=is_refused)
+        is_taken = self.model.takes_tools and self.limits.model not in self.sessions.toolless
+        self.own = OwnTools.of(self.request, self.registered, policy, is_taken=is_taken)
         self.inserts = inserts_of(self.request)
 
     def _set_tools(self) -> None:
@@ -292,7 +297,7 @@ class _Turn:
     def report_assumptions(self) -> None:
         """Report once the assumptions about a model: its window, and the prices if used."""
         model, policy = self.limits.model, self.sessions.policy
-        if model not in self.sessions.assumed and not is_stand_in(self.request.model):
+        if model not in self.sessions.assumed and not self.model.is_stand_in:
             priced = self.priced if policy.weighs_prices else None
             report_assumptions(self.limits, priced, self.request.runtime)
         self.sessions.assumed.add(model)
@@ -321,7 +326,7 @@ class _Turn:
             self.key, pointer, self.messages, self.config, self.limits.model
         )
         session, engine = self.open.session, self.open.session.engine
-        self.sessions.sync(session, self.messages, self.config, pointer)
+        self.sessions.sync(self.open, self.messages, self.config, pointer)
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
         engine.binds = (
@@ -336,7 +341,7 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
-        target = target_model_of(self.request)
+        target = target_model_of(self.request, self.limits.model)
         self.open.writer.speak_to(target, self.own.reference, self.sessions.policy.summary_role)
         self._set_tools()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
@@ -418,11 +423,7 @@ class _Turn:
         """Count the tokens at the beginning of the request that the last one had, too."""
         if self.open.overhead_changed(self.overhead):
             return 0
-        window = self.open.session.engine.window
-        shared_items = takewhile(
-            lambda pair: pair[0] == pair[1], zip(sent, window.items, strict=False)
-        )
-        return sum(window.overhead.values()) + sum(item.tokens for item, _ in shared_items)
+        return self.open.session.engine.window.shared_tokens(sent)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         engine = self.open.session.engine
@@ -559,9 +560,8 @@ class _Turn:
     def _plan_again(self) -> Flow[None]:
         """Plan with the effects of a refusal; if another run came in between, from its result."""
         self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
-        self.open.writer.speak_to(
-            target_model_of(self.request), self.own.reference, self.sessions.policy.summary_role
-        )
+        target = target_model_of(self.request, self.limits.model)
+        self.open.writer.speak_to(target, self.own.reference, self.sessions.policy.summary_role)
         try:
             yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:

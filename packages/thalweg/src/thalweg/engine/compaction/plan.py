@@ -331,17 +331,18 @@ def plan_clear(context: PlanningContext, positions: Iterable[int], reason: Reaso
     return [edit for edit in edits if edit.freed > 0]
 
 
-def removed_tokens(context: PlanningContext, action: Action) -> int:
-    """Return the tokens of the removed results of an action, without outdated ones."""
+def removed_tokens(context: PlanningContext) -> dict[Action, int]:
+    """Return the tokens of the removed results by action, without outdated ones."""
     window = context.window
-    results = window.record.results.values()
-    removed = (r.tokens for r in results if r.action == action and not r.is_outdated)
-    cleared = (
-        edit.freed
-        for position, edit in window.rewrites.items()
-        if isinstance(edit, Evict) and _is_result_of(window.entries[position], action)
-    )
-    return sum(removed) + sum(cleared)
+    removed: dict[Action, int] = {}
+    for result in window.record.results.values():
+        if not result.is_outdated:
+            removed[result.action] = removed.get(result.action, 0) + result.tokens
+    for position, edit in window.rewrites.items():
+        use = window.entries[position].answers
+        if use is not None and isinstance(edit, Evict):
+            removed[use.action] = removed.get(use.action, 0) + edit.freed
+    return removed
 
 
 def _is_result_of(entry: Entry, action: Action) -> bool:

@@ -206,11 +206,12 @@ class RentOrBuy:
         if self.provider_clears or self.provider_compacts is not None:
             return None
         share = min(1.0, self.FIRST_RETURN * self._return_share(context))
+        removed_by_action = removed_tokens(context)
+        room = context.budget.limit * 3 // 4 - context.tokens_to_fit
         for action in REPEATABLE:
             name = f"{_AGAIN}{action}"
             paid = self.memory.get(name, 0.0) + self.memory.get(_BY_REFERENCE, 0.0)
-            removed = removed_tokens(context, action)
-            room = context.budget.limit * 3 // 4 - context.tokens_to_fit
+            removed = removed_by_action.get(action, 0)
             if not 0 < removed <= room or paid < share * costs.returning(removed):
                 continue
             offer = offer_return(context, costs, action)

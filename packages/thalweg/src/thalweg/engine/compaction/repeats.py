@@ -65,7 +65,8 @@ def removed_result(
     use = entry.answers
     if use is None or entry.is_fetched:
         return None
-    key, found = call_key(use), results.get(call_key(use))
+    key = call_key(use) if results or rewrites else ""
+    found = results.get(key)
     for position, edit in rewrites.items():
         old = entries.get(position)
         if isinstance(edit, Evict) and edit.freed > 0 and old and old.answers:

@@ -76,7 +76,13 @@ def whole_skills(
         rewrites: Positions of those that are shown in another form.
     """
     pages: dict[str, list[LoadedSkill]] = {}
-    for skill in filter(None, map(loaded_skill, entries)):
+    possible = (
+        entry
+        for entry in entries
+        if (entry.answers and entry.answers.target.endswith(SKILL_FILE))
+        or entry.message.kind == "injected"
+    )
+    for skill in filter(None, map(loaded_skill, possible)):
         earlier_pages = [] if skill.begins else pages.get(skill.path, [])
         pages.pop(skill.path, None)
         pages[skill.path] = [*earlier_pages, skill]

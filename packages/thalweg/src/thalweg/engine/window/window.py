@@ -9,6 +9,8 @@ edits alone (I7), and between edits it only grows at its end (I37).
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress, count
+from operator import is_not
 from typing import Literal
 
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
@@ -280,8 +282,14 @@ class Window:
             self._cut_indices.pop()
 
     def _add_to_ledger(self, item: WindowItem, sign: int) -> None:
-        counts = item.tokens, item.size_bytes, item.media, item.media_tokens, item.slack
-        self.ledger.add(item.section, *(sign * n for n in counts))
+        self.ledger.add(
+            item.section,
+            sign * item.tokens,
+            sign * item.size_bytes,
+            sign * item.media,
+            sign * item.media_tokens,
+            sign * item.slack,
+        )
 
     @property
     def tokens(self) -> int:
@@ -302,6 +310,14 @@ class Window:
     def tokens_from(self, index: int) -> int:
         """Tokens of `items[index:]`."""
         return self._token_sums[-1] - self._token_sums[index]
+
+    def shared_tokens(self, sent: Sequence[WindowItem]) -> int:
+        """Tokens of the request up to the first item that differs from those sent before."""
+        most = min(len(sent), len(self.items))
+        shared = next(compress(count(), map(is_not, sent, self.items)), most)
+        while shared < most and sent[shared] == self.items[shared]:
+            shared += 1
+        return sum(self.overhead.values()) + self._token_sums[shared]
 
     def end_of(self, position: int) -> int:
         """Return the index behind the last item up to a position."""

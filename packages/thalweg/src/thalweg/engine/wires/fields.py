@@ -148,7 +148,8 @@ class Fields:
     def text(self, *names: str) -> str:
         """Remove and return the first of these fields that is text; empty if none is."""
         for name in names:
-            if (value := self.take(name, str)) is not None:
+            if isinstance(value := self.left.get(name), str):
+                del self.left[name]
                 return value
         return ""
 
@@ -266,37 +267,53 @@ def as_usage(value: object) -> Usage | None:
     """
     if not isinstance(value, Mapping):
         return None
-    counts = dict(value)
+    reported = dict(value)
     for name in _DETAIL_FIELDS:
         if isinstance(details := value.get(name), Mapping):
-            counts.update(details)
-    separate_cached = _tokens(counts, "cache_read_input_tokens", "cacheRead")
-    separate_written = _tokens(counts, "cache_creation_input_tokens", "cacheWrite")
-    input_tokens = _tokens(counts, "input_tokens", "prompt_tokens", "promptTokenCount", "input")
-    output = _tokens(counts, "output_tokens", "completion_tokens", "candidatesTokenCount", "output")
-    thoughts = _tokens(counts, "thoughtsTokenCount", "thoughts")
-    if not input_tokens and not output and not separate_cached and not separate_written:
+            reported.update(details)
+    counts = _token_counts(reported)
+    found = dict.fromkeys(_USAGE_NAMES, 0)
+    for name, names in _USAGE_NAMES.items():
+        for reported_name in names:
+            found[name] = found[name] or counts.get(reported_name, 0)
+    if not any(found[name] for name in ("input", "output", "cached", "written")):
         return None
+    long, thoughts = found["1h"], found["thoughts"]
     # `langchain-anthropic` (1.7) sets `cache_creation` to 0 if the writes are reported by lifetime.
-    long = _tokens(counts, "ephemeral_1h_input_tokens")
-    by_lifetime = _tokens(counts, "ephemeral_5m_input_tokens") + long
-    written = separate_written or _tokens(counts, "cache_creation") or by_lifetime
+    written = found["written"] or found["part_written"] or found["5m"] + long
     return Usage(
-        input=input_tokens + separate_cached + separate_written,
-        cached=separate_cached
-        or _tokens(counts, "cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
+        input=found["input"] + found["cached"] + found["written"],
+        cached=found["cached"] or found["part_cached"],
         written=written,
-        output=output + thoughts,
+        output=found["output"] + thoughts,
         written_long=min(long, written),
-        reasoning=thoughts or min(output, _reasoning(value)),
+        reasoning=thoughts or min(found["output"], _reasoning(value)),
     )
+
+
+_USAGE_NAMES = {
+    "cached": ("cache_read_input_tokens", "cacheRead"),
+    "written": ("cache_creation_input_tokens", "cacheWrite"),
+    "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "input"),
+    "output": ("output_tokens", "completion_tokens", "candidatesTokenCount", "output"),
+    "thoughts": ("thoughtsTokenCount", "thoughts"),
+    "part_cached": ("cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
+    "part_written": ("cache_creation",),
+    "5m": ("ephemeral_5m_input_tokens",),
+    "1h": ("ephemeral_1h_input_tokens",),
+}
+"""Names of each count in the reports of all providers, the first that is reported counts. `cached`
+and `written` are not part of `input`, `part_cached` and `part_written` are."""
 
 
 def _reasoning(usage: Mapping[str, Any]) -> int:
     """Return the reasoning tokens that are a part of the reported output."""
-    details = (usage.get(name) for name in _OUTPUT_DETAILS)
-    stated = (_tokens(one, "reasoning", "reasoning_tokens") for one in details)
-    return next(filter(None, stated), 0) or _tokens(usage, "reasoning_output_tokens")
+    for name in _OUTPUT_DETAILS:
+        if isinstance(details := usage.get(name), Mapping):
+            counts = _token_counts(details)
+            if count := counts.get("reasoning") or counts.get("reasoning_tokens"):
+                return count
+    return _token_counts(usage).get("reasoning_output_tokens") or 0
 
 
 _DETAIL_FIELDS = (
@@ -308,14 +325,13 @@ _DETAIL_FIELDS = (
 _OUTPUT_DETAILS = ("output_token_details", "output_tokens_details", "completion_tokens_details")
 
 
-def _tokens(counts: object, *names: str) -> int:
-    if not isinstance(counts, Mapping):
-        return 0
-    for name in names:
-        value = counts.get(name)
-        if isinstance(value, (int, float)) and math.isfinite(value) and value > 0:
-            return int(value)
-    return 0
+def _token_counts(fields: Mapping[str, Any]) -> dict[str, int]:
+    """Return the positive, finite numbers among some fields."""
+    return {
+        name: int(value)
+        for name, value in fields.items()
+        if isinstance(value, (int, float)) and 0 < value < math.inf
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thalweg.engine.entries import (
+    Kind,
     Media,
     Message,
     Opaque,
@@ -356,16 +357,24 @@ def read_dumped(items: Sequence[Any]) -> tuple[list[Message], list[Note]]:
 
 def _read_all(items: Sequence[Any], wire: str) -> tuple[list[Message], list[Note]]:
     notes: list[Note] = []
-    return [_read(item, line, wire, notes) for line, item in enumerate(items)], notes
+    return [read_message(item, line, wire, notes) for line, item in enumerate(items)], notes
 
 
-def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
+def read_message(
+    item: object, line: int, wire: str, notes: list[Note], kind_of_message: Kind = "said"
+) -> Message:
+    """Return our message for one of LangChain's, and add a note per irregularity."""
     source = _flat_fields(item)
     kind = source.get("type") or source.get("role")
     role = _role(kind, source)
     if not isinstance(kind, str) or role is None:
         return foreign_item(wire, item, line, notes)
-    fields = Fields({name: value for name, value in source.items() if not _is_blank(value)})
+    fields = Fields(source)
+    fields.left = {
+        name: value
+        for name, value in source.items()
+        if value is not None and (value or not isinstance(value, (str, list, dict)))
+    }
     fields.left.pop("type", None)
     if "type" not in source:
         del fields.left["role"]
@@ -378,6 +387,7 @@ def _read(item: object, line: int, wire: str, notes: list[Note]) -> Message:
         answers=fields.text("tool_call_id"),
         name=fields.text("name"),
         is_error=fields.left.get("status") == "error",
+        kind=kind_of_message,
         uid=fields.text("id"),
         line=line,
         usage=as_usage(fields.left.get("usage_metadata")),
@@ -411,10 +421,6 @@ def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
 def _short_type(kind: str) -> str:
     """Return the short type name used in every form: `AIMessageChunk` is `ai`."""
     return kind.removesuffix("Chunk").removesuffix("Message").lower()
-
-
-def _is_blank(value: object) -> bool:
-    return value is None or (isinstance(value, (str, list, dict)) and not value)
 
 
 def _parts(fields: Fields, line: int, notes: list[Note], *, is_from_model: bool) -> list[Part]:

@@ -18,8 +18,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from thalweg import ContextMiddleware
-from thalweg.context.request.messages import with_late_system, without_thinking
-from thalweg.context.request.models import changed_copy, with_last_check, with_transform
+from thalweg.context.request.messages import without_thinking
+from thalweg.context.request.models import (
+    changed_copy,
+    known_model,
+    with_last_check,
+    with_transform,
+)
 from thalweg.testing import ScriptedModel
 
 
@@ -174,10 +179,12 @@ def test_our_own_copies_of_a_model_own_nothing() -> None:
     }
     model: Any = Watched(**given)
     request: Any = ModelRequest(model=model, messages=[])
-    quiet: Any = without_thinking(with_late_system(request))
+    known = known_model(model, window=None, max_output=None, ignores_profile=False)
+    assert known.with_late_system is not None
+    quiet: Any = without_thinking(request.override(model=known.with_late_system))
     assert quiet.model is not model
     assert quiet.model.thinking is None
-    del request, quiet
+    del known, request, quiet
     gc.collect()
     assert deleted == []
 

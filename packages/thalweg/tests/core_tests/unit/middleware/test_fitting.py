@@ -181,7 +181,7 @@ def test_the_client_is_told_by_the_model() -> None:
     """Who is asked, and by which of OpenAI's two interfaces."""
 
     def client(model: BaseChatModel) -> str:
-        return target_model_of(ModelRequest(model=model, messages=[])).client
+        return target_model_of(ModelRequest(model=model, messages=[]), "").client
 
     assert client(ChatOpenAI(model="gpt-4o", api_key=KEY)) == "openai-chat"
     assert client(ChatOpenAI(model="gpt-4o", api_key=KEY, use_responses_api=True)) == (

@@ -243,10 +243,11 @@ class LogContract:
         self, archive: Archive
     ) -> None:
         """The next thread has another generation, regardless of its length."""
-        assert archive.extent(KEY) == (0, 0)
+        assert archive.extent(KEY) == (0, 0, 0)
         archive.append(KEY, [said("one")])
-        before, length = archive.extent(KEY)
-        assert (before > 0, length) == (True, 1)
+        archive.add_turn(KEY, TurnRow("{}"), length=1)
+        before, length, turns = archive.extent(KEY)
+        assert (before > 0, length, turns) == (True, 1, 1)
         archive.delete(KEY)
         for _ in range(2):
             with pytest.raises(ConflictError):
