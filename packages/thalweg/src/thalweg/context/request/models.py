@@ -583,8 +583,8 @@ def _double_class(kind: type[BaseChatModel]) -> type[BaseChatModel]:
         # A pickled double is a model of its class: hooks belong to one request.
         return _new, (kind,), self.__getstate__()
 
-    def delete(self: BaseChatModel) -> None:
-        if getattr(self, _OWNER_ATTRIBUTE, None) is None:  # a deep copy
+    def delete(self: BaseChatModel, owner: str = _OWNER_ATTRIBUTE) -> None:
+        if getattr(self, owner, None) is None:  # a deep copy; a global is gone at the exit
             kind.__del__(self)  # type: ignore[attr-defined]
 
     members: dict[str, Any] = {
