@@ -14,10 +14,9 @@ from langgraph.types import Command
 from rows import row, seen
 from world import LOG, SCRIPTS, Answer, calls, gateway, logged, model, script, wait
 
-from thalweg_agent import create_deep_agent
+from thalweg_agent import SubAgent, create_deep_agent
 from thalweg_agent.backends import CompositeBackend, StateBackend
 from thalweg_agent.backends.utils import create_file_data
-from thalweg_agent.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgent
 
 AT = {"configurable": {"thread_id": "thread-1"}}
 TASK = {
@@ -226,7 +225,12 @@ def no_response() -> None:
     seen("the calls are counted", "ls" in text)
     seen("it refers to something above", "above" in text, False)
     seen("status", report(result).artifact["status"], "completed without an answer")
-    silent: SubAgent = {**GENERAL_PURPOSE_SUBAGENT, "no_answer": "No response"}
+    silent: SubAgent = {
+        "name": "general-purpose",
+        "description": "does what it is given",
+        "system_prompt": "Work.",
+        "no_answer": "No response",
+    }
     fixed = report(run(exploring(3, ""), subagents=[silent]))
     seen("report with the setting", fixed.text, "No response")
     seen("status with the setting", fixed.artifact["status"], "completed")
