@@ -77,7 +77,7 @@ from thalweg_evals.comparison import Interval, difference, rate
 from thalweg_evals.picture import TokenSeries, token_picture, token_series
 from thalweg_evals.probes import PROBES
 from thalweg_evals.scripted import WINDOW, WindowModel, scripted_model
-from thalweg_evals.trace import Trace, TracedMessage
+from thalweg_evals.trace import Recorder, Trace, TracedMessage
 from thalweg_evals.world import play
 
 PROVIDER = "provider"
@@ -259,8 +259,13 @@ def task_agent(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate
+        conversation = [one for one in state.messages if one.role != "system"]
+        if len(conversation) != 1 or not isinstance(conversation[0].content, str):
+            msg = f"sample {state.sample_id} is no text of one message: name another task"
+            raise ValueError(msg)
         at = int((trigger or 1) * window) if policy == PROVIDER else None
         model = InspectModel(window=window, compacts_at=at)
+        trace = Trace()
         system = [one.text for one in state.messages if one.role == "system"]
         with TemporaryDirectory() as folder, ExitStack() as resources:
             setting = Setting(
@@ -273,11 +278,12 @@ def task_agent(
                 resources=resources,
             )
             agent = Agent(_policy(policy)(setting), _turn)
-            answer = await to_thread.run_sync(agent.send, state.user_prompt.text, ())
+            recorder = Recorder(trace, has_tools=True)
+            answer = await to_thread.run_sync(agent.send, conversation[0].text, [recorder])
         if model.limits:
             raise model.limits[0]
         state.output = ModelOutput.from_content(str(state.model), answer)
-        state.messages.append(ChatMessageAssistant(content=answer))
+        state.messages += _conversation(trace)
         return state
 
     return solve

@@ -16,7 +16,7 @@ pytest.importorskip("inspect_ai")
 from inspect_ai import Task
 from inspect_ai import eval as run_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.model import get_model
+from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.scorer import includes
 
 from strict_llm import Answer, Request, StrictProvider
@@ -169,7 +169,18 @@ def test_an_agent_of_ours_works_on_the_task_of_others(
 
     assert log.status == "success", log.error
     assert log.samples[0].scores["includes"].value == "C"
+    assert sum(one.role == "tool" for one in log.samples[0].messages) == ran + 1
     assert {one.status for one in provider.requests} == {200}
+
+
+def test_a_sample_of_several_messages_is_an_error(tmp_path: Path) -> None:
+    """Nothing of a sample is left out without a word."""
+    turns = [ChatMessageUser(content="Hi."), ChatMessageUser(content="Count the notes.")]
+    task = Task(dataset=[Sample(id="two", input=turns, target="2")], solver=task_agent())
+    [log] = run_eval(task, model="mockllm/model", log_dir=str(tmp_path), display="none")
+
+    assert log.status == "error"
+    assert "sample two is no text of one message" in log.error.message
 
 
 def test_scripted_models_need_no_server(tmp_path: Path) -> None:

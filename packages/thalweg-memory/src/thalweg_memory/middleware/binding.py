@@ -39,7 +39,7 @@ class BoundMemory:
         return self.mode in {"on", "read_only"} and bool(self.thread)
 
     @property
-    def tells_in_prompt(self) -> bool:
+    def is_before_conversation(self) -> bool:
         """Whether memory is shown in the system prompt, or in a system message after it."""
         return self.settings.placement != "tail"
 

@@ -406,7 +406,7 @@ class RecallRenderer:
         message = new_request(messages)
         if message is None or any(shown.uid == message.uid for shown in live):
             return None
-        in_prompt = bound.tells_in_prompt
+        in_prompt = bound.is_before_conversation
         recalled = bound.memory.recall_for_run(
             recent(messages),
             explain=True,
@@ -488,7 +488,7 @@ class RecallRenderer:
             messages: Returns those of the thread: with `retrieval: seeds` the text in the system
                 prompt is recalled again for each model call.
         """
-        if shown and bound.tells_in_prompt and bound.settings.retrieval == "seeds":
+        if shown and bound.is_before_conversation and bound.settings.retrieval == "seeds":
             recalled = bound.memory.recall_for_run(recent(messages()), explain=True)
             keys = [one.key for one in self._recalled_items(recalled)]
             shown = [self._shown(bound, IN_PROMPT, keys)]

@@ -143,12 +143,14 @@ def _exchanges(messages: Iterable[BaseMessage]) -> Iterator[tuple[BaseMessage, .
 def _unchanged_count(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
     """Count the leading messages that did not change.
 
-    Messages of the thread are compared by identity. The system prompt is built again for each
-    request and is compared by content.
+    Messages of the thread are compared by identity. System messages are built again for each
+    request and are compared by content.
     """
     start = 0
-    if old and new and isinstance(old[0], SystemMessage) and old[0] == new[0]:
-        start = 1
+    for former, message in zip(old, new, strict=False):
+        if not isinstance(former, SystemMessage) or former != message:
+            break
+        start += 1
     return start + common_prefix(old[start:], new[start:])
 
 

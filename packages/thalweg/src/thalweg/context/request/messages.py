@@ -376,7 +376,9 @@ def read_state(messages: Sequence[BaseMessage]) -> list[Message]:
 def parse_message(source: BaseMessage) -> Message:
     """Parse one message of a state."""
     is_injected = source.additional_kwargs.get("lc_source")
-    return read_message(source, -1, WIRE, [], "injected" if is_injected else "said")
+    message = read_message(source, -1, WIRE, [], "injected" if is_injected else "said")
+    is_unknown = message.kind == "injected" and not is_injected
+    return replace(message, kind="said") if is_unknown else message
 
 
 def is_text_only(message: AIMessage) -> bool:
@@ -447,7 +449,7 @@ class _SentItem:
     """Whether the target model itself wrote it."""
     thinks: bool
     stays: bool
-    """Whether a system message among the others keeps its role."""
+    """Whether it is a system message among the others: one that keeps its role, or the summary."""
     written: tuple[WrittenMessage, ...]
     aside: tuple[Media, ...]
 
@@ -499,7 +501,7 @@ class MessageWriter:
             else (items, frozenset[int]())
         )
         if self._summary_role == "system":
-            items = _with_system_summary(items, self._target.client)
+            kept_roles |= _system_summary(items, self._target.client)
         rows: list[_SentItem] = []
         unchanged = 0
         if kept_roles == self._kept_roles:
@@ -562,9 +564,9 @@ class MessageWriter:
         message, target = item.message, self._target
         if item.section == "summary" or item.position in edited:
             message = message_for_tool(message, self.recall)
-        is_late = (
-            message.role == "system" and item.section not in {"system", "summary"} and not stays
-        )
+        if item.section == "summary" and stays:
+            message = replace(message, role="system")
+        is_late = message.role == "system" and item.section != "system" and not stays
         if is_late and target.client == "anthropic":
             text = prompt("moved_system").render(text=message.text)
             message = Message("user", (Text(text),), kind="injected", uid=message.uid)
@@ -644,16 +646,18 @@ def _place_system_messages(
     return placed, frozenset(kept_roles)
 
 
-def _with_system_summary(items: Sequence[WindowItem], client: Client) -> Sequence[WindowItem]:
-    """Make the structured summary a system message, if an answer may come first or does not."""
+def _system_summary(items: Sequence[WindowItem], client: Client) -> set[int]:
+    """Return the index of the structured summary if it may be a system message.
+
+    A model's answer may come first at OpenAI's clients only.
+    """
     may_begin = client in {"openai-chat", "openai-responses"}
-    return [
-        replace(item, message=replace(item.message, role="system"))
+    return {
+        index
+        for index, (item, following) in enumerate(zip_longest(items, items[1:]))
         if item.section == "summary"
         and (may_begin or (following and following.message.role == "user"))
-        else item
-        for item, following in zip_longest(items, items[1:])
-    ]
+    }
 
 
 def _loop_ranges(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:

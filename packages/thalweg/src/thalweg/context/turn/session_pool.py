@@ -111,6 +111,10 @@ class OpenThread:
         entries = window.entries.values()
         return self.last_check.refers or any(map(attrgetter("is_fetched"), entries))
 
+    def has_record(self, policy: ContextPolicy) -> bool:
+        """Return whether the first message of the conversation is the record of a compaction."""
+        return policy.summary_role == "user" and self.session.engine.window.fold is not None
+
     def set_overhead(self, overhead: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
         window = self.session.engine.window

@@ -178,7 +178,7 @@ class PendingSummaries:
     def _make_job(self, task: SummaryTask, summarizer: Summarizer) -> SummaryJob:
         """Make the job that writes a summary, with nothing of the thread that a turn changes."""
         session, check, marking = self.open.session, LastCheck(), replace(self.open.cache_marker)
-        key, has_record = session.key, session.engine.window.fold is not None
+        key, has_record = session.key, self.open.has_record(self.sessions.policy)
 
         def cacheable(request: ModelRequest[Any]) -> ModelRequest[Any]:
             request = check.request(request)
@@ -600,14 +600,13 @@ class _Turn:
         recall = self.own.recall if self.open.refers(self.sessions.policy) else None
         self.open.last_check.alternates = self.limits.model in self.sessions.alternating
         request = self.open.last_check.request(request, recall)
-        policy, fold = self.sessions.policy, self.open.session.engine.window.fold
         marks = None
-        if policy.prompt_caching:
+        if self.sessions.policy.prompt_caching:
             marks = self.open.cache_marker.transform(
                 request.model,
                 self.key,
                 self.tariff,
-                has_record=fold is not None,
+                has_record=self.open.has_record(self.sessions.policy),
                 is_continued=is_continued,
             )
         deferral = self.layout.transform if self.layout is not None else None

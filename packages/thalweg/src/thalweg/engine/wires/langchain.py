@@ -373,7 +373,7 @@ def read_message(
     fields.left = {
         name: value
         for name, value in source.items()
-        if value is not None and (value or not isinstance(value, (str, list, dict)))
+        if value is not None and (not isinstance(value, (str, list, dict)) or value)
     }
     fields.left.pop("type", None)
     if "type" not in source:

@@ -96,6 +96,20 @@ def test_an_artifact_that_is_not_json_stays_with_its_origin() -> None:
     assert [note.code for note in notes] == ["artifact"]
 
 
+class NoTruth:
+    """Has no truth value, like an array of several numbers."""
+
+    def __bool__(self) -> bool:
+        """Refuse."""
+        msg = "ambiguous"
+        raise ValueError(msg)
+
+
+def test_the_truth_of_an_artifact_is_never_taken() -> None:
+    (_,), notes = WIRE.read([ToolMessage("ok", tool_call_id="a", artifact=NoTruth())])
+    assert [note.code for note in notes] == ["artifact"]
+
+
 def test_invalid_calls_are_calls_with_the_text_the_model_wrote() -> None:
     """They may have been answered with an error."""
     item = AIMessage(
