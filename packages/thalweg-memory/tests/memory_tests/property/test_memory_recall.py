@@ -78,7 +78,16 @@ facts = st.builds(
     status=st.sampled_from(["active", "superseded"]),
     written_by=st.sampled_from(["user", "learned:m"]),
 )
-memories = st.lists(st.one_of(turns, facts), max_size=14).map(lambda told: SmallMemory.of(*told))
+
+
+def _place(item: Statement | Fact) -> tuple[str, int]:
+    """Return the order of an item: a thread's turns are numbered in theirs."""
+    return (item.thread, item.seq) if isinstance(item, Statement) else (item.id, -1)
+
+
+memories = st.lists(st.one_of(turns, facts), max_size=14, unique_by=_place).map(
+    lambda items: SmallMemory.of(*sorted(items, key=_place))
+)
 profiles = st.lists(
     st.builds(ProfileSection, st.sampled_from(["workContext", "recentMonths"]), texts), max_size=2
 ).map(lambda sections: Profile(tuple(sections)))

@@ -279,7 +279,7 @@ class _ReadItems:
             if item.turn is not None:
                 day = self._days[number] = (item.turn.thread, item.turn.said_at[:10])
                 self._best[day] = max(self._best.get(day, 0.0), scale.own.get(number, 0.0))
-                self._numbers.setdefault(item.turn.uid, number)
+                self._numbers[item.turn.uid] = min(number, self._numbers.get(item.turn.uid, number))
 
     def features(self, item: RecallItem) -> RecallFeatures:
         """Return the features of an item."""
