@@ -27,6 +27,8 @@ TEMPORARY = "temporary"
 """The kind of the documents that name threads to delete once their runs have ended."""
 _READ_MS = 60_000
 """Milliseconds after its end in which the stream of a run on such a thread may be read."""
+_PAGE = 32
+"""Checkpoints that are read at a time."""
 
 
 class TenantGraphRuns:
@@ -169,13 +171,16 @@ class TenantGraphRuns:
             await self._parts.journal.delete(self._owner, thread, run)
         saver = self._parts.checkpoints.of(self._owner)
         place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-        is_newest = True
-        async for found in saver.alist(place):
-            if found.metadata.get(RUN) not in runs:
-                if not is_newest:
-                    await self._threads.restore(thread, found.checkpoint["id"])
-                return
-            is_newest = False
+        before, is_newest = None, True
+        # Pages: a list that is open holds a connection, and `restore` takes another one.
+        while page := [found async for found in saver.alist(place, before=before, limit=_PAGE)]:
+            for found in page:
+                if found.metadata.get(RUN) not in runs:
+                    if not is_newest:
+                        await self._threads.restore(thread, found.checkpoint["id"])
+                    return
+                is_newest = False
+            before = page[-1].config
         await saver.adelete_thread(thread)
 
     async def temporary(self) -> Sequence[str]:

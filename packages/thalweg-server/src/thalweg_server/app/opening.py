@@ -302,7 +302,7 @@ class App:
         await self._send_webhook(key)
 
     async def _delete_thread(self, owner: str, thread: str, forget: bool) -> object:  # noqa: FBT001
-        return await self.tenant(owner).threads.delete(thread, forget=forget)
+        return await self.tenant(owner).threads.delete_now(thread, forget=forget)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""

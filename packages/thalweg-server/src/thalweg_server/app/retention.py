@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING
 
 from thalweg.errors import BusyError, NoSuchThreadError
 from thalweg_server.app.runs import now_ms
-from thalweg_server.runs.base import ENDED, RunKey, RunRecord
-from thalweg_server.runs.running import CHORE
+from thalweg_server.runs.base import AGE, CHORE, ENDED, RunKey, RunRecord
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
-AGE = f"{CHORE}age"
-"""The chore of a thread that deletes what is older than the settings' ages."""
 _DELETE = f"{CHORE}delete"
 """The chore that completes a deletion whose process crashed: `…*delete MILLISECONDS FORGET`."""
 _COMPLETED_AFTER_MS = 60_000
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
-_PRIORITY = -1_000
-"""Below those of all runs."""
 _PAGE = 1_000
 _DAY_MS = 86_400_000
 _audit = logging.getLogger("thalweg.audit")
@@ -41,12 +36,13 @@ async def completed_elsewhere(
     """
     key = RunKey(owner, thread, f"{_DELETE} {now_ms()} {int(forget)}")
     jobs, due_ms = parts.journal.jobs, now_ms() + _COMPLETED_AFTER_MS
-    submitted = jobs.submit(key.job, key.lock, due_ms=due_ms, priority=_PRIORITY)
-    await parts.journal.change_queue(submitted)
+    await parts.journal.change_queue(jobs.submit(key.job, key.lock, due_ms=due_ms))
     try:
         yield
-    finally:
+    except BusyError:  # nothing is deleted; after any other error the job completes it
         await parts.journal.change_queue(jobs.cancel(key.job))
+        raise
+    await parts.journal.change_queue(jobs.cancel(key.job))
 
 
 class Retention:
@@ -54,7 +50,7 @@ class Retention:
 
     Args:
         parts: The parts of the application.
-        delete: Deletes a thread of an owner, as a request does; if asked, what was learned, too.
+        delete: Deletes a thread of an owner; if requested, what was learned from it, too.
     """
 
     def __init__(
@@ -73,15 +69,14 @@ class Retention:
         ages = [age for age in (retention.runs_days, retention.threads_days) if age is not None]
         if ages:
             due_ms = now_ms() + max(wait_ms, round(min(ages) * _DAY_MS))
-            job = self._parts.journal.jobs.submit(
-                key.job, key.lock, due_ms=due_ms, priority=_PRIORITY
-            )
+            job = self._parts.journal.jobs.submit(key.job, key.lock, due_ms=due_ms)
             await self._parts.journal.change_queue(job)
 
     async def perform(self, key: RunKey) -> None:
         """Perform a chore of a thread; the key's third part names it.
 
         Raises:
+            BusyError: A run of the thread waits, which is newer than the chore.
             StorageError: A database failed.
         """
         owner, thread, chore = key
@@ -90,7 +85,7 @@ class Retention:
             row = await asyncio.to_thread(self._parts.registry.get, owner, thread)
             if row is None and int(forget):
                 await self._parts.erasure.erase()
-            elif row is not None and row.created <= int(requested_ms):  # else it is another thread
+            elif row is not None and row.updated <= int(requested_ms):  # else it was used since
                 await self._delete_thread(owner, thread, "delete", forget=bool(int(forget)))
         elif await self._apply(owner, thread):
             await self.schedule(owner, thread, wait_ms=_LEAST_MS)
@@ -102,12 +97,9 @@ class Retention:
         if row is None:
             return False
         idle_ms = now_ms() - row.updated
-        if (
-            retention.threads_days is not None
-            and idle_ms >= retention.threads_days * _DAY_MS
-            and await self._delete_thread(owner, thread, "retention")
-        ):
-            return False
+        if retention.threads_days is not None and idle_ms >= retention.threads_days * _DAY_MS:
+            with suppress(BusyError):
+                return not await self._delete_thread(owner, thread, "retention")
         if retention.runs_days is not None:
             await self._delete_runs(owner, thread, retention.runs_days)
         return True
@@ -115,7 +107,7 @@ class Retention:
     async def _delete_thread(
         self, owner: str, thread: str, operation: str, *, forget: bool = False
     ) -> bool:
-        with suppress(BusyError, NoSuchThreadError):
+        with suppress(NoSuchThreadError):
             await self._delete(owner, thread, forget)
             action = {"owner": owner, "operation": operation, "path": thread}
             _audit.info("%s", json.dumps({"at": datetime.now(UTC).isoformat(), **action}))

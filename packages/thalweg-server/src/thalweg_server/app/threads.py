@@ -60,6 +60,7 @@ from thalweg_server.app.views import (
     todos_view,
     turn_view,
 )
+from thalweg_server.runs.base import CHORE, RunKey
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -169,14 +170,21 @@ class TenantThreads:
         Returns:
             What may remain, and where.
         """
-        key = await self._key(thread)
-        is_recorded = bool(await asyncio.to_thread(recorded_by, self._parts.archive, key))
+        await self._key(thread)
         async with completed_elsewhere(self._parts, self._owner, thread, forget=forget):
-            # First: it knows of runs under way.
-            await self._parts.journal.delete(self._owner, thread)
-            await self._parts.checkpoints.of(self._owner).adelete_thread(thread)
-            left = await asyncio.to_thread(self._delete, thread, forget=forget)
-            left += await self._parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
+            return await self.delete_now(thread, forget=forget)
+
+    async def delete_now(self, thread: str, *, forget: bool = False) -> DeletedThread:
+        """Delete a thread as `delete` does, inside a job that is repeated after a crash."""
+        key, parts = await self._key(thread), self._parts
+        is_recorded = bool(await asyncio.to_thread(recorded_by, parts.archive, key))
+        await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
+        await parts.checkpoints.of(self._owner).adelete_thread(thread)
+        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        if forget:  # its jobs name the thread
+            chores = RunKey(self._owner, thread, CHORE).job
+            await parts.journal.change_queue(parts.journal.jobs.discard(chores, held=False))
+        left += await parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
         left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
         return DeletedThread(thread=thread, forgotten=forget, left=left)
 

@@ -86,11 +86,11 @@ class OwnSaver(BaseCheckpointSaver[Any]):
             raise ConfigError("thread_id", "none is given", fix)
         await self.flush()
         inner_config, earlier = self._down(config), before and self._down(before)
-        with self._converting_errors():
-            async for found in self._inner.alist(
-                inner_config, filter=filter, before=earlier, limit=limit
-            ):
-                yield self._raised(found)
+        inner = self._inner.alist(inner_config, filter=filter, before=earlier, limit=limit)
+        with self._converting_errors():  # a caller may need another connection before the next one
+            listed = [found async for found in inner]
+        for found in listed:
+            yield self._raised(found)
 
     async def aput(
         self,

@@ -18,6 +18,10 @@ ENDED: frozenset[Status] = frozenset({"interrupted", "completed", "failed", "can
 
 JOB = "*"
 """A notification in the place of a run's mark: a job may be claimed."""
+CHORE = "*"
+"""Begins the third part of the key of a job that is no run, but work on a thread between runs."""
+AGE = f"{CHORE}age"
+"""The chore of a thread that deletes what is older than the settings' ages."""
 
 
 class RunKey(NamedTuple):

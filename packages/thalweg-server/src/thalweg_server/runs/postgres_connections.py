@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -74,6 +75,8 @@ _POOLED = (
     "%s is a pooler, which may lose notifications; streams of other processes then lag by seconds. "
     "Set storage.direct_url to the address of the server itself"
 )
+_BORROWED: WeakKeyDictionary[AsyncConnectionPool[Any], int] = WeakKeyDictionary()
+"""Connections of each pool that are in use."""
 _OWNER = "SELECT set_config('thalweg.owner', %s, true)"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
@@ -103,22 +106,26 @@ async def pooled(pool: AsyncConnectionPool[Any]) -> AsyncIterator[Connection]:
     """Borrow a connection, and wait for as long as all are in use and the server can be reached.
 
     Raises:
-        psycopg.Error: The server cannot be reached.
+        psycopg.Error: The server cannot be reached, or refuses a connection.
     """
     while True:
         try:
             connection = await pool.getconn()
         except PoolTimeout:
+            address = make_conninfo(str(pool.conninfo), connect_timeout=round(TIMEOUT_S))
+            if not _BORROWED.get(pool):  # the pool has none: an own one raises the reason
+                await (await psycopg.AsyncConnection.connect(address)).close()
             # It needs no free connection of the server.
-            address = make_conninfo(str(pool.conninfo), connect_timeout=round(TIMEOUT_S)).encode()
-            if await asyncio.to_thread(PGconn.ping, address) != Ping.OK:
+            elif await asyncio.to_thread(PGconn.ping, address.encode()) != Ping.OK:
                 raise
         else:
             break
+    _BORROWED[pool] = _BORROWED.get(pool, 0) + 1
     try:
         async with connection:
             yield connection
     finally:
+        _BORROWED[pool] -= 1
         await pool.putconn(connection)
 
 

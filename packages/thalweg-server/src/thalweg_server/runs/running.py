@@ -5,6 +5,7 @@ import logging
 import os
 import random
 import secrets
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from typing import Any, Literal, Self
 
 from thalweg.database.jobs import MOST_CRASHES, RENEW_S, Job
 from thalweg.errors import (
+    BusyError,
     ClaimLostError,
     NoSuchRunError,
     RunError,
@@ -22,7 +24,7 @@ from thalweg.errors import (
 )
 from thalweg_server.api.events import RunCancelled, RunFailed
 from thalweg_server.api.problems import Problem
-from thalweg_server.runs.base import Claim, Draft, RunKey, RunRecord
+from thalweg_server.runs.base import AGE, CHORE, Claim, Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
@@ -39,8 +41,12 @@ _SPREAD_S = 0.003
 _MOST_SPREAD_S = 0.03
 MOST_ATTEMPTS = 5
 """Attempts that may break off, with their process or a database; then the run fails."""
-CHORE = "*"
-"""Begins the third part of the key of a job that is no run, but work on a thread between runs."""
+_CHORE_PAUSE_S = 300.0
+"""Seconds until a chore is retried whose database failed, or whose thread has a run that waits."""
+_LATER_S = 3_600.0
+"""Likewise, after an error of another kind."""
+_GIVEN_UP_S = 86_400.0
+"""Likewise, for deletion by age, after it ended the processes that performed it."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0
@@ -256,17 +262,25 @@ class ProcessRuns:
 
     async def _work(self, job: Job) -> None:
         """Perform the run or the chore of a job; retry if a database fails."""
-        key = RunKey.of_job(job.key)
+        key, pause_s = RunKey.of_job(job.key), None
         try:
             while True:
                 try:
                     if key.run.startswith(CHORE):
-                        await self._chore(key, job)
+                        pause_s = await self._chore(key, job)
                     else:
                         await self._alone(key, job)
-                    await self._journal.finish_job(job)
+                    if pause_s is None:
+                        await self._journal.finish_job(job)
+                    else:
+                        due_ms = round(1_000 * (time.time() + pause_s))
+                        await self._journal.postpone_job(job, due_ms)
+                except asyncio.CancelledError:  # the process stops in order: it did not crash
+                    with suppress(StorageError):
+                        await self._journal.postpone_job(job, 0)
+                    raise
                 except StorageError as error:
-                    _log.warning("run of job %d is retried: %s", job.id, error)
+                    _log.warning("job %d is retried: %s", job.id, error)
                     await asyncio.sleep(_PAUSE_S)
                 else:
                     return
@@ -275,17 +289,25 @@ class ProcessRuns:
                 del self._jobs[job.id]
             self._journal.job_available.set()
 
-    async def _chore(self, key: RunKey, job: Job) -> None:
-        """Perform a chore, unless it ends the processes that perform it; an error is logged."""
+    async def _chore(self, key: RunKey, job: Job) -> float | None:
+        """Perform a chore, unless it ends the processes that perform it; an error is logged.
+
+        Returns:
+            Seconds until it is to be performed again; `None` if it is done or given up.
+        """
         if self._perform_chore is None or job.crashes >= MOST_CRASHES:
             _log.error("%s of thread %s is given up: its processes ended", key.run, key.thread)
-            return
+            return _GIVEN_UP_S if key.run == AGE else None
         try:
             await self._perform_chore(key)
-        except StorageError:
-            raise
+        except (BusyError, StorageError) as error:
+            problem = "%s of thread %s is retried in %.0f s: %s"
+            _log.warning(problem, key.run, key.thread, _CHORE_PAUSE_S, error)
+            return _CHORE_PAUSE_S
         except Exception:  # noqa: BLE001 (the queue goes on)
             _log.exception("%s of thread %s failed", key.run, key.thread)
+            return _LATER_S
+        return None
 
     async def _alone(self, key: RunKey, job: Job) -> None:
         """Perform a run when this process performs it no longer under another claim."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, RunExistsError
-from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
+from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import sound
 
 
@@ -220,6 +220,11 @@ class Tables(ABC):
         """Remove the job of a run that has ended: the next one of its thread may be claimed."""
         await self._change("", *self.jobs.finish(job))
 
+    async def postpone_job(self, job: Job, due_ms: int) -> None:
+        """Return a job to the queue, in place of one with its key that waits there."""
+        release = self.jobs.release(job, due_ms=due_ms)
+        await self._change("", *release, before=self.jobs.cancel(job.key))
+
     async def cancel_job(self, key: RunKey) -> None:
         """Remove the job of a run that has ended before it was claimed."""
         await self._change("", *self.jobs.cancel(key.job))
@@ -230,7 +235,7 @@ class Tables(ABC):
 
     async def queue_depth(self) -> int:
         """Return how many runs of all owners wait and are due."""
-        rows = await self._read("", *self.jobs.depth())
+        rows = await self._read("", *self.jobs.depth(f"%{BETWEEN}{CHORE}%"))
         return int(rows[0][0])
 
     async def submit_missing_jobs(self) -> None:

@@ -1,17 +1,23 @@
 """An application over PostgreSQL: everything of it is in the database."""
 
+import asyncio
 import random
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg_pool import AsyncConnectionPool
 
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, check_laws, say
 from thalweg.errors import ThreadExistsError
+from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.api.memory import NewFact
 from thalweg_server.api.threads import NewThread, Rewind
 from thalweg_server.app import open_app
+from thalweg_server.checkpoints import postgres as checkpoints
+from thalweg_server.runs.postgres_connections import pooled
 
 pytestmark = pytest.mark.anyio
 
@@ -88,3 +94,31 @@ async def test_a_run_goes_on_when_the_server_broke_every_connection(
         events = await say(ada, "t1", "second")
         assert answer(events) == "You said: second. Before it: 1 requests."
         assert (await app.health()).status == "ok"
+
+
+async def test_a_run_is_rolled_back_over_one_connection(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many at a time as there are connections would else wait for each other forever."""
+    monkeypatch.setattr(checkpoints, "MOST_CONNECTIONS", 1)
+    given = settings(storage={"url": postgres_url}, memory={"injection_enabled": False})
+    async with asyncio.timeout(60), open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        ended = []
+        for message in ("one", "two"):
+            new = GraphRun(graph="agent", input={"messages": message})
+            run = await ada.graph_runs.start("t1", new)
+            ended.append(await ada.graph_runs.wait(run))
+        assert [run.status for run in ended] == ["completed", "completed"]
+        await ada.graph_runs.roll_back("t1", {ended[1].key.run})
+        values = (await ada.graph_threads.snapshot("t1")).values
+        texts = [one.text for one in values["messages"] if one.type == "human"]
+        assert texts == ["one"]
+
+
+async def test_a_pool_that_the_server_refuses_reports_the_reason(postgres_url: str) -> None:
+    refused = make_conninfo(postgres_url, dbname="dropped")
+    async with AsyncConnectionPool(refused, min_size=1, open=False, timeout=0.5) as pool:
+        with pytest.raises(psycopg.OperationalError, match="dropped"):
+            async with asyncio.timeout(30), pooled(pool):
+                pytest.fail("the database is not there")

@@ -1,6 +1,7 @@
 """Runs that an older Thalweg had not ended are performed after the upgrade of the tables."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -78,3 +79,38 @@ def check(performed: list[str]) -> None:
     """Check that each run was performed once, those of a thread in their order."""
     assert sorted(performed) == ["ada r1 2", "ada r2 1", "ada r3 1", "bob r1 1"]
     assert [one for one in performed if one.startswith("ada")] == sorted(performed)[:3]
+
+
+RETENTION = (
+    "INSERT INTO queue_job (queue, key, lock, worker, held_until, due) VALUES"
+    " ('run', 'ada\x1ft1\x1fr1', 'ada\x1ft1', 'one', 9, 0),"
+    " ('retention', 'ada\x1ft1', 'ada\x1ft1', 'one', 9, 0),"
+    " ('retention', 'ada\x1ft2', 'ada\x1ft2', 'one', 9, 0),"
+    " ('retention', 'ada\x1ft2', 'ada\x1ft2', '', 0, 7)"
+)
+MOVED = [
+    ("ada\x1ft1\x1f*age", "", 0),
+    ("ada\x1ft1\x1fr1", "one", 0),
+    ("ada\x1ft2\x1f*age", "", 7),
+]
+FOUND = "SELECT key, worker, due FROM queue_job WHERE queue = 'run' ORDER BY key"
+
+
+def test_jobs_of_retention_move_from_a_file_while_a_run_of_their_thread_is_held() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema = _SqliteSchema(connection, "runs")
+        for version in VERSIONS:
+            if version.NUMBER == "0013":
+                connection.execute(RETENTION)
+            version.upgrade(schema)
+        assert connection.execute(FOUND).fetchall() == MOVED
+
+
+def test_jobs_of_retention_move_on_a_server(plain_postgres_url: str) -> None:
+    with psycopg.connect(plain_postgres_url, autocommit=True) as connection:
+        schema = _PostgresSchema(connection)
+        for version in VERSIONS:
+            if version.NUMBER == "0013":
+                connection.execute(RETENTION.encode())
+            version.upgrade(schema)
+        assert connection.execute(FOUND.encode()).fetchall() == MOVED

@@ -12,10 +12,15 @@ import pytest
 from core_tests import forking
 from server_tests.gateway.worlds import settings
 from thalweg.database.jobs import NEVER_MS
-from thalweg.errors import NoSuchRunError, NoSuchThreadError
+from thalweg.errors import BusyError, NoSuchRunError, NoSuchThreadError, StorageError
 from thalweg_server.api.runs import NewRun
+from thalweg_server.api.threads import NewThread
 from thalweg_server.app import App, open_app
-from thalweg_server.runs.base import RunKey
+from thalweg_server.app.threads import TenantThreads
+from thalweg_server.runs.base import AGE, RunKey, RunRecord
+from thalweg_server.runs.emitting import Emit
+from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.running import ProcessRuns, RunOutcome
 from thalweg_server.settings import Settings
 
 NOW = 1e-9
@@ -110,6 +115,7 @@ async def test_a_deletion_whose_process_is_killed_is_completed_by_another_one(
 ) -> None:
     async with open_app(settings(tmp_path)) as app:
         await finished(app, "t1", "r1")
+        await performed(tmp_path)
     killed = forking.start("server_tests.gateway.deleting", tmp_path, stdin=PIPE, stdout=PIPE)
     assert killed.stdout is not None
     assert killed.stdout.readline() == "half\n"
@@ -150,3 +156,156 @@ async def test_a_chore_that_kills_its_processes_is_given_up(
         assert (await app.tenant("ada").threads.get("t1")).id == "t1"
     assert "is given up" in caplog.text
     assert queued(tmp_path) == []
+
+
+async def completed(run: RunRecord, emit: Emit) -> RunOutcome:
+    del run, emit
+    return RunOutcome("completed", "{}")
+
+
+@pytest.mark.parametrize(
+    "error", [StorageError("archive.db", "it is full", ""), BusyError("t1", "r9"), ValueError()]
+)
+async def test_a_chore_that_fails_lets_the_runs_of_its_thread_begin_and_is_retried(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    chore, run = RunKey("ada", "t1", AGE), RunKey("ada", "t1", "r1")
+
+    async def fail(key: RunKey) -> None:
+        twin = journal.jobs.submit(key.job, key.lock, due_ms=NEVER_MS)
+        await journal.change_queue(twin)
+        raise error
+
+    async with open_journal(tmp_path / "runs.db") as journal:
+        await journal.change_queue(journal.jobs.submit(chore.job, chore.lock))
+        await journal.create(run, "{}", if_busy="enqueue")
+        assert await journal.queue_depth() == 1  # of runs
+        async with ProcessRuns(journal, completed, perform_chore=fail) as runs:
+            async with asyncio.timeout(60):
+                assert (await runs.join(run)).status == "completed"
+                await performed(tmp_path)
+    assert queued(tmp_path) == [(chore.job, 1)]
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database:
+        text = "SELECT worker, due < ? FROM queue_job"
+        assert database.execute(text, (NEVER_MS,)).fetchall() == [("", 1)]
+    assert "*age of thread t1" in caplog.text
+
+
+async def test_a_chore_of_a_process_that_stops_in_order_counts_no_crash(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def wait(key: RunKey) -> None:
+        del key
+        begun.set()
+        await asyncio.Event().wait()
+
+    key = RunKey("ada", "t1", AGE)
+    async with open_journal(tmp_path / "runs.db") as journal:
+        await journal.change_queue(journal.jobs.submit(key.job, key.lock))
+        async with ProcessRuns(journal, completed, perform_chore=wait):
+            await begun.wait()
+        job = await journal.claim_job("other")
+        assert job is not None
+        assert (job.attempt, job.crashes) == (2, 0)
+
+
+async def test_deletion_by_age_that_kills_its_processes_is_tried_again_the_next_day(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = RunKey("ada", "t1", AGE)
+    async with open_app(settings(tmp_path)) as app:
+        due = app.parts.journal.jobs.submit(key.job, key.lock, due_ms=NEVER_MS)
+        await app.parts.journal.change_queue(due)
+        queued(tmp_path, "due = 1, worker = 'killed', attempt = 5, crashes = 4, held_until = 0")
+        await performed(tmp_path)
+    assert "is given up" in caplog.text
+    assert queued(tmp_path) == [(key.job, 6)]
+
+
+async def test_a_chore_comes_in_the_order_of_its_thread(tmp_path: Path) -> None:
+    """With a lower priority, a run behind it would wait for the runs of all other threads."""
+    async with open_app(kept(tmp_path, runs_days=1.0), role="api") as app:
+        await app.tenant("ada").threads.create(NewThread(id="t1"))
+        await app.retention.schedule("ada", "t1")
+        queued(tmp_path, "due = 1")
+        await app.tenant("ada").runs.start("t1", NewRun(id="r1", message="hi"))
+        await app.tenant("ada").runs.start("t2", NewRun(id="r2", message="hi"))
+        job = await app.parts.journal.claim_job("one")
+        assert job is not None
+        assert RunKey.of_job(job.key).run == AGE
+
+
+async def test_a_chore_that_deletes_submits_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends its processes would else begin again, without its crashes."""
+    found: list[list[tuple[str, int]]] = []
+    delete = TenantThreads._delete  # noqa: SLF001 (observed)
+
+    def observed(threads: TenantThreads, thread: str, *, forget: bool) -> tuple[str, ...]:
+        found.append(queued(tmp_path))
+        return delete(threads, thread, forget=forget)
+
+    async with open_app(settings(tmp_path)) as app:
+        await finished(app, "t1", "r1")
+        await performed(tmp_path)
+        monkeypatch.setattr(TenantThreads, "_delete", observed)
+        key = RunKey("ada", "t1", "*delete 9999999999999 0")
+        await app.parts.journal.change_queue(app.parts.journal.jobs.submit(key.job, key.lock))
+        await performed(tmp_path)
+        with pytest.raises(NoSuchThreadError):
+            await app.tenant("ada").threads.get("t1")
+    assert found == [[(key.job, 1)]]
+
+
+class FullDisk(TenantThreads):
+    """Threads whose log and files cannot be deleted."""
+
+    def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
+        del thread, forget
+        raise StorageError("archive.db", "it is full", "make room")
+
+
+async def test_a_deletion_that_a_database_breaks_off_is_completed_later(tmp_path: Path) -> None:
+    async with open_app(settings(tmp_path), role="api") as app:
+        ada = app.tenant("ada")
+        await ada.threads.create(NewThread(id="t1"))
+        with pytest.raises(StorageError):
+            await FullDisk("ada", app.parts).delete("t1")
+        ((key, _),) = queued(tmp_path)
+        assert RunKey.of_job(key).run.startswith("*delete ")
+        await app.retention.perform(RunKey.of_job(key))
+        with pytest.raises(NoSuchThreadError):
+            await ada.threads.get("t1")
+
+
+async def test_a_deletion_of_a_thread_with_a_run_leaves_no_job(tmp_path: Path) -> None:
+    async with open_app(settings(tmp_path), role="api") as app:
+        ada = app.tenant("ada")
+        await ada.runs.start("t1", NewRun(id="r1", message="hi"))
+        before = queued(tmp_path)
+        with pytest.raises(BusyError):
+            await ada.threads.delete("t1")
+        assert queued(tmp_path) == before
+
+
+async def test_a_deletion_that_was_broken_off_spares_a_thread_that_was_used_since(
+    tmp_path: Path,
+) -> None:
+    async with open_app(settings(tmp_path)) as app:
+        await finished(app, "t1", "r1")
+        row = app.parts.registry.get("ada", "t1")
+        assert row is not None
+        await asyncio.sleep(0.01)
+        await finished(app, "t1", "r2")
+        await app.retention.perform(RunKey("ada", "t1", f"*delete {row.updated} 0"))
+        assert (await app.tenant("ada").threads.get("t1")).id == "t1"
+
+
+async def test_a_forgotten_thread_has_no_job_that_names_it(tmp_path: Path) -> None:
+    async with open_app(kept(tmp_path, runs_days=1.0)) as app:
+        await app.tenant("ada").threads.create(NewThread(id="named-thread"))
+        await app.retention.schedule("ada", "named-thread")
+        assert len(queued(tmp_path)) == 1
+        await app.tenant("ada").threads.delete("named-thread", forget=True)
+        assert queued(tmp_path) == []

@@ -43,8 +43,8 @@ class Job:
     attempt: int
     """How often it was claimed; a later claim ends this one."""
     crashes: int = 0
-    """Processes in a row that ended while they performed it. Each one doubles the time until a
-    job may be claimed again, which begins with the lease and 0, 1, 3 and 7 s."""
+    """Other processes in a row that ended while they performed it. Each one doubles the time until
+    a job may be claimed again, which begins with the lease and 0, 1, 3 and 7 s."""
 
 
 class JobQueue:
@@ -88,18 +88,19 @@ class JobQueue:
         """Select a row if a job may be claimed, or waits for its lock."""
         now = self._now
         text = (
-            f"SELECT 1 WHERE EXISTS (SELECT 1 FROM {_READY} AND held_until < {now})"  # noqa: S608 (constants)
-            f" OR EXISTS (SELECT 1 FROM {_DELAYED} AND due <= {now} AND held_until < {now})"
+            f"SELECT 1 WHERE EXISTS (SELECT 1 FROM {_READY} AND {_FREE_AT} < {now})"  # noqa: S608 (constants)
+            f" OR EXISTS (SELECT 1 FROM {_DELAYED} AND due <= {now} AND {_FREE_AT} < {now})"
         )
         return JobSql(text, (self._name, self._name))
 
-    def depth(self) -> JobSql:
-        """Count the jobs that wait and are due."""
+    def depth(self, excluded: str = "") -> JobSql:
+        """Count the jobs that wait and are due, except those of keys like a pattern of SQL."""
+        waits = f"{_WAITS} AND key NOT LIKE ?)"
         text = (
-            f"SELECT (SELECT count(*) FROM {_READY} AND worker = '')"  # noqa: S608 (constants)
-            f" + (SELECT count(*) FROM {_DELAYED} AND due <= {self._now} AND worker = '')"
+            f"SELECT (SELECT count(*) FROM {_READY}{waits}"  # noqa: S608 (constants)
+            f" + (SELECT count(*) FROM {_DELAYED} AND due <= {self._now}{waits}"
         )
-        return JobSql(text, (self._name, self._name))
+        return JobSql(text, (self._name, excluded, self._name, excluded))
 
     def waiting(self, prefix: str) -> JobSql:
         """Count the jobs that wait, due or not, of keys that begin with a prefix."""
@@ -124,8 +125,10 @@ class JobQueue:
         Returns:
             The statement; its row, if there is a job, has the fields of `Job`.
         """
-        text = _CLAIM.format(now=self._now, is_settled=self._is_settled, locks=self._locks)
-        return JobSql(text, (round(1_000 * lease_s), worker, self._name))
+        text = _CLAIM.format(
+            now=self._now, is_settled=self._is_settled, locks=self._locks, free_at=_FREE_AT
+        )
+        return JobSql(text, (round(1_000 * lease_s), worker, worker, self._name))
 
     def renew(self, worker: str, ids: Collection[int], *, lease_s: float = LEASE_S) -> JobSql:
         """Renew the leases of jobs that this process performs."""
@@ -216,6 +219,8 @@ _DELAYED = "queue_job AS job WHERE queue = ? AND due > 0"
 """Each with the condition of an index."""
 _PREFIXED = "queue = ? AND key >= ? AND key < ?"
 _WAITS = " AND worker = ''"
+_FREE_AT = "held_until + 1000 * ((1 << crashes) - 1)"
+"""When a job that is held may be claimed again; see `Job.crashes`."""
 _IS_FREE = """NOT EXISTS (
     SELECT 1 FROM queue_job AS other
     WHERE other.queue = job.queue AND other.lock = job.lock AND other.worker <> ''
@@ -223,7 +228,7 @@ _IS_FREE = """NOT EXISTS (
 _NEXT_DUE = f"""
     SELECT min(at) FROM (
         SELECT * FROM (SELECT due AS at FROM {_READY} AND worker = '' AND {_IS_FREE} LIMIT 1) AS a
-        UNION ALL SELECT min(CASE WHEN held_until > due THEN held_until ELSE due END)
+        UNION ALL SELECT min(CASE WHEN {_FREE_AT} > due THEN {_FREE_AT} ELSE due END)
             FROM queue_job WHERE queue = ? AND worker <> '' AND due < {NEVER_MS}
         UNION ALL SELECT * FROM (
             SELECT due FROM {_DELAYED} AND due < {NEVER_MS} AND worker = '' AND {_IS_FREE}
@@ -235,7 +240,7 @@ _CANCEL = "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' RET
 # The unique index on held locks decides between two claims at the same time.
 _CLAIM = """
     UPDATE queue_job SET attempt = attempt + 1, held_until = {now} + ?,
-        crashes = CASE WHEN worker IN ('', '-') THEN crashes ELSE crashes + 1 END, worker = ?
+        crashes = CASE WHEN worker IN ('', '-', ?) THEN crashes ELSE crashes + 1 END, worker = ?
     WHERE id = (
         SELECT id FROM queue_job AS job
         WHERE queue = ? AND due = 0 AND (
@@ -245,7 +250,7 @@ _CLAIM = """
                     AND (other.worker <> '' OR (other.id < job.id AND other.due = 0))
             ))
             OR (worker <> '' AND {is_settled}
-                AND held_until + 1000 * ((1 << crashes) - 1) < {now})
+                AND {free_at} < {now})
         )
         ORDER BY priority DESC, id LIMIT 1{locks}
     ) RETURNING id, key, attempt, crashes

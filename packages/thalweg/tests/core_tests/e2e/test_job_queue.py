@@ -32,9 +32,9 @@ def opened(path: Path) -> Iterator[SqliteDatabase[SqliteRows]]:
         database.close()
 
 
-def claimed(rows: SqliteRows, queue: JobQueue = QUEUE) -> Job | None:
+def claimed(rows: SqliteRows, queue: JobQueue = QUEUE, worker: str = "one") -> Job | None:
     rows.run(*queue.promote())
-    row = rows.row(*queue.claim("one"))
+    row = rows.row(*queue.claim(worker))
     return None if row is None else Job(*row)
 
 
@@ -46,6 +46,7 @@ def test_jobs_are_claimed_by_priority_then_age_once_they_are_due(tmp_path: Path)
         rows.run(*QUEUE.submit("e", "c"))
         assert rows.row(*early.pending()) is not None
         assert rows.row(*early.depth()) == (4,)
+        assert rows.row(*early.depth("b%")) == (3,)
         found = []
         while (job := claimed(rows, early)) is not None:
             found.append(job.key)
@@ -161,10 +162,34 @@ def test_a_job_that_was_returned_has_no_crashes(tmp_path: Path) -> None:
     with opened(tmp_path / "jobs.db") as database, database.writing(None) as rows:
         rows.run(*QUEUE.submit("k", "k"))
         claimed(rows)
-        crashed = claimed(rows, QUEUE.at(round(1_000 * (time.time() + 60))))
+        crashed = claimed(rows, QUEUE.at(round(1_000 * (time.time() + 60))), "two")
         assert crashed is not None
         assert crashed.crashes == 1
         rows.run(*QUEUE.release(crashed))
         again = claimed(rows)
         assert again is not None
         assert again.crashes == 0
+
+
+def test_a_job_that_its_own_worker_claims_again_has_no_crashes(tmp_path: Path) -> None:
+    with opened(tmp_path / "jobs.db") as database, database.writing(None) as rows:
+        rows.run(*QUEUE.submit("k", "k"))
+        claimed(rows, QUEUE.at(1_000))
+        again = claimed(rows, QUEUE.at(1_000_000))
+        assert again is not None
+        assert (again.attempt, again.crashes) == (2, 0)
+
+
+def test_a_crashed_job_is_waited_for_until_it_may_be_claimed(tmp_path: Path) -> None:
+    with opened(tmp_path / "jobs.db") as database, database.writing(None) as rows:
+        rows.run(*QUEUE.submit("k", "k"))
+        for worker, now in (("one", 1_000), ("two", 10_000), ("three", 20_000)):
+            assert claimed(rows, QUEUE.at(now), worker)
+        expired = 20_000 + round(1_000 * LEASE_S)
+        early = QUEUE.at(expired + 1_000)  # two crashes: 3 s more
+        assert rows.row(*early.wait()) == (2_000,)
+        assert rows.row(*early.pending()) is None
+        assert claimed(rows, early, "four") is None
+        late = QUEUE.at(expired + 3_001)
+        assert rows.row(*late.pending()) is not None
+        assert claimed(rows, late, "four")

@@ -10,8 +10,15 @@ CREATE INDEX IF NOT EXISTS queue_job_ready ON queue_job (queue, priority DESC, i
 CREATE INDEX IF NOT EXISTS queue_job_due ON queue_job (queue, due) WHERE due > 0;
 """
 _RETENTION = """
-UPDATE queue_job SET queue = 'run', key = key || '{separator}*age' WHERE queue = 'retention';
+DELETE FROM queue_job WHERE queue = 'retention' AND worker <> '' AND EXISTS (
+    SELECT 1 FROM queue_job AS twin
+    WHERE twin.queue = 'retention' AND twin.key = queue_job.key AND twin.worker = ''
+);
+UPDATE queue_job SET queue = 'run', key = key || '{separator}*age', priority = 0, worker = '',
+    held_until = 0
+WHERE queue = 'retention';
 """
+"""No job remains held: a run of the same thread may be, and one job of a lock is."""
 _COMPONENTS: tuple[Component, ...] = ("runs", "memory", "jobs")
 
 
