@@ -221,7 +221,7 @@ CEILINGS = {
     "code lines in all without strict_llm": (65_209, 59_500),
     "files in all packages": (697, 750),
     "files visited by one turn": (53, 30),
-    "changes of file in one turn": (580, 300),
+    "changes of file in one turn": (581, 300),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")
