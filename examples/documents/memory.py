@@ -826,19 +826,11 @@ def topics() -> None:
 
 @row(106, "the last three turns are the context", "as written with `memory.retrieval: seeds`")
 def three_turns() -> None:
-    first = "How do my tomatoes in the garden grow?"
-    later = (
-        "And Docker containerization?",
-        "Which Docker image?",
-        "Does Docker help with containerization?",
-    )
-    seen("first after one more turn", ranked(later[0], SEEDS, first)[0] in (PYTHON[3], PYTHON[4]))
-    few = SEEDS.replace("max_injection_tokens: 2000", "max_injection_tokens: 60")
-    one = ranked(later[0], few, first)
-    three = ranked(later[2], few, first, *later[:2])
-    seen("tomatoes among the first two, one turn later", PYTHON[4] in one[:2])
-    seen("Docker first, three turns later", three[0], PYTHON[3])
-    print("    the others then:", three[1:])
+    topic = "Who grows tomatoes in the garden?"
+    third = ranked("Docker?", SEEDS, topic, "Hello.")
+    fourth = ranked("Docker?", SEEDS, topic, "Hello.", "Well.")
+    seen("the best two, two turns after a topic", {*third[:2]}, {PYTHON[3], PYTHON[4]})
+    seen("its place three turns after it", fourth.index(PYTHON[4]), 4)
 
 
 @row(

@@ -288,8 +288,8 @@ def default_prompt() -> None:
     "a system message with the summary, then the kept messages",
     "different: a user message with the record and the summary, then the kept messages: in a system "
     "message quotes of tools and files would have the authority of instructions; as written with "
-    "`summary_role: system`, for OpenAI or where a user's message follows: Anthropic and Gemini "
-    "refuse an assistant's as the first",
+    "`summary_role: system` (a short user's message follows where a provider refuses an assistant's "
+    "as the first)",
 )
 def reconstruction() -> None:
     request = asked(documented())[25]
@@ -297,12 +297,11 @@ def reconstruction() -> None:
     seen("first message", (rest[0].type, str(rest[0].text)[:15]), ("human", "<thread-record>"))
     seen("the summary is in it", SUMMARY in str(rest[0].text))
     seen("result: messages", len(rest), 21)
-    yaml = BLOCK.replace("value: 20", "value: 21") + "  summary_role: system\n"
-    request = asked(talk(yaml, 26))[25]
-    types = [m.type for m in request.messages[1:]]
-    seen("types of messages with the setting", types[:3], ["system", "human", "ai"])
-    seen("the summary is in the system message", SUMMARY in str(request.messages[1].text))
-    seen("result: messages", len(types), 22)
+    request = asked(talk(BLOCK + "  summary_role: system\n", 26))[25]
+    first, *kept = request.messages[1:]
+    seen("type of the first message with the setting", first.type, "system")
+    seen("the summary is in it", SUMMARY in str(first.text))
+    seen("messages after it, with a short one", len(kept), 21)
 
 
 @row(

@@ -23,6 +23,8 @@ from thalweg_memory.facts.learning.capture import captured_turns, trust_after
 from thalweg_memory.facts.values import Statement, Trust
 from thalweg_memory.middleware.binding import BoundMemory
 
+EARLIER_MESSAGES = 60
+"""Messages of the log among which the turns before those of a state are looked for."""
 FIRST_TURNS = 50
 """Turns of a thread in which the name of its owner is looked for."""
 _log = logging.getLogger("thalweg.memory")
@@ -117,6 +119,39 @@ def _logged(
     before = Trust(kept.trust) if is_known else Trust.ASSISTANT
     there = line.after(since - 1) if is_known else line
     return UnreadMessages(list(read_branch(archive, key, there)), since, before, line.last + 1)
+
+
+def earlier_messages(
+    sessions: SessionPool | None,
+    state: Mapping[str, Any],
+    config: RunnableConfig,
+    messages: Sequence[Message],
+    turns: int,
+) -> list[Message]:
+    """Read messages before those of a state that has fewer turns; none without a log.
+
+    Args:
+        sessions: Of the agent's `ContextMiddleware`, if it has one.
+        state: The agent's.
+        config: Of the run.
+        messages: Those of the state.
+        turns: The number of turns that are needed.
+    """
+    if sessions is None or state.get("thalweg_turn") is None or not messages:
+        return []
+    if sum(one.is_request for one in messages) >= turns:
+        return []
+    key, archive = sessions.key(config, state), sessions.archive
+    pointer = read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
+    places = archive.positions(key, {messages[0].uid}).get(messages[0].uid, ())
+    if not places or not max(places):
+        return []
+    try:
+        branch = branch_at(archive, key, pointer).before(max(places))
+    except ArchiveError:
+        return []
+    found = read_branch(archive, key, branch.after(max(places) - EARLIER_MESSAGES - 1))
+    return [message for _, message in found]
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:

@@ -34,6 +34,7 @@ from thalweg.context.turn.effects import run_in_worker
 from thalweg.context.turn.events import CustomStream
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.additions import MEMORY, Addition
+from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.tracing import trace
 from thalweg.errors import ConfigError, ThalwegError
@@ -43,7 +44,14 @@ from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.worker import Worker, background
 from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
-from thalweg_memory.middleware.capture import Kept, UnreadMessages, keep, pass_over, stretch
+from thalweg_memory.middleware.capture import (
+    Kept,
+    UnreadMessages,
+    earlier_messages,
+    keep,
+    pass_over,
+    stretch,
+)
 from thalweg_memory.middleware.recall import (
     IN_PROMPT,
     MemoryRewrites,
@@ -51,6 +59,7 @@ from thalweg_memory.middleware.recall import (
     ShownMemory,
     from_plain,
     to_plain,
+    turns_of,
 )
 from thalweg_memory.middleware.tools import memory_tools
 from thalweg_memory.store.tables import MemoryStore
@@ -244,7 +253,8 @@ class UserMemory:
         kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
         _without_failing(partial(_announced, bound, runtime), runtime)
         update = (
-            _without_failing(partial(self._choose_memory, bound, state, runtime), runtime) or {}
+            _without_failing(partial(self._choose_memory, bound, state, runtime, config), runtime)
+            or {}
         )
         return update if kept is None else {**update, KEPT: asdict(kept)}
 
@@ -262,7 +272,11 @@ class UserMemory:
         return replace(kept, hidden=not bound.writes, begun=begun)
 
     def _choose_memory(
-        self, bound: BoundMemory, state: Mapping[str, Any], runtime: CustomStream
+        self,
+        bound: BoundMemory,
+        state: Mapping[str, Any],
+        runtime: CustomStream,
+        config: RunnableConfig,
     ) -> dict[str, Any]:
         """Choose the memory to show, and return the changes of the state."""
         settings = bound.settings
@@ -270,7 +284,9 @@ class UserMemory:
         if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
             return {SHOWN: []} if live else {}
         meter = MemoryRewrites(**state.get(METER) or {})
-        begun = self._renderer.begin(bound, read_state(state["messages"]), live, meter)
+        messages = read_state(state["messages"])
+        earlier = earlier_messages(self._sessions, state, config, messages, turns_of(bound))
+        begun = self._renderer.begin(bound, messages, live, meter, earlier)
         if begun is None:
             return {}
         if bound.writes and begun.outcome.weighed:
@@ -318,7 +334,12 @@ class UserMemory:
         bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
         if bound is None or not bound.tells:
             return None
-        messages = partial(read_state, request.state["messages"])
+
+        def messages() -> list[Message]:
+            found, turns = read_state(request.state["messages"]), turns_of(bound)
+            earlier = earlier_messages(self._sessions, request.state, config, found, turns)
+            return [*earlier, *found]
+
         written = partial(self._renderer.write, bound, shown_in(request), messages)
         return _without_failing(written, runtime)
 

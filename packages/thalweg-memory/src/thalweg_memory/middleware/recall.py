@@ -223,8 +223,9 @@ _BY_PEOPLE = frozenset({"user", "import", "undo"})
 NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MOST_WEIGHED = 100
 """Things that were recalled of which it is kept why."""
-TURNS = 4
-"""Number of the user's newest turns from which the subject of a run is taken."""
+TURNS, SEEDS_TURNS = 4, 3
+"""Number of the user's newest turns from which the subject of a run is taken; as DeerFlow has it
+with `retrieval: seeds`."""
 
 
 class MemoryRenderer:
@@ -336,6 +337,11 @@ def _facts(operation: Operation) -> set[str]:
     return {change.fact.id for change in _puts(operation)}
 
 
+def turns_of(bound: BoundMemory) -> int:
+    """Return how many of the newest turns memory is recalled for."""
+    return SEEDS_TURNS if bound.settings.retrieval == "seeds" else TURNS
+
+
 def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
     """Return the newest turns of a thread: the user's messages and the final answers.
 
@@ -391,6 +397,7 @@ class RecallRenderer:
         messages: Sequence[Message],
         live: Sequence[ShownMemory],
         meter: MemoryRewrites,
+        earlier: Sequence[Message] = (),
     ) -> "RunMemory | None":
         """Recall memory for the newest message of the user, and choose the new items.
 
@@ -399,6 +406,7 @@ class RecallRenderer:
             messages: The available messages of the thread.
             live: The items that precede messages.
             meter: Of the thread.
+            earlier: Those before them, which the state has no more.
 
         Returns:
             `None` if there is no new message of the user.
@@ -408,7 +416,7 @@ class RecallRenderer:
             return None
         in_prompt = bound.is_before_conversation
         recalled = bound.memory.recall_for_run(
-            recent(messages),
+            recent([*earlier, *messages], turns_of(bound)),
             explain=True,
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
@@ -489,7 +497,9 @@ class RecallRenderer:
                 prompt is recalled again for each model call.
         """
         if shown and bound.is_before_conversation and bound.settings.retrieval == "seeds":
-            recalled = bound.memory.recall_for_run(recent(messages()), explain=True)
+            recalled = bound.memory.recall_for_run(
+                recent(messages(), turns_of(bound)), explain=True
+            )
             keys = [one.key for one in self._recalled_items(recalled)]
             shown = [self._shown(bound, IN_PROMPT, keys)]
         return self._teller.render(bound.memory, shown)

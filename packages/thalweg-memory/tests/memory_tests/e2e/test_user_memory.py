@@ -502,3 +502,19 @@ def test_a_run_that_died_while_nothing_was_to_be_kept_is_never_kept(window: int 
     talk.run("Thank you.")
 
     assert "I am ill." not in [turn.text for turn in store.turns(ADA, "t")]
+
+
+@pytest.mark.parametrize("state", ["whole", "run"])
+def test_three_turns_choose_the_facts_of_seeds_whatever_the_state_keeps(state: Any) -> None:  # noqa: ANN401 (a literal)
+    """With `run` the state has the last exchange; the turns before it are in the log."""
+    store = known(city="Lives in Oslo", pet="Owns a grey cat", crop="Grows tomatoes in the garden")
+    policy = ContextPolicy(window=32_000, summarize=False)
+    context: Middleware = ContextMiddleware(policy, archive=":memory:", state=state)
+    talk = Talk(store, others=[context], learns=False, settings={"retrieval": "seeds"})
+    for text in ("Who grows tomatoes in the garden?", "Hello."):
+        talk.say(text)
+    order = [line for line in talk.say("Well.").splitlines() if line.startswith("- ")]
+    later = [line for line in talk.say("So.").splitlines() if line.startswith("- ")]
+
+    assert "tomatoes" in order[0]
+    assert "tomatoes" in later[-1]

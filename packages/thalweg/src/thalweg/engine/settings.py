@@ -160,8 +160,8 @@ class ContextPolicy(SettingsSection):
     """The role of the message with the record and the summary of what was compacted.
 
     `system`: a system message, as DeerFlow's, which gives the authority of instructions to all that
-    it quotes. Where the model's answer would come first it is a user's message, except for OpenAI:
-    Anthropic and Gemini refuse that."""
+    it quotes. A short user's message follows it where a provider would refuse the model's answer
+    as the first."""
     window: PositiveInt | None = None
     """Tokens the model accepts; by default the model's own."""
     max_output: NonNegativeInt | None = None

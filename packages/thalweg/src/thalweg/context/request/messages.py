@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, count, pairwise, zip_longest
+from itertools import compress, count, pairwise
 from operator import is_, is_not, ne, or_
 from typing import Any, Literal, assert_never
 
@@ -480,8 +480,7 @@ class MessageWriter:
         Args:
             target: The target model.
             recall: The name of the tool that reads references; empty if the request has none.
-            summary_role: The role of the structured summary; a user's where a model's answer would
-                come first, except at OpenAI's clients.
+            summary_role: The role of the structured summary.
         """
         self._summary_role = summary_role
         if (target, recall) != (self._target, self.recall):
@@ -501,7 +500,7 @@ class MessageWriter:
             else (items, frozenset[int]())
         )
         if self._summary_role == "system":
-            kept_roles |= _system_summary(items, self._target.client)
+            kept_roles |= {k for k, item in enumerate(items) if item.section == "summary"}
         rows: list[_SentItem] = []
         unchanged = 0
         if kept_roles == self._kept_roles:
@@ -644,20 +643,6 @@ def _place_system_messages(
         placed.append(item)
     settle()
     return placed, frozenset(kept_roles)
-
-
-def _system_summary(items: Sequence[WindowItem], client: Client) -> set[int]:
-    """Return the index of the structured summary if it may be a system message.
-
-    A model's answer may come first at OpenAI's clients only.
-    """
-    may_begin = client in {"openai-chat", "openai-responses"}
-    return {
-        index
-        for index, (item, following) in enumerate(zip_longest(items, items[1:]))
-        if item.section == "summary"
-        and (may_begin or (following and following.message.role == "user"))
-    }
 
 
 def _loop_ranges(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
