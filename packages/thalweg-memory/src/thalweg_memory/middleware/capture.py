@@ -17,14 +17,14 @@ from thalweg.context.request.messages import read_state
 from thalweg.context.turn.graph_state import read_pointer_turn
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Message
-from thalweg.errors import ArchiveError
+from thalweg.errors import ArchiveError, StorageError
 from thalweg_memory.base import LearningSchedule
 from thalweg_memory.facts.learning.capture import captured_turns, trust_after
 from thalweg_memory.facts.values import Statement, Trust
 from thalweg_memory.middleware.binding import BoundMemory
 
 EARLIER_MESSAGES = 60
-"""Messages of the log among which the turns before those of a state are looked for."""
+"""Number of log messages that are searched for turns before those of the state."""
 FIRST_TURNS = 50
 """Turns of a thread in which the name of its owner is looked for."""
 _log = logging.getLogger("thalweg.memory")
@@ -142,16 +142,17 @@ def earlier_messages(
     if sum(one.is_request for one in messages) >= turns:
         return []
     key, archive = sessions.key(config, state), sessions.archive
-    pointer = read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
-    places = archive.positions(key, {messages[0].uid}).get(messages[0].uid, ())
-    if not places or not max(places):
-        return []
     try:
-        branch = branch_at(archive, key, pointer).before(max(places))
-    except ArchiveError:
+        branch = branch_at(
+            archive, key, read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
+        )
+        places = archive.positions(key, {messages[0].uid}).get(messages[0].uid, ())
+        spans = branch.spans
+        first = max((p for p in places if any(s.first <= p <= s.last for s in spans)), default=0)
+        before = branch.before(first).after(first - EARLIER_MESSAGES - 1)
+        return [message for _, message in read_branch(archive, key, before)] if first else []
+    except (ArchiveError, StorageError):  # what the state has is enough
         return []
-    found = read_branch(archive, key, branch.after(max(places) - EARLIER_MESSAGES - 1))
-    return [message for _, message in found]
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:

@@ -285,7 +285,9 @@ class UserMemory:
             return {SHOWN: []} if live else {}
         meter = MemoryRewrites(**state.get(METER) or {})
         messages = read_state(state["messages"])
-        earlier = earlier_messages(self._sessions, state, config, messages, turns_of(bound))
+        earlier = partial(
+            earlier_messages, self._sessions, state, config, messages, turns_of(bound)
+        )
         begun = self._renderer.begin(bound, messages, live, meter, earlier)
         if begun is None:
             return {}

@@ -224,8 +224,8 @@ NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
 MOST_WEIGHED = 100
 """Things that were recalled of which it is kept why."""
 TURNS, SEEDS_TURNS = 4, 3
-"""Number of the user's newest turns from which the subject of a run is taken; as DeerFlow has it
-with `retrieval: seeds`."""
+"""How many of the user's newest turns memory is recalled for; three with `retrieval: seeds`, as in
+DeerFlow."""
 
 
 class MemoryRenderer:
@@ -397,7 +397,7 @@ class RecallRenderer:
         messages: Sequence[Message],
         live: Sequence[ShownMemory],
         meter: MemoryRewrites,
-        earlier: Sequence[Message] = (),
+        earlier: Callable[[], Sequence[Message]] = tuple,
     ) -> "RunMemory | None":
         """Recall memory for the newest message of the user, and choose the new items.
 
@@ -406,7 +406,7 @@ class RecallRenderer:
             messages: The available messages of the thread.
             live: The items that precede messages.
             meter: Of the thread.
-            earlier: Those before them, which the state has no more.
+            earlier: Returns those before them, which the state no longer has.
 
         Returns:
             `None` if there is no new message of the user.
@@ -416,7 +416,7 @@ class RecallRenderer:
             return None
         in_prompt = bound.is_before_conversation
         recalled = bound.memory.recall_for_run(
-            recent([*earlier, *messages], turns_of(bound)),
+            recent([*earlier(), *messages], turns_of(bound)),
             explain=True,
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
 _DELETE = f"{CHORE}delete"
-"""The chore that completes a deletion whose process crashed: `…*delete MILLISECONDS FORGET`."""
+"""The chore that completes a broken-off deletion: `…*delete MILLISECONDS FORGET`."""
 _COMPLETED_AFTER_MS = 60_000
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
 _PAGE = 1_000
 _DAY_MS = 86_400_000
+_log = logging.getLogger("thalweg.server")
 _audit = logging.getLogger("thalweg.audit")
 
 
@@ -85,7 +86,9 @@ class Retention:
             row = await asyncio.to_thread(self._parts.registry.get, owner, thread)
             if row is None and int(forget):
                 await self._parts.erasure.erase()
-            elif row is not None and row.updated <= int(requested_ms):  # else it was used since
+            elif row is not None and row.updated > int(requested_ms):
+                _log.warning("thread %s is not deleted: it was used after the request", thread)
+            elif row is not None:
                 await self._delete_thread(owner, thread, "delete", forget=bool(int(forget)))
         elif await self._apply(owner, thread):
             await self.schedule(owner, thread, wait_ms=_LEAST_MS)

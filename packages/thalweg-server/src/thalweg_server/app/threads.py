@@ -60,7 +60,7 @@ from thalweg_server.app.views import (
     todos_view,
     turn_view,
 )
-from thalweg_server.runs.base import CHORE, RunKey
+from thalweg_server.runs.base import AGE, RunKey
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -181,9 +181,9 @@ class TenantThreads:
         await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
         await parts.checkpoints.of(self._owner).adelete_thread(thread)
         left = await asyncio.to_thread(self._delete, thread, forget=forget)
-        if forget:  # its jobs name the thread
-            chores = RunKey(self._owner, thread, CHORE).job
-            await parts.journal.change_queue(parts.journal.jobs.discard(chores, held=False))
+        if forget:  # the job names the thread
+            age = RunKey(self._owner, thread, AGE).job
+            await parts.journal.change_queue(parts.journal.jobs.cancel(age))
         left += await parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
         left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
         return DeletedThread(thread=thread, forgotten=forget, left=left)

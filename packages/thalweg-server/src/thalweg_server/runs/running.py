@@ -275,15 +275,15 @@ class ProcessRuns:
                     else:
                         due_ms = round(1_000 * (time.time() + pause_s))
                         await self._journal.postpone_job(job, due_ms)
-                except asyncio.CancelledError:  # the process stops in order: it did not crash
-                    with suppress(StorageError):
-                        await self._journal.postpone_job(job, 0)
-                    raise
                 except StorageError as error:
                     _log.warning("job %d is retried: %s", job.id, error)
                     await asyncio.sleep(_PAUSE_S)
                 else:
                     return
+        except asyncio.CancelledError:  # the process shuts down cleanly: it did not crash
+            with suppress(StorageError):
+                await self._journal.postpone_job(job, 0)
+            raise
         finally:
             if self._jobs.get(job.id) is job:
                 del self._jobs[job.id]

@@ -223,7 +223,7 @@ class Tables(ABC):
     async def postpone_job(self, job: Job, due_ms: int) -> None:
         """Return a job to the queue, in place of one with its key that waits there."""
         release = self.jobs.release(job, due_ms=due_ms)
-        await self._change("", *release, before=self.jobs.cancel(job.key))
+        await self._change("", *release, before=self.jobs.make_way(job))
 
     async def cancel_job(self, key: RunKey) -> None:
         """Remove the job of a run that has ended before it was claimed."""

@@ -230,6 +230,18 @@ class TestRuns:
             assert told[-1] == "run.completed"
             assert (run.attempt, run.releases) == (2, 1)
 
+    async def test_a_process_that_closes_leaves_the_jobs_of_its_runs(self, tmp_path: Path) -> None:
+        """In their order: a later run of the thread does not overtake one that has begun."""
+        later = RunKey(KEY.owner, KEY.thread, "r2")
+        async with running(tmp_path, linger) as (runs, journal):
+            await runs.start(KEY, "{}")
+            await first_of(journal)
+            await runs.start(later, "{}")
+        async with open_journal(tmp_path / "runs.db") as journal:
+            job = await journal.claim_job("other")
+            assert job is not None
+            assert (RunKey.of_job(job.key), job.attempt, job.crashes) == (KEY, 2, 0)
+
     async def test_a_run_whose_process_died_is_taken_over_when_its_lease_expires(
         self, tmp_path: Path
     ) -> None:

@@ -191,7 +191,7 @@ async def test_a_chore_that_fails_lets_the_runs_of_its_thread_begin_and_is_retri
     assert "*age of thread t1" in caplog.text
 
 
-async def test_a_chore_of_a_process_that_stops_in_order_counts_no_crash(tmp_path: Path) -> None:
+async def test_a_chore_of_a_process_that_shuts_down_cleanly_counts_no_crash(tmp_path: Path) -> None:
     begun = asyncio.Event()
 
     async def wait(key: RunKey) -> None:

@@ -176,6 +176,15 @@ class JobQueue:
         """Remove a job that waits; its row is returned if there was one."""
         return JobSql(_CANCEL, (self._name, key))
 
+    def make_way(self, job: Job) -> JobSql:
+        """Remove the job that waits with a job's key, if that is still claimed: for `release`."""
+        text = (
+            "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' AND EXISTS ("
+            "SELECT 1 FROM queue_job AS held"
+            " WHERE held.id = ? AND held.attempt = ? AND held.worker <> '') RETURNING id"
+        )
+        return JobSql(text, (self._name, job.key, job.id, job.attempt))
+
     def finish(self, job: Job) -> JobSql:
         """Remove a job, unless it was claimed again."""
         text = "DELETE FROM queue_job WHERE id = ? AND attempt = ? RETURNING id"
