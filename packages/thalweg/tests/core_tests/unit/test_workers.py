@@ -2,6 +2,7 @@
 
 import threading
 
+from thalweg.database.jobs import Job
 from thalweg.database.workers import JobWorker
 
 FOREVER_S = 60.0
@@ -13,13 +14,16 @@ class EmptyQueue:
     def claim(self, worker: str) -> None:
         """Return no job."""
 
-    def renew(self, worker: str, job: None) -> None:
+    def renew(self, worker: str, job: Job) -> None:
         """Do nothing."""
 
-    def perform(self, job: None) -> None:
+    def perform(self, job: Job) -> None:
         """Do nothing."""
 
-    def fail(self, job: None) -> None:
+    def fail(self, job: Job) -> None:
+        """Do nothing."""
+
+    def give_up(self, job: Job) -> None:
         """Do nothing."""
 
     def wait_s(self) -> None:
@@ -40,7 +44,7 @@ def test_a_thread_about_to_wait_is_stopped_though_another_one_cleared_the_signal
         stopped.append(woken.is_set())
         woken.set()
 
-    worker = JobWorker(EmptyQueue(), "test", wait=wait)
+    worker = JobWorker[Job](EmptyQueue(), "test", wait=wait)
     worker.start()
     assert is_about_to_wait.wait(FOREVER_S)
     first = next(one for one in threading.enumerate() if one.name == "thalweg-test-0")
