@@ -213,8 +213,7 @@ def agent(policy: str, window: int, trigger: float | None, scripted: str, seed: 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate
         own: Any = scripted_model(scripted, window) if scripted else None
-        at = int((trigger or 1) * window) if policy == PROVIDER else None
-        model = InspectModel(window=window, compacts_at=at)
+        model = _model(policy, window, trigger)
         # Its middleware may be synchronous; the graph and the model run in Inspect's event loop.
         score, trace = await to_thread.run_sync(
             partial(
@@ -263,8 +262,7 @@ def task_agent(
         if len(conversation) != 1 or not isinstance(conversation[0].content, str):
             msg = f"sample {state.sample_id} is no text of one message: name another task"
             raise ValueError(msg)
-        at = int((trigger or 1) * window) if policy == PROVIDER else None
-        model = InspectModel(window=window, compacts_at=at)
+        model = _model(policy, window, trigger)
         trace = Trace()
         system = [one.text for one in state.messages if one.role == "system"]
         with TemporaryDirectory() as folder, ExitStack() as resources:
@@ -277,9 +275,9 @@ def task_agent(
                 folder=Path(folder),
                 resources=resources,
             )
-            agent = Agent(_policy(policy)(setting), _turn)
+            worker = Agent(_policy(policy)(setting), _turn)
             recorder = Recorder(trace, has_tools=True)
-            answer = await to_thread.run_sync(agent.send, conversation[0].text, [recorder])
+            answer = await to_thread.run_sync(worker.send, conversation[0].text, [recorder])
         if model.limits:
             raise model.limits[0]
         state.output = ModelOutput.from_content(str(state.model), answer)
@@ -310,6 +308,11 @@ def _langchain_tool(given: Tool) -> StructuredTool:
 
 def _turn(graph: Graph, given: dict[str, Any], config: Any) -> Any:  # noqa: ANN401 (LangChain's)
     return from_thread.run(graph.ainvoke, given, config)
+
+
+def _model(policy: str, window: int, trigger: float | None) -> InspectModel:
+    at = int((trigger or 1) * window) if policy == PROVIDER else None
+    return InspectModel(window=window, compacts_at=at)
 
 
 def _policy(name: str) -> Policy:

@@ -11,7 +11,8 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive.threads.journal import read_branch
+from thalweg.archive.base import Archive, ThreadKey
+from thalweg.archive.threads.journal import ThreadBranch, read_branch
 from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.request.messages import read_state
 from thalweg.context.turn.graph_state import read_pointer_turn
@@ -107,9 +108,7 @@ def _logged(
     """Read the log's messages since the last time; `None` if it does not have this thread."""
     key, archive = sessions.key(config, state), sessions.archive
     try:
-        line = branch_at(
-            archive, key, read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
-        )
+        line = _branch(archive, key, state)
     except ArchiveError:
         return None
     places = archive.positions(key, {kept.uid}).get(kept.uid, ())
@@ -143,9 +142,7 @@ def earlier_messages(
         return []
     key, archive = sessions.key(config, state), sessions.archive
     try:
-        branch = branch_at(
-            archive, key, read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
-        )
+        branch = _branch(archive, key, state)
         places = archive.positions(key, {messages[0].uid}).get(messages[0].uid, ())
         spans = branch.spans
         first = max((p for p in places if any(s.first <= p <= s.last for s in spans)), default=0)
@@ -153,6 +150,12 @@ def earlier_messages(
         return [message for _, message in read_branch(archive, key, before)] if first else []
     except (ArchiveError, StorageError):  # what the state has is enough
         return []
+
+
+def _branch(archive: Archive, key: ThreadKey, state: Mapping[str, Any]) -> ThreadBranch:
+    """Return the branch of the log that a state is on."""
+    pointer = read_pointer_turn(state.get("thalweg_turn"), key, archive.identity)
+    return branch_at(archive, key, pointer)
 
 
 def _known(messages: Sequence[Message], uid: str) -> int:

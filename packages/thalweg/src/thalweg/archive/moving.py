@@ -74,7 +74,7 @@ def move_archive(source: str, target: str, *, removes: bool = False) -> ArchiveM
             _refuse_same_archive(old, new)
             keys = old.keys()
             for key in keys:
-                if not new.extent(key)[0]:
+                if not new.extent(key).generation:
                     _copy(old, new, key)
             for key in keys:
                 _compare(old, new, key)

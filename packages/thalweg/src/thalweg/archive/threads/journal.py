@@ -532,8 +532,7 @@ def append_page(
     while True:
         if turns is None:
             turns = count_turns(archive, key, count - 1)
-        number = turns + (page.kind == "call")
-        numbered = page if page.turns == number else replace(page, turns=number)
+        numbered = replace(page, turns=turns + (page.kind == "call"))
         row = TurnRow(page_to_json(numbered), state)
         try:
             record = archive.add_turn(
@@ -546,16 +545,6 @@ def append_page(
             count, turns = found, None
         else:
             return record, numbered
-
-
-def following_base(
-    parent_number: int | None, parent: TurnRecord | None, edits: Iterable[Edit]
-) -> int | None:
-    """Return the base of a record with some edits that continues from a parent record."""
-    if any(isinstance(edit, Fold) for edit in edits):
-        return THIS_TURN
-    base = None if parent is None else parent.base
-    return parent_number if base == THIS_TURN else base
 
 
 def enter_page(
@@ -587,9 +576,11 @@ def enter_page(
     Raises:
         ConflictError: The log has another length now.
     """
-    base = following_base(page.parent, parent, page.edits)
-    page = page if page.base == base else replace(page, base=base)
-    state = snapshot_to_bytes(engine.standing()) if base == THIS_TURN else b""
+    has_fold = any(isinstance(edit, Fold) for edit in page.edits)
+    parent_base = None if parent is None else parent.base
+    parent_base = page.parent if parent_base == THIS_TURN else parent_base
+    page = replace(page, base=THIS_TURN if has_fold else parent_base)
+    state = snapshot_to_bytes(engine.standing()) if has_fold else b""
     known_length = page.length - len(log) if length is None else length
     return append_page(
         archive, key, page, parent, length=known_length, log=log, state=state, generation=generation

@@ -28,7 +28,6 @@ from thalweg.archive.threads.journal import (
     TurnRecord,
     ancestry,
     enter_page,
-    following_base,
     name_page,
     read_branch,
     read_page,
@@ -580,8 +579,6 @@ class ThreadSession:
         edits = (*self.carried, *edits)
         page = replace(
             page,
-            turns=(self.page.turns or 0) + (page.kind == "call"),
-            base=following_base(self.number, self.page, edits),
             parent=self.number,
             instead_of=self.instead_of,
             root=self.root or 0,
