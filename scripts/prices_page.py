@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thalweg.cli.prices import HEADINGS, row_of, tariffs_by_provider
+from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.window.model_windows import window_of_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "prices.md"
 BEGIN = "<!-- The tables from here to the end are written by scripts/prices_page.py. -->\n"
@@ -17,12 +19,18 @@ def page_lines() -> Iterator[str]:
         sources = dict.fromkeys(f"<{t.source}>, {t.dated}" for t in tariffs)
         yield f"Read at {'; '.join(sources)}."
         yield ""
-        yield f"| {' | '.join(HEADINGS)} |"
-        yield "|" + "---|" * len(HEADINGS)
-        yield from (f"| {' | '.join(row_of(tariff))} |" for tariff in tariffs)
+        yield f"| {' | '.join((*HEADINGS, 'window'))} |"
+        yield "|" + "---|" * (len(HEADINGS) + 1)
+        yield from (f"| {' | '.join(row_of(tariff))} | {_window(tariff)} |" for tariff in tariffs)
         yield ""
         yield from (f"- `{tariff.name}`: {tariff.note}" for tariff in tariffs if tariff.note)
         yield ""
+
+
+def _window(tariff: Tariff) -> str:
+    """Return the window of a tariff's model in tokens; empty if no table has it."""
+    window = window_of_model(tariff.name)
+    return f"{window:,}" if window else ""
 
 
 def written(text: str) -> str:

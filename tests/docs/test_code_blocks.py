@@ -51,7 +51,7 @@ def test_python_runs_and_prints_what_it_says(
     monkeypatch.chdir(tmp_path)
     code = block.code
     with ExitStack() as stack:
-        if block.page.startswith(("docs/providers/", "docs/frameworks")):
+        if block.page.startswith(("docs/models", "docs/frameworks")):
             url = stack.enter_context(StrictProvider(window=1_000_000)).anthropic_url
             for name, value in provider_variables(url).items():
                 monkeypatch.setenv(name, value)

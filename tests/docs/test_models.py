@@ -24,7 +24,7 @@ def test_the_models_of_the_page_are_settings(tmp_path: Path) -> None:
     keys = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}
     models = load_settings(file, environ=keys).models
 
-    assert [one.name for one in models] == ["sonnet", "mini", "house"]
+    assert [one.name for one in models] == ["sonnet", "mini", "house", "small"]
     assert models[1].arguments() == {"temperature": 0.2}
 
 

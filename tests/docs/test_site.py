@@ -151,7 +151,7 @@ def test_the_search_works_from_the_folder(site: Site) -> None:
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto((site.folder / "index.html").as_uri())
         page.locator("input[name=query]").fill("breakpoints")
-        hit = page.locator(".md-search-result__item a[href*='anthropic.html']").first
+        hit = page.locator(".md-search-result__item a[href*='models.html']").first
         hit.wait_for()
         browser.close()
     assert complaints == []
