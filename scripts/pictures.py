@@ -43,7 +43,7 @@ def tables(page: str, heading: str = "") -> str:
     """Return the rows of the tables of a page, or of the section below a heading."""
     text = (DOCS / page).read_text(encoding="utf-8")
     if heading:
-        text = re.split(r"^## ", text[text.index(f"## {heading}") + 3 :], flags=re.MULTILINE)[0]
+        text = re.split(r"^##+ ", text[text.index(f"## {heading}\n") + 3 :], flags=re.MULTILINE)[0]
     return "\n".join(re.findall(r"^\|.*\d.*\|$", text, re.MULTILINE))
 
 
@@ -65,7 +65,7 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "arena-frontier.png": _ARENA,
     "decay.png": Picture(
         "uv run --group bench python -m benchmarks.summaries decay --png docs/decay.png",
-        partial(tables, "summaries.md", "Twenty compactions with a summarizer that forgets"),
+        partial(tables, "internals.md", "Decay"),
     ),
     "evals.svg": Picture(
         "thalweg eval --policy thalweg --trigger 0.1 --svg docs/evals.svg",

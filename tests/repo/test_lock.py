@@ -75,7 +75,7 @@ def test_the_image_installs_the_lock_and_its_packages_by_their_paths() -> None:
 
 
 def test_the_documentation_names_the_extras_of_the_image() -> None:
-    text = (ROOT / "docs/supply-chain.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/security.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"`python -m scripts\.lock` \| (.*)", text)
     named = [extra for listed in re.findall(r"\[([a-z,]+)\]", row) for extra in listed.split(",")]
     assert sorted(named) == EXTRAS
