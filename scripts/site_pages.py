@@ -12,7 +12,7 @@ from command_help import cli_page  # MkDocs has this folder on the path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from reference_pages import PACKAGES, api_pages  # the same
+from reference_pages import api_pages  # the same
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -27,21 +27,6 @@ _LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>[^\]]*)\]"
     r"\((?!https?:|#|mailto:)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
 )
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List the pages of the Python API below its entry in the navigation."""
-    pages = [{package: f"api/{package}.md"} for package in PACKAGES]
-
-    def filled(entry: object) -> object:
-        if entry == {"Python API": "api.md"}:
-            return {"Python API": ["api.md", *pages]}
-        if isinstance(entry, dict):
-            return {name: filled(children) for name, children in entry.items()}
-        return [filled(child) for child in entry] if isinstance(entry, list) else entry
-
-    config.nav = filled(config.nav)
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

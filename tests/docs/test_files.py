@@ -1,10 +1,10 @@
-"""The numbers of the page on files are those of the code."""
+"""The numbers of the section on files are those of the code."""
 
 from pathlib import Path
 
 from thalweg_server.uploads.intake import UploadPolicy
 
-PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
 
 
 def test_the_numbers_are_those_of_the_policy() -> None:

@@ -83,6 +83,18 @@ def dead_links(pages: Mapping[Path, Links]) -> list[str]:
     return dead
 
 
+def test_each_kind_of_page_has_a_dozen_at_most() -> None:
+    """The navigation has the front page and four kinds; the settings have tags of Python."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    kinds = re.split(r"^  - ", text[text.index("\nnav:") :], flags=re.MULTILINE)[1:]
+    pages = {
+        kind.partition(":")[0]: len(re.findall(r"\.md$", kind, re.MULTILINE)) for kind in kinds
+    }
+    assert list(pages) == ["Thalweg", "Tutorial", "How to", "Reference", "Explanation"]
+    assert max(pages.values()) <= 12
+    assert sum(pages.values()) >= 30, "the pages of the navigation were not found"
+
+
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
@@ -145,7 +157,7 @@ def test_the_search_works_from_the_folder(site: Site) -> None:
         complaints, asked = list[str](), list[str]()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("request", lambda request: asked.append(request.url))
-        for name in ("configuration", "cli", "coming-from/mem0"):
+        for name in ("configuration", "cli", "coming-from"):
             page.goto((site.folder / f"{name}.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.set_viewport_size({"width": 1280, "height": 900})

@@ -34,7 +34,7 @@ def db(*arguments: str, url: str = "", **changes: str) -> subprocess.CompletedPr
 def test_tables_are_made_by_one_role_and_served_by_another(
     plain_postgres_url: str, postgres_server: str
 ) -> None:
-    """The whole way that docs/postgres.md shows; a role that serves needs no more."""
+    """The whole way that docs/many-machines.md shows; a role that serves needs no more."""
     admin_url = as_role(plain_postgres_url, user_of(postgres_server))
     role = f'app "{user_of(plain_postgres_url)[-8:]}'
     with psycopg.connect(admin_url, autocommit=True) as admin:

@@ -78,6 +78,6 @@ def test_the_documentation_names_the_versions_that_are_tested() -> None:
         encoding="utf-8"
     )
     assert f"postgres:{newest}" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    page = (ROOT / "docs/postgres.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/many-machines.md").read_text(encoding="utf-8")
     assert f"PostgreSQL {MIN_SERVER_VERSION} or newer" in page
     assert f"PostgreSQL {MIN_SERVER_VERSION} and {newest}" in page

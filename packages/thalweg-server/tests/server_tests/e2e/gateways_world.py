@@ -295,7 +295,7 @@ def world(
 
 @contextmanager
 def roles(admin_url: str) -> Iterator[str]:
-    """Create tables as docs/postgres.md describes; return the address of the serving role."""
+    """Create tables as docs/many-machines.md describes; return the address of the serving role."""
     name = admin_url.partition("/thalweg_")[2].partition("?")[0][:12]
     owner, serves = f"owns_{name}", f"serves_{name}"
     with psycopg.connect(admin_url, autocommit=True) as admin:
