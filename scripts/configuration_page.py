@@ -60,7 +60,7 @@ HEAD = """\
 # default is an empty list. Remove the # in front of a line to change it.
 #
 # $NAME, ${NAME} and ${NAME:-default} stand for variables of the environment, $$ for a dollar.
-# `thalweg config check` lists errors, `thalweg config show` the effective values."""
+# `thalweg config show` lists errors, or the effective values."""
 EXAMPLE = b"""
 models: [{name: gpt, provider: openai, model: gpt-5, api_key: $OPENAI_API_KEY, temperature: 0.2}]
 subagents: {agents: [{name: reader, description: Reads long files and reports what matters.}]}

@@ -13,7 +13,7 @@ from memory import BLOCK, DOCUMENT, PLACE, TEXT
 from rows import row, seen
 
 HERE = (
-    "as written with `gateway.local_token: false` (`config convert` writes it) or "
+    "as written with `gateway.local_token: false` (`config init --from` writes it) or "
     "`serve --no-token`; else with this machine's token, as the 401 says"
 )
 

@@ -35,7 +35,7 @@ def test_every_setting_stands_there_with_its_default() -> None:
 
 
 def test_every_command_and_status_stands_there() -> None:
-    named = set(re.findall(r"thalweg memory (\w+)", PAGE)) | {"clear", "import", "reload"}
+    named = set(re.findall(r"thalweg memory (\w+)", PAGE)) | {"import"}
     group = get_command(memory)
     assert isinstance(group, TyperGroup)
     assert set(group.commands) <= named

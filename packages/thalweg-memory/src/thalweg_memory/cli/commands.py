@@ -20,7 +20,6 @@ from thalweg_memory.cli.opening import open_store, opened
 from thalweg_memory.cli.options import (
     AsOf,
     Dry,
-    Id,
     Kind,
     MemoryGroup,
     MemoryOptions,
@@ -49,9 +48,10 @@ from thalweg_memory.cli.text import (
 from thalweg_memory.deciding import MemorySnapshot
 from thalweg_memory.facts.by_hand import plan_clear, plan_delete
 from thalweg_memory.facts.document import Shape, plan_document, read_document
-from thalweg_memory.facts.values import Category, Change, Fact, Mode, RemoveFact, Scope, Status
+from thalweg_memory.facts.values import Category, Change, Fact, Mode, RemoveFact, Status
 from thalweg_memory.handle import Memory
 
+CATEGORIES = get_args(Category)
 memory = command_group(
     name="memory",
     cls=MemoryGroup,
@@ -146,65 +146,33 @@ def search(
     ctx: typer.Context,
     words: Words,
     *,
+    why: Annotated[
+        bool, typer.Option("--why", help="Every candidate, and why it is recalled or is not.")
+    ] = False,
     as_of: AsOf = "",
 ) -> None:
     """Show the items that an agent gets for a message of these words, best first."""
     with opened(ctx) as user_memory:
-        found = user_memory.search(" ".join(words), as_of=as_of)
+        find = user_memory.explain if why else user_memory.search
+        found = find(" ".join(words), as_of=as_of)
+    lines = render_explained(found) if why else render_recalled(found)
     nothing = "Nothing in memory relates to it."
-    respond(ctx, render_recalled(found), plain_recalled(found), empty_message=nothing)
+    respond(ctx, lines, plain_recalled(found), empty_message=nothing)
 
 
-@memory.command(short_help="Show why something is recalled, or is not.")
-def explain(
-    ctx: typer.Context,
-    words: Words,
-    *,
-    as_of: AsOf = "",
-) -> None:
-    """Show for every candidate of a question why it is recalled or is not, best first."""
-    with opened(ctx) as user_memory:
-        found = user_memory.explain(" ".join(words), as_of=as_of)
-    respond(ctx, render_explained(found), plain_recalled(found))
-
-
-def _category(name: str | None) -> Category | None:
-    return None if name is None else one_of("--category", name, get_args(Category), "category")
-
-
-@memory.command(short_help="Remember something.")
+@memory.command(short_help="Remember something, or correct a fact.")
 def add(
     ctx: typer.Context,
     content: Annotated[
-        str, typer.Argument(metavar="CONTENT", help='One statement: "User prefers tea".')
-    ],
-    *,
-    category: Kind = None,
-    confidence: Sure = None,
-    protected: Annotated[
-        bool, typer.Option("--protect", help="Never evict it when memory is full.")
-    ] = False,
-) -> None:
-    """Remember a statement on your own word; `edit` corrects a fact instead."""
-    with opened(ctx, makes=True) as user_memory:
-        fact = user_memory.remember(
-            content,
-            category=_category(category) or "knowledge",
-            confidence=1.0 if confidence is None else share_of(confidence),
-            protected=protected,
-        )
-    respond(ctx, render_fact(fact), plain_fact(fact))
-
-
-@memory.command(short_help="Change a fact.")
-def edit(
-    ctx: typer.Context,
-    name: Id,
-    content: Annotated[
         str | None,
-        typer.Argument(metavar="CONTENT", help="The new text.", show_default=False),
+        typer.Argument(
+            metavar="CONTENT", help='One statement: "User prefers tea".', show_default=False
+        ),
     ] = None,
     *,
+    instead: Annotated[
+        str, typer.Option(metavar="ID", help="Change this fact; what is not passed remains.")
+    ] = "",
     category: Kind = None,
     confidence: Sure = None,
     protected: Annotated[
@@ -214,40 +182,43 @@ def edit(
         ),
     ] = None,
 ) -> None:
-    """Change the text of a fact, its category or its confidence; the history keeps the old one."""
-    with opened(ctx) as user_memory:
-        fact = user_memory.edit(
-            name,
-            content=content,
-            category=_category(category),
-            confidence=None if confidence is None else share_of(confidence),
-            protected=protected,
-        )
+    """Remember a statement on your own word; with --instead, correct a fact.
+
+    The history keeps the former text, category and confidence of a corrected fact.
+    """
+    named = None if category is None else one_of("--category", category, CATEGORIES, "category")
+    share = None if confidence is None else share_of(confidence)
+    if content is None and not instead:
+        raise ConfigError("CONTENT", "nothing to remember is passed", "pass one statement")
+    with opened(ctx, makes=not instead) as user_memory:
+        if instead:
+            fact = user_memory.edit(
+                instead, content=content, category=named, confidence=share, protected=protected
+            )
+        else:
+            fact = user_memory.remember(
+                content or "",
+                category=named or "knowledge",
+                confidence=1.0 if share is None else share,
+                protected=bool(protected),
+            )
     respond(ctx, render_fact(fact), plain_fact(fact))
 
 
-@memory.command(short_help="Remove facts; undo restores them.")
+@memory.command(short_help="Delete facts, or all; undo restores them.")
 def delete(
-    ctx: typer.Context,
-    names: Annotated[list[str], typer.Argument(metavar="ID", help="Of facts, as listed.")],
-    *,
-    dry_run: Dry = False,
-) -> None:
-    """Take facts out of the memory. The history keeps them; `forget` deletes for good."""
-    with opened(ctx) as user_memory:
-        planned = planned_changes(user_memory, lambda known: plan_delete(known.facts, names))
-        known = facts_by_id(user_memory, names)
-        done = None if dry_run else user_memory.delete(*names)
-    print_changes(ctx, planned, done, known, dry_run=dry_run)
-
-
-@memory.command(short_help="Delete permanently, everywhere.")
-def forget(
     ctx: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="ID", help="Of facts, as listed.")
     ] = None,
     *,
+    everything: Annotated[bool, typer.Option("--all", help="All facts and the profile.")] = False,
+    forever: Annotated[
+        bool,
+        typer.Option(
+            "--forever", help="With evidence, index, history and jobs; nothing restores it."
+        ),
+    ] = False,
     threads: Annotated[
         list[str] | None,
         typer.Option("--thread", metavar="ID", help="All turns of this thread. May be repeated."),
@@ -259,15 +230,22 @@ def forget(
     query: Annotated[
         str, typer.Option(metavar="WORDS", help="Facts and turns that contain all these words.")
     ] = "",
-    everything: Annotated[bool, typer.Option("--everything", help="The whole memory.")] = False,
     dry_run: Dry = False,
     yes: Yes = False,
 ) -> None:
-    """Delete for good: facts, evidence, index, profile, history and jobs; nothing brings it back.
+    """Take facts out of the memory; the history keeps them, and `undo` restores them.
 
-    It is not learned again from the same messages. The threads themselves are kept:
-    see `thalweg thread delete`.
+    With --forever nothing restores them, and they are not learned again from the same messages;
+    --thread, --message and --query need it. The threads themselves are kept: see
+    `thalweg thread delete`.
     """
+    if not forever:
+        if threads or messages or query:
+            raise ConfigError("--thread", "an undo restores facts alone", "pass --forever")
+        if bool(names) == everything:
+            raise ConfigError("ID", "name facts or all", "pass an ID, or --all")
+        _delete(ctx, names or (), everything=everything, dry_run=dry_run, yes=yes)
+        return
     with opened(ctx) as user_memory:
         erase = partial(
             user_memory.forget,
@@ -282,8 +260,8 @@ def forget(
             print_lines(render_receipt(receipt, facts_by_id(user_memory, receipt.facts)))
         if not dry_run:
             confirm(
-                "Forget all this permanently?",
-                "to forget permanently",
+                "Delete all this permanently?",
+                "to delete permanently",
                 yes=yes,
                 refusal_text=UNCHANGED,
             )
@@ -292,6 +270,27 @@ def forget(
                 print_lines(render_receipt(receipt))
     if wants_json(ctx):
         print_json(asdict(receipt))
+
+
+def _delete(
+    ctx: typer.Context, names: Sequence[str], *, everything: bool, dry_run: bool, yes: bool
+) -> None:
+    """Delete facts, or all and the profile, so that it can be undone."""
+    with opened(ctx) as user_memory:
+
+        def plan(had: MemorySnapshot) -> Sequence[Change]:
+            if everything:
+                return plan_clear(had.facts, had.profile, now=utc_now())
+            return plan_delete(had.facts, names)
+
+        planned = planned_changes(user_memory, plan)
+        known = facts_by_id(user_memory, [one.id for one in planned if isinstance(one, RemoveFact)])
+        if everything and not dry_run:
+            question = f"Delete all {len(planned):,} facts and texts?"
+            confirm(question, "to delete all", yes=yes, refusal_text=UNCHANGED)
+        change = user_memory.clear if everything else partial(user_memory.delete, *names)
+        done = None if dry_run else change()
+    print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command("export", short_help="Write the memory as a document.")
@@ -339,27 +338,6 @@ def import_document(
         )
         done = None if dry_run else user_memory.import_(text, where=where)
     print_changes(ctx, planned, done, {}, dry_run=dry_run)
-
-
-@memory.command(short_help="Remove everything; undo restores it.")
-def clear(
-    ctx: typer.Context,
-    *,
-    dry_run: Dry = False,
-    yes: Yes = False,
-) -> None:
-    """Take out all facts and the profile. The history keeps them; `forget` deletes for good."""
-    with opened(ctx) as user_memory:
-        now = utc_now()
-        planned = planned_changes(
-            user_memory, lambda had: plan_clear(had.facts, had.profile, now=now)
-        )
-        known = facts_by_id(user_memory, [one.id for one in planned if isinstance(one, RemoveFact)])
-        if not dry_run:
-            question = f"Remove all {len(planned):,} facts and texts?"
-            confirm(question, "to clear it", yes=yes, refusal_text=UNCHANGED)
-        done = None if dry_run else user_memory.clear()
-    print_changes(ctx, planned, done, known, dry_run=dry_run)
 
 
 @memory.command(short_help="List the changes.")
@@ -429,21 +407,7 @@ def undo(
     respond(ctx, render_operations(done), plain)
 
 
-@memory.command(short_help="Import the edits of memory.json.")
-def reload(ctx: typer.Context) -> None:
-    """Commit the edits made by hand, and write the document again (`storage: json`).
-
-    Every command does so; this one reports the edits, and fails if the document cannot be read.
-    """
-    options = ctx.ensure_object(MemoryOptions)
-    with open_store(options, makes=options.document is not None) as store:
-        found = Memory(store, Scope(options.owner, options.agent)).reload()
-    done = [] if found is None else [found]
-    plain = {"operations": [plain_operation(one) for one in done]}
-    respond(ctx, render_operations(done), plain, empty_message="There are no edits.")
-
-
-@memory.command(short_help="Learn from the threads that are due.")
+@memory.command(short_help="Learn from the threads that are due, or set what is learned.")
 def learn(
     ctx: typer.Context,
     *,
@@ -453,12 +417,37 @@ def learn(
             metavar="NAME",
             help="Model that learns: provider:name, or openai:NAME@http://host/v1.",
         ),
-    ],
+    ] = "",
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for threads that are not due yet, too.")
     ] = False,
+    thread: Annotated[
+        str, typer.Option(metavar="ID", help="Show the mode of a thread, or set it with --mode.")
+    ] = "",
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="MODE",
+            help="on; read_only: nothing is learned from it; incognito: nothing is kept or "
+            "recalled; off.",
+        ),
+    ] = "",
 ) -> None:
-    """Learn from the threads of all owners that have been quiet for long enough."""
+    """Learn from the threads of all owners that have been quiet for long enough.
+
+    With --thread nothing is learned now: its mode is shown, or set.
+    """
+    if bool(model) == bool(thread) or (mode and not thread):
+        fix = "pass --model NAME to learn, or --thread ID and --mode MODE"
+        problem = "a model learns, or a thread has a mode"
+        raise ConfigError("--model", problem, fix)
+    if thread:
+        with opened(ctx, makes=True) as user_memory:
+            if mode:
+                user_memory.set_mode(thread, one_of("--mode", mode, get_args(Mode), "mode"))
+            now = user_memory.store.mode(user_memory.scope, thread)
+        respond(ctx, [now], {"thread": thread, "mode": now})
+        return
     from thalweg_memory.cli.learning import (  # noqa: PLC0415 (loads slowly)
         learn_due,
         learning_model,
@@ -476,25 +465,3 @@ def learn(
         print_lines([f"The next thread is due at {due}; --wait learns from it, too."])
     elif not reports.events:
         sys.stderr.write("No thread is due.\n")
-
-
-@memory.command(short_help="Show or set what memory does with a thread.")
-def mode(
-    ctx: typer.Context,
-    thread: Annotated[str, typer.Argument(metavar="THREAD", help="Name of the thread.")],
-    new_mode: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODE",
-            help="on; read_only: nothing is learned from it; incognito: nothing is kept or "
-            "recalled; off. Default: show it.",
-            show_default=False,
-        ),
-    ] = "",
-) -> None:
-    """Show what memory does with a thread, or set it."""
-    with opened(ctx, makes=True) as user_memory:
-        if new_mode:
-            user_memory.set_mode(thread, one_of("MODE", new_mode, get_args(Mode), "mode"))
-        now = user_memory.store.mode(user_memory.scope, thread)
-    respond(ctx, [now], {"thread": thread, "mode": now})

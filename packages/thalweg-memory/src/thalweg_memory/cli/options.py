@@ -10,7 +10,6 @@ from thalweg.cli.shared_options import AsJson, GroupOptions, SharedOptions
 from thalweg.errors import ConfigError
 from thalweg_memory.facts.values import Category
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of the fact, as it is listed.")]
 Words = Annotated[
     list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
 ]
@@ -44,7 +43,7 @@ class MemoryOptions(GroupOptions):
 class MemoryGroup(SharedOptions):
     """The commands on memory."""
 
-    unused: ClassVar = {"export": ("as_json",), "learn": ("owner", "agent")}
+    unused: ClassVar = {"export": ("as_json",)}
 
 
 def memory_options(

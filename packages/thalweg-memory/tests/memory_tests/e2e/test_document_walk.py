@@ -99,7 +99,7 @@ def test_the_walk(ada: Ada, document: Path, tmp_path: Path) -> None:
 
     text = document.read_text("utf-8").replace("over callbacks", "over threads")
     document.write_text(text, "utf-8")
-    done = command(tmp_path, "reload")
+    done = command(tmp_path, "history")
     assert "memory.json was edited by hand" in done.stdout
     assert "User prefers async/await over threads" in ada.chat("async/await or what?", "t2")
     assert document.read_text("utf-8") == text
@@ -113,7 +113,7 @@ def test_the_walk(ada: Ada, document: Path, tmp_path: Path) -> None:
         learned["id"],
     ]
 
-    assert command(tmp_path, "clear", "--yes").returncode == 0
+    assert command(tmp_path, "delete", "--all", "--yes").returncode == 0
     assert json.loads(document.read_text("utf-8")) == EMPTY
     assert not ada.knows()
 
@@ -138,12 +138,11 @@ def test_a_broken_document_is_never_overwritten(ada: Ada, document: Path, tmp_pa
     document.write_text(broken, "utf-8")
     assert command(tmp_path, "add", "User keeps four bees").returncode == 0
     ada.memory.remember("User rows on Sundays")
-    failed = command(tmp_path, "reload")
-    assert failed.returncode != 0
+    failed = command(tmp_path, "show")
     assert "memory.json: line 23 column 7: expecting ',' delimiter; correct it" in failed.stderr
     assert document.read_text("utf-8") == broken
     document.write_text(broken.replace('"fact-2"', '"fact-2",'), "utf-8")
-    assert command(tmp_path, "reload").returncode == 0
+    assert command(tmp_path, "show").returncode == 0
     assert [fact["content"] for fact in json.loads(document.read_text("utf-8"))["facts"]] == [
         "User prefers async/await over threads",
         "User's project uses PostgreSQL for checkpointing",

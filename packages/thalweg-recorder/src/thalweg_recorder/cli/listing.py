@@ -1,47 +1,27 @@
-"""`thalweg record list`: the imported sessions, at a glance."""
+"""The imported sessions, at a glance: `thalweg record search` without words."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from shutil import get_terminal_size
-from typing import Annotated
 
-import typer
-
-from thalweg.archive import open_existing
+from thalweg.archive import Archive
 from thalweg.cli.printing import count, one_line, print_result
-from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
-from thalweg_recorder.cli.options import Owner, Place
-from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
 from thalweg_recorder.sessions import RecordedSession, TotalCost, list_sessions, total_cost
 
 _HEAD = "newest            agent        compactions     cost  title"
 
 
-@single_command
-def sessions(
-    *,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="Only sessions in this folder, or below it.")
-    ] = "",
-    agent: Annotated[
-        str, typer.Option(metavar="NAME", help="Only of this agent: claude-code, codex, …")
-    ] = "",
-    archive: Place = None,
-    owner: Owner = "local",
-    as_json: AsJson = False,
-) -> None:
+def print_sessions(archive: Archive, only: SearchFilter, owner: str, *, as_json: bool) -> None:
     """List imported sessions, the newest last: title, project, agent, compactions, cost.
 
     The cost is the agent's reported usage, each answer at today's prices of its model; `-` if it
     did not report or a price is unknown. In the total an answer that a forked session repeats
-    counts once. `thalweg thread history ID` prints a session.
+    counts once.
     """
-    only = SearchFilter(project=project, agent=agent)
-    with open_existing(archive or recorder_place()) as opened:
-        found = only.select(list_sessions(opened, owner))
-        total = total_cost(opened, found, owner)
+    found = only.select(list_sessions(archive, owner))
+    total = total_cost(archive, found, owner)
     found.sort(key=lambda pair: pair[1].ended_at)
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
     nothing = "There are no such sessions; `thalweg record import` reads them in."

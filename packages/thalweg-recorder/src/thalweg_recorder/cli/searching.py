@@ -1,4 +1,4 @@
-"""`thalweg record search`: passages of all sessions."""
+"""`thalweg record search`: passages of all sessions, or a list of the sessions."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -9,6 +9,7 @@ from thalweg.archive import open_existing
 from thalweg.cli.printing import print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
+from thalweg_recorder.cli.listing import print_sessions
 from thalweg_recorder.cli.options import Agent, Owner, Place, Project, Since, Until
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
@@ -39,10 +40,15 @@ def search(
     owner: Owner = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Find passages in all sessions, best first. `thalweg thread history ID` prints a session.
+    """Find passages in all sessions, best first; without words, list the sessions, newest last.
 
-    Each hit begins with its reference: the thread and the position of the message in it. Passages
-    of the messages around it follow, each with its own position.
+    `thalweg thread show ID --messages --archive ADDRESS` prints a session. Each hit begins with its
+    reference: the thread and the position of the message in it. Passages of the messages around
+    it follow, each with its own position.
+
+    In the list, the cost is the agent's reported usage, each answer at today's prices of its
+    model; `-` if it did not report or a price is unknown. In the total an answer that a forked
+    session repeats counts once.
     """
     only = SearchFilter(
         project=project,
@@ -54,6 +60,9 @@ def search(
         errors=errors,
     )
     with open_existing(archive or recorder_place()) as opened:
+        if not words and not only.names_messages:
+            print_sessions(opened, only, owner, as_json=as_json)
+            return
         query = " ".join(words or ())
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
     plain = [

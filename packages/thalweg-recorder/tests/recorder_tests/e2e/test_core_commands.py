@@ -64,9 +64,9 @@ def test_every_core_command_works_without_the_libraries_of_other_products(
         ["list"],
         ["show", "t1"],
         ["show", "t1", "--context", "--json"],
-        ["history", "t1"],
+        ["show", "t1", "--messages"],
         ["search", "t1", "bank"],
-        ["read", "t1", f"{handle}#0"],
+        ["show", "t1", f"{handle}#0"],
         ["export", "t1"],
         ["pin", "t1", "0", "Count"],
         ["pin", "t1", "0", "Count", "--off"],
@@ -92,6 +92,8 @@ def test_a_core_command_that_fails_does_so_in_one_sentence(tmp_path: Path) -> No
         ["db", "status", "--url", NOBODY],
         ["prices", "nothing-9"],
         ["nonsense"],
+        ["sessions"],
+        ["thread", "history", "t1"],
     ]
     for command, (code, out, err) in zip(commands, run(OTHERS, commands, tmp_path), strict=True):
         assert (code, out) == (2, ""), command

@@ -85,7 +85,7 @@ def test_what_is_added_is_shown_and_found(run: Run) -> None:
 
     assert list(shown(run("show")).values()) == ["User lives in Berlin", "User prefers tea"]
     assert "User prefers tea" in run("search", "does", "the", "user", "like", "tea?")
-    told = run("explain", "tea")
+    told = run("search", "tea", "--why")
     assert "shown" in told
     assert "words 1.00" in told
 
@@ -101,7 +101,7 @@ def test_a_fact_is_shown_with_where_it_comes_from(run: Run, tmp_path: Path) -> N
 
 def test_an_edit_is_in_the_history_and_can_be_undone(run: Run) -> None:
     (name,) = shown(run("add", "User prefers tea"))
-    run("edit", name, "User prefers coffee", "--protect")
+    run("add", "User prefers coffee", "--instead", name, "--protect")
     assert "protected" in run("show")
     told = run("history", name)
     assert "User prefers coffee (edited)" in told
@@ -130,9 +130,9 @@ def test_several_changes_are_undone_at_once(run: Run) -> None:
 
 def test_what_is_cleared_is_out_and_comes_back(run: Run, tmp_path: Path) -> None:
     run("add", "User prefers tea")
-    assert "there is no terminal to ask in" in fails(tmp_path, "clear")
-    assert "Would change:" in run("clear", "--dry-run")
-    run("clear", "--yes")
+    assert "there is no terminal to ask in" in fails(tmp_path, "delete", "--all")
+    assert "Would change:" in run("delete", "--all", "--dry-run")
+    run("delete", "--all", "--yes")
     assert here("memory", "show", cwd=tmp_path).stderr == "Nothing is remembered here.\n"
     run("undo")
     assert list(shown(run("show")).values()) == ["User prefers tea"]
@@ -142,23 +142,23 @@ def test_what_is_forgotten_is_in_no_file(run: Run, tmp_path: Path) -> None:
     """Its text is shown before; afterwards only the count, and no file has a word of it."""
     (name,) = shown(run("add", "User hides the key under the third flowerpot"))
     run("add", "User prefers tea")
-    assert "there is no terminal to ask in" in fails(tmp_path, "forget", name)
-    dry = run("forget", name, "--dry-run")
+    assert "there is no terminal to ask in" in fails(tmp_path, "delete", name, "--forever")
+    dry = run("delete", name, "--forever", "--dry-run")
     assert dry.startswith("Would forget 1 fact,")
     assert "third flowerpot" in dry
-    told = run("forget", name, "--yes")
+    told = run("delete", name, "--forever", "--yes")
     assert told.splitlines()[-2].startswith("Forgot 1 fact,")
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b"flowerpot" not in file.read_bytes(), file
     assert list(shown(run("show")).values()) == ["User prefers tea"]
     assert "its content was forgotten" in run("history")
-    assert as_json(run("forget", "--everything", "--yes", "--json"))["dry_run"] is False
+    assert as_json(run("delete", "--all", "--forever", "--yes", "--json"))["dry_run"] is False
 
 
 def test_forgetting_by_words_says_what_goes_first(run: Run) -> None:
     run("add", "User hides the key under the third flowerpot")
     run("add", "User prefers tea")
-    told = run("forget", "--query", "key flowerpot", "--dry-run")
+    told = run("delete", "--forever", "--query", "key flowerpot", "--dry-run")
     assert list(shown(told.replace("    fact", "fact")).values()) == [
         "User hides the key under the third flowerpot"
     ]
@@ -173,7 +173,7 @@ def test_a_person_is_asked_before_anything_is_forgotten(
     (name,) = shown(run("add", "User prefers tea"))
     person, terminal = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "thalweg", "memory", "forget", name],
+        [sys.executable, "-m", "thalweg", "memory", "delete", name, "--forever"],
         cwd=tmp_path, env=environment(), stdin=terminal, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, encoding="utf-8",
     ) as command:  # fmt: skip
@@ -181,7 +181,7 @@ def test_a_person_is_asked_before_anything_is_forgotten(
         out, _ = command.communicate(timeout=120)
     os.close(person)
     os.close(terminal)
-    assert "Forget all this permanently?" in out
+    assert "Delete all this permanently?" in out
     assert command.returncode == (0 if answer == "y" else 2)
     with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
         assert len(store.facts(Scope("local"))) == left
@@ -238,20 +238,18 @@ def test_scopes_are_apart(run: Run) -> None:
 
 
 def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path) -> None:
-    """Every command takes in what was edited; `reload` reports it."""
+    """Every command takes in what was edited; `history` reports it."""
     run("add", "User prefers tea", "--document", tmp_path / ".thalweg" / "memory.json")
     document = tmp_path / ".thalweg" / "memory.json"
     document.write_text(document.read_text().replace("tea", "ale"))
     assert list(shown(run("show")).values()) == ["User prefers ale"]
     document.write_text(document.read_text().replace("ale", "rum"))
-    assert "memory.json was edited by hand" in run("reload")
-    assert here("memory", "reload", cwd=tmp_path).stderr == "There are no edits.\n"
+    assert run("history").count("memory.json was edited by hand") == 2
 
     document.write_text(document.read_text()[:-4])
     done = here("memory", "show", cwd=tmp_path)
     assert list(shown(done.stdout).values()) == ["User prefers rum"]
     assert "memory.json: line" in done.stderr
-    assert "memory.json: line" in fails(tmp_path, "reload")
 
     document.unlink()
     assert here("memory", "show", cwd=tmp_path).stdout == ""
@@ -259,19 +257,13 @@ def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path
     assert list(shown(run("show")).values()) == ["User prefers rum"]
 
 
-def test_a_memory_without_a_document_says_so(run: Run, tmp_path: Path) -> None:
-    run("add", "User prefers tea")
-    assert "this memory has no document" in fails(tmp_path, "reload")
-    assert not (tmp_path / ".thalweg" / "memory.json").exists()
-
-
 def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:
     run("add", "User prefers tea")
-    assert run("mode", "t1") == "on\n"
-    assert run("mode", "t1", "incognito") == "incognito\n"
-    assert run("mode", "t1") == "incognito\n"
+    assert run("learn", "--thread", "t1") == "on\n"
+    assert run("learn", "--thread", "t1", "--mode", "incognito") == "incognito\n"
+    assert run("learn", "--thread", "t1") == "incognito\n"
     assert "there is no mode 'incognita'; did you mean" in fails(
-        tmp_path, "mode", "t1", "incognita"
+        tmp_path, "learn", "--thread", "t1", "--mode", "incognita"
     )
 
 
@@ -306,10 +298,16 @@ def test_what_is_due_is_learned_and_told(
     ("arguments", "told"),
     [
         (["show", "nowhere"], "no fact 'nowhere' in this memory"),
-        (["edit", "nowhere", "User rows"], "no fact 'nowhere' in this memory"),
+        (["add", "User rows", "--instead", "nowhere"], "no fact 'nowhere' in this memory"),
         (["delete", "nowhere"], "no fact 'nowhere' in this memory"),
-        (["forget", "nowhere", "--yes"], "no fact 'nowhere' in this memory"),
-        (["forget", "--yes"], "nothing to forget is named"),
+        (["delete", "nowhere", "--forever", "--yes"], "no fact 'nowhere' in this memory"),
+        (["delete", "--forever", "--yes"], "nothing to forget is named"),
+        (["delete"], "name facts or all; pass an ID, or --all"),
+        (["delete", "x", "--all"], "name facts or all; pass an ID, or --all"),
+        (["delete", "--query", "tea"], "an undo restores facts alone; pass --forever"),
+        (["add"], "nothing to remember is passed; pass one statement"),
+        (["learn"], "pass --model NAME to learn, or --thread ID and --mode MODE"),
+        (["learn", "--mode", "off", "--model", "any"], "or a thread has a mode"),
         (["undo", "99"], "no change 99 in this memory"),
         (["add", "x", "--category", "preferense"], "did you mean preference?"),
         (["add", "User rows", "--confidence", "9"], "9 is not between 0 and 1"),
@@ -345,12 +343,12 @@ def test_no_command_prints_what_a_terminal_acts_on(run: Run, tmp_path: Path) -> 
         ["show"],
         ["show", "fact-x"],
         ["search", "likes"],
-        ["explain", "likes"],
+        ["search", "likes", "--why"],
         ["history"],
         ["review"],
         ["delete", "fact-x", "--dry-run"],
-        ["forget", "fact-x", "--dry-run"],
-        ["clear", "--dry-run"],
+        ["delete", "fact-x", "--forever", "--dry-run"],
+        ["delete", "--all", "--dry-run"],
     ]
     told = [["memory", *command] for command in commands]
     for command in in_turn([*told, *([*one, "--json"] for one in told)], tmp_path):
@@ -367,6 +365,5 @@ def test_help_names_every_command_whole() -> None:
     assert done.returncode == 0
     commands = done.stdout.partition("Commands:")[2]
     assert "..." not in commands
-    names = "show search explain add edit delete forget export import clear history review undo"
-    for name in [*names.split(), "reload", "learn", "mode"]:
+    for name in ["show", "search", "add", "delete", "export", "import", "history", "learn"]:
         assert re.search(rf"^  {name} ", commands, re.MULTILINE), name

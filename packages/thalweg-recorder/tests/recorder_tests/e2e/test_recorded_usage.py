@@ -105,7 +105,7 @@ def dollars_of(model: str, tokens: Tokens) -> float:
 
 
 def imported(name: str, folder: Path) -> RecordedSession:
-    """Import the log of a session, and return what `thalweg record list` lists."""
+    """Import the log of a session, and return what `thalweg record search` lists."""
     ending = "json" if name.startswith("gemini-") else "jsonl"
     path = folder / f"{name}.{ending}"
     path.write_bytes(original(name))

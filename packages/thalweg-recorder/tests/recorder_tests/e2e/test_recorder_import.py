@@ -87,10 +87,10 @@ def test_sessions_are_imported_listed_and_shown(
             ["record", "import"],
             ["record", "import"],
             ["record", "search", "request", "--project", "/src"],
-            ["record", "list", "--json"],
-            ["record", "list", "--project", "/src", "--agent", "claude-code"],
+            ["record", "search", "--json"],
+            ["record", "search", "--project", "/src", "--agent", "claude-code"],
             ["thread", "show", KEY.thread],
-            ["thread", "history", KEY.thread],
+            ["thread", "show", KEY.thread, "--messages"],
             ["thread", "export", KEY.thread, "--output", "thread.jsonl"],
             ["replay", "thread.jsonl", "--html", "report.html", "--policy", "thalweg"],
         ],
@@ -110,37 +110,13 @@ def test_sessions_are_imported_listed_and_shown(
     assert (tmp_path / "report.html").stat().st_size
 
 
-def test_former_names_print_the_same_and_name_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "profile"))
-    sessions = tmp_path / "profile" / "projects" / "-src-shop"
-    sessions.mkdir(parents=True)
-    write(sessions, numbered([1, 2]))
+def test_a_former_or_mistyped_command_is_an_error_that_names_another(tmp_path: Path) -> None:
+    nothing, wrong, former = in_turn([["record"], ["record", "serch"], ["sessions"]], tmp_path)
 
-    imported, *pairs = in_turn(
-        [
-            ["import"],
-            ["sessions"],
-            ["record", "list"],
-            ["search", "request"],
-            ["record", "search", "request"],
-            ["record"],
-            ["record", "lst"],
-        ],
-        tmp_path,
-    )
-    former_list, new_list, former_search, new_search, nothing, wrong = pairs
-
-    assert "2 new messages in 1 of 1 sessions." in imported.stdout
-    assert imported.stderr == "`thalweg import` is now `thalweg record import`.\n"
-    assert former_list.stdout == new_list.stdout
-    assert former_search.stdout == new_search.stdout
-    assert former_list.stderr == "`thalweg sessions` is now `thalweg record list`.\n"
-    assert (new_list.stderr, new_search.stderr) == ("", "")
     assert (nothing.returncode, "import" in nothing.stderr) == (2, True)
-    assert "did you mean 'list'?" in wrong.stderr
+    assert "did you mean 'search'?" in wrong.stderr
+    problem = "there is no such command any more; use thalweg record search"
+    assert former.stderr == f"thalweg: sessions: {problem}\n"
 
 
 def test_an_import_works_off_the_queue_and_reports_what_it_left_out(

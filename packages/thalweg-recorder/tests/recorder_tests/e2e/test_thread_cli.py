@@ -31,7 +31,7 @@ ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback\rover"
 NASTY = f"数一数河岸上的鸟，绝对不要漏掉苍鹭。{ESCAPES}"
 BEYOND = "9" * 23
 """More than a database or a clock takes."""
-NUMBERED = ("show", "history", "export", "undo", "rewind")
+NUMBERED = ("show", "export", "undo", "rewind")
 """The commands that take a turn."""
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
@@ -69,9 +69,9 @@ def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_p
         ["show", "t1"],
         ["show", "t1", "--turn", "1"],
         ["show", "t1", "--context"],
-        ["history", "t1", "--abandoned"],
+        ["show", "t1", "--messages", "--abandoned"],
         ["search", "t1", "苍鹭", "bank"],
-        ["read", "t1", f"{handle}#0"],
+        ["show", "t1", f"{handle}#0"],
         ["export", "t1", "--format", "markdown"],
     ]
     told = [["thread", *command, "--archive", str(place)] for command in commands]
@@ -159,7 +159,7 @@ def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path
             ["thread", "pin", "--off", "t1", "0", "绝对不要漏掉苍鹭", "--json", *at],
             ["thread", "rewind", "t1", "--turn", "2", *at],
             ["thread", "show", "t1", *at],
-            ["thread", "history", "t1", "--abandoned", *at],
+            ["thread", "show", "t1", "--messages", "--abandoned", *at],
         ],
         tmp_path,
     )
@@ -235,8 +235,10 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "has no turn -1": ["show", "t1", "--turn", "-1", *at],
         "has no active compaction": ["undo", "t1", "--turn", "1", *at],
         "has no turns": ["show", f"plain {ESCAPES}", "--context", *at],
-        "no handle": ["read", "t1", "nope", *at],
-        "is no range": ["read", "t1", "nope", "--lines", "3:4", *at],
+        "no handle": ["show", "t1", "nope", *at],
+        "is no range": ["show", "t1", "nope", "--lines", "3:4", *at],
+        "something else is named": ["show", "t1", "nope", "--messages", *at],
+        "any more; use thalweg thread show ID HANDLE": ["read", "t1", "nope", *at],
         "there is no format 'xml'": ["export", "t1", "--format", "xml", *at],
         "the archive itself": ["export", "t1", "--output", str(place), *at],
         "no request at position 1": ["pin", "t1", "1", "Answer", *at],
@@ -283,7 +285,9 @@ def test_nothing_to_list_or_to_find_is_no_error(place: Path, tmp_path: Path) -> 
 
 def test_a_terminal_without_unicode_gets_escapes(place: Path) -> None:
     """Not an error."""
-    done = thalweg("thread", "history", "t1", "--archive", place, PYTHONIOENCODING="ascii")
+    done = thalweg(
+        "thread", "show", "t1", "--messages", "--archive", place, PYTHONIOENCODING="ascii"
+    )
 
     assert done.returncode == 0
     assert r"\u82cd\u9e6d" in done.stdout
@@ -294,5 +298,5 @@ def test_help_of_every_command_says_what_it_does(tmp_path: Path) -> None:
     (done,) = in_turn([["thread", "--help"]], tmp_path)
 
     listed = done.stdout.partition("Commands:")[2].splitlines()[1:]
-    assert len(listed) == 10
+    assert len(listed) == 8
     assert all(line.endswith(".") and "..." not in line for line in listed)

@@ -136,7 +136,7 @@ def _set_up(url: str, place: str) -> None:
         is_walled = set_up_checkpoints(url)
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable):
         problem = "LangGraph's tables are missing or older, and this role may not create them"
-        fix = "run `thalweg db upgrade` as the owner of the tables, then `thalweg db grants`"
+        fix = "run `thalweg db upgrade --role NAME` as the owner of the tables"
         raise ConfigError(place, problem, fix) from None
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None

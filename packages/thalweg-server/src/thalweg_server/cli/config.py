@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from thalweg.cli.printing import count, print_json, print_lines, print_result
+from thalweg.cli.printing import count, print_lines, print_result
 from thalweg.cli.shared_options import AsJson, command_group
 from thalweg.database.private_files import open_private
 from thalweg.engine.sections import name_remedy
@@ -43,7 +43,7 @@ _PLACES: Final = {
 SANDBOXES: Final = tuple(_PLACES)
 """Values of `sandbox.use` that need no other setting."""
 SHORT: Final = """\
-# Settings of Thalweg. Check them: thalweg config check; see what works: thalweg doctor
+# Settings of Thalweg. Check them: thalweg config show; see what works: thalweg doctor
 agent:
   model: {model}
 sandbox:
@@ -68,8 +68,7 @@ _WIDEST = 60
 _PATIENCE_S = 0.2
 config = command_group(
     name="config",
-    help="Check a configuration, show its values and where they come from, or write an initial "
-    "one.",
+    help="Check and show a configuration, or write an initial one.",
 )
 
 
@@ -93,23 +92,34 @@ def init(
     everything: Annotated[
         bool, typer.Option("--all", help="Write every setting, as a comment with its default.")
     ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FILE", help="Convert this config.yaml of DeerFlow; nothing is asked."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
 ) -> None:
     """Write a config.yaml of ten lines from three answers: model, sandbox, memory.
 
     Each option answers one question. Without a terminal nothing is asked: --model is required,
-    commands are off and memory is on by default.
+    commands are off and memory is on by default. With --from, each key that is left out is
+    listed, and why; the file that is read stays as it is, and comments are not copied.
     """
     _validate_new(path, force=force)
-    if everything:
+    lines: list[str] = []
+    if source is not None:
+        text, lines = _convert(source, path)
+    elif everything:
         text = files("thalweg_server.settings").joinpath("starting.yaml").read_text("utf-8")
     else:
         text = _answered(model, sandbox, memory)
-    examine_text(text.encode(), str(path), os.environ).unless_wrong()
+    if source is None:
+        examine_text(text.encode(), str(path), os.environ).unless_wrong()
     _write(path, text, force=force)
-    shown = "" if path == Path("config.yaml") else f" {path}"
-    print_lines([f"{path}: written; edit it, then run: thalweg config check{shown}"])
-    if not everything:
+    named = "" if path == Path("config.yaml") else f" {path}"
+    print_lines([*lines, f"{path}: written; edit it, then run: thalweg config show{named}"])
+    if not everything and source is None:
         print_lines(_next_steps(path))
 
 
@@ -188,25 +198,7 @@ def _next_steps(path: Path) -> list[str]:
     return [f"next:  thalweg chat{option}"]
 
 
-@config.command(short_help="Check a configuration and print its errors.")
-def check(path: Place = None, *, as_json: AsJson = False) -> None:
-    """Report every error of a configuration, settings without effect, and configured features.
-
-    All errors are reported at once, with their lines. Exit code 1 when there are any.
-    """
-    report, problems, warnings = _looked_at(path)
-    plain = {
-        "file": report.file or None,
-        "problems": [_plain(problem) for problem in problems],
-        "notices": [_notice(notice) for notice in report.notices],
-        "warnings": [{"place": place, "message": message} for place, message in warnings],
-    }
-    print_result(_findings(report, problems, warnings), plain, as_json=as_json)
-    if problems:
-        raise typer.Exit(1)
-
-
-@config.command(short_help="Show each value and where it comes from.")
+@config.command(short_help="Check a configuration; show each value and where it comes from.")
 def show(
     path: Place = None,
     *,
@@ -217,51 +209,41 @@ def show(
 ) -> None:
     """Show what holds, as YAML, with the line or the variable that each value comes from.
 
-    Secrets are masked; a variable that holds one is named.
+    Below it are settings without effect, warnings, and configured features, as comments. Secrets
+    are masked; a variable that holds one is named. All errors are reported at once, with their
+    lines; the exit code is 1 then.
     """
-    report = examine(path)
-    settings = report.unless_wrong()
-    rows = [row for row in shown(settings, report.root) if defaults or row.is_given]
-    if as_json:
-        print_json(_as_object(report, rows))
-    elif rows:
-        print_lines(_aligned(rows))
-    else:
-        named = report.file or "no config.yaml here"
-        print_lines([f"# {named}: nothing is set; --defaults shows what holds"])
+    report, problems, warnings = _looked_at(path)
+    findings = [*_findings(report, problems, warnings)]
+    settings = None if report.problems else report.settings
+    rows = shown(settings, report.root) if settings is not None else []
+    rows = [row for row in rows if defaults or row.is_given]
+    plain = {
+        **_as_object(report, rows),
+        "problems": [_plain(problem) for problem in problems],
+        "notices": [_notice(notice) for notice in report.notices],
+        "warnings": [{"place": place, "message": message} for place, message in warnings],
+    }
+    prefix = "" if settings is None else "# "
+    lines = [*_aligned(rows), *(f"{prefix}{line}" for line in findings)]
+    print_result(lines, plain, as_json=as_json)
+    if problems:
+        raise typer.Exit(1)
 
 
-@config.command(short_help="Convert a configuration of DeerFlow.")
-def convert(
-    source: Annotated[Path, typer.Argument(metavar="DEERFLOW.YAML", help="Its config.yaml.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write.")] = Path(
-        "thalweg.yaml"
-    ),
-    *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write DeerFlow's configuration as one of Thalweg, and list each key that is left out and why.
+def _convert(source: Path, path: Path) -> tuple[str, list[str]]:
+    """Return DeerFlow's configuration as one of ours, and a line for each key left out."""
+    from thalweg_server.settings.deerflow import convert  # noqa: PLC0415 (only here)
 
-    The file that is read stays as it is. Variables keep their names; comments are not copied.
-    """
-    from thalweg_server.settings.deerflow import convert as converted  # noqa: PLC0415 (only here)
-
-    _validate_new(path, force=force)
     try:
         given = source.read_bytes()
     except OSError as error:
         problem = f"it cannot be read: {(error.strerror or str(error)).lower()}"
         raise ConfigError(str(source), problem, "name another file") from None
-    text, notices = converted(given, str(source), os.environ)
-    _write(path, text, force=force)
+    text, notices = convert(given, str(source), os.environ)
     lines = [f"{n.position}: {n.kind}: {n.position.key or path} {n.message}" for n in notices]
     left_out = sum(notice.kind == "left out" for notice in notices)
-    lines.append(
-        f"{path}: written; {count(left_out, 'key')} left out; next: thalweg config check {path}"
-    )
-    plain = {"file": str(path), "notices": [_notice(notice) for notice in notices]}
-    print_result(lines, plain, as_json=as_json)
+    return text, [*lines, f"{count(left_out, 'key')} left out"]
 
 
 config.command("init", short_help="Write an initial configuration.")(init)

@@ -158,7 +158,7 @@ def _file(report: "SettingsReport") -> str:
     return (
         f"{report.file}, of which {', '.join(idle[:_MOST_NAMES])}{more} "
         f"{'has' if len(idle) == 1 else 'have'} no effect here;\n"
-        f"`thalweg config check {report.file}` shows what happens instead"
+        f"`thalweg config show {report.file}` shows what happens instead"
     )
 
 

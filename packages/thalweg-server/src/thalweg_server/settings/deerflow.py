@@ -1,4 +1,4 @@
-"""A `config.yaml` of DeerFlow as one of ours: `thalweg config convert`."""
+"""A `config.yaml` of DeerFlow as one of ours: `thalweg config init --from`."""
 
 import re
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def convert(
         raise SettingsError.of(sorted(problems, key=lambda problem: problem.line))
     dumped: str = yaml.safe_dump(plain, allow_unicode=True, sort_keys=False, width=100)
     notices = sorted(converter.notices, key=lambda notice: notice.position.line)
-    return f"# Converted from {file} by `thalweg config convert`.\n{dumped}", tuple(notices)
+    return f"# Converted from {file} by `thalweg config init --from`.\n{dumped}", tuple(notices)
 
 
 class _Converter:

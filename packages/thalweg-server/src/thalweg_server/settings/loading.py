@@ -134,7 +134,11 @@ def examine_text(text: bytes, file: str, environ: Mapping[str, str]) -> Settings
         return _failed(error)
     if (node := root.child("config_version")) is not None:
         problem = "this is a configuration of DeerFlow"
-        return _failed(node.position.error(problem, f"convert it: thalweg config convert {file}"))
+        return _failed(
+            node.position.error(
+                problem, f"convert it: thalweg config init thalweg.yaml --from {file}"
+            )
+        )
     notices: list[SettingNotice] = []
     for path, message in _FORMER.items():
         if (node := root.find(*path)) is not None:

@@ -650,7 +650,9 @@ class Settings(SettingsSection):
         found = [
             f"{name}.{key}" for name, kind in kinds if key in getattr(kind, "model_fields", ())
         ]
-        fix = f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: thalweg config convert"
+        fix = (
+            f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: thalweg config init --from"
+        )
         return f"did you mean {' or '.join(found)}?" if found else fix
 
     @model_validator(mode="after")

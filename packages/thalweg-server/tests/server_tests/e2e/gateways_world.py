@@ -306,11 +306,10 @@ def roles(admin_url: str) -> Iterator[str]:
         admin.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, to))
         admin.execute(sql.SQL("GRANT ALL ON SCHEMA public TO {}").format(to))
     try:
-        for command in (["upgrade"], ["grants", serves, "--apply"]):
-            env = {**os.environ, "THALWEG_DATABASE_URL": as_role(admin_url, owner)}
-            null = subprocess.DEVNULL
-            with forking.start("thalweg", "db", *command, env=env, stdout=null) as process:
-                assert process.wait() == 0
+        env = {**os.environ, "THALWEG_DATABASE_URL": as_role(admin_url, owner)}
+        command, null = ("db", "upgrade", "--role", serves), subprocess.DEVNULL
+        with forking.start("thalweg", *command, env=env, stdout=null) as process:
+            assert process.wait() == 0
         yield as_role(admin_url, serves)
     finally:
         with psycopg.connect(admin_url, autocommit=True) as admin:

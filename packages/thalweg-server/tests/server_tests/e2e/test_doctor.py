@@ -94,7 +94,7 @@ def test_a_configuration_with_an_error_names_the_command_that_lists_all(tmp_path
     config(tmp_path, "models:\n  - {nam: x}\n")
     found = findings(tmp_path)["configuration"]
 
-    assert (found["state"], found["fix"]) == ("broken", "thalweg config check config.yaml")
+    assert (found["state"], found["fix"]) == ("broken", "thalweg config show config.yaml")
 
 
 @pytest.mark.parametrize("how", ["good", "damaged", "newer"])
@@ -125,6 +125,6 @@ def test_an_agent_that_is_not_recorded_is_named_with_the_command(tmp_path: Path)
     found = findings(tmp_path)["recorder claude-code"]
     assert (found["state"], found["fix"]) == ("off", "thalweg record on --agent claude-code")
 
-    installed = user(tmp_path, "install", "--agent", "claude-code", "--yes")
+    installed = user(tmp_path, "record", "on", "--agent", "claude-code", "--yes")
     assert installed.returncode == 0, installed.stderr
     assert findings(tmp_path)["recorder claude-code"]["state"] == "ok"

@@ -83,7 +83,7 @@ def thalweg(
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
-    done = thalweg(folder, "import", str(log(folder)))
+    done = thalweg(folder, "record", "import", str(log(folder)))
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -146,7 +146,7 @@ def test_a_session_is_found_and_read(client: ThalwegClient) -> None:
 
 
 def test_it_has_the_same_title_everywhere(home: Path, client: ThalwegClient) -> None:
-    sessions = json.loads(thalweg(home, "sessions", "--json").stdout)["sessions"]
+    sessions = json.loads(thalweg(home, "record", "search", "--json").stdout)["sessions"]
     replayed = json.loads(thalweg(home, "replay", f"{SESSION}.jsonl", "--json").stdout)
 
     assert {one["title"] for one in sessions} == {TITLE}
@@ -156,7 +156,7 @@ def test_it_has_the_same_title_everywhere(home: Path, client: ThalwegClient) -> 
 
 def test_a_chat_continues_a_thread_of_its_own(tmp_path: Path) -> None:
     """One session is older than the chat, another one newer."""
-    assert thalweg(tmp_path, "import", str(log(tmp_path))).returncode == 0
+    assert thalweg(tmp_path, "record", "import", str(log(tmp_path))).returncode == 0
     with gateway(worlds.settings(tmp_path / "data"), owner="local") as served:
         chat = ("chat", "--url", served.url)
         nothing = thalweg(tmp_path, *chat, "--continue", given="hello")
@@ -165,14 +165,14 @@ def test_a_chat_continues_a_thread_of_its_own(tmp_path: Path) -> None:
         assert thalweg(tmp_path, *chat, "--thread", "trip", given="hello").returncode == 0
         later = "22222222-2222-4222-8222-222222222222"
         newest = str(log(tmp_path, later, year=2999))
-        assert thalweg(tmp_path, "import", newest).returncode == 0
+        assert thalweg(tmp_path, "record", "import", newest).returncode == 0
         with ThalwegClient(served.url) as client:
             listed = [one.id for one in client.list_threads().items]
 
         continued = thalweg(tmp_path, *chat, "--continue", given="and on")
 
     assert (listed[0], continued.returncode) == (f"claude-code:{later}", 0)
-    assert "and on" in thalweg(tmp_path, "thread", "history", "trip").stdout
+    assert "and on" in thalweg(tmp_path, "thread", "show", "trip", "--messages").stdout
 
 
 def test_a_chat_does_not_answer_it_and_says_how_to_go_on(home: Path, served: Served) -> None:
@@ -227,7 +227,7 @@ def test_an_id_of_any_letters_works_in_each_place(
     assert content == b"words"
     assert exported.is_success
     assert client.get_thread(thread).id == thread
-    assert "hello" in thalweg(home, "thread", "history", thread).stdout
+    assert "hello" in thalweg(home, "thread", "show", thread, "--messages").stdout
     assert client.delete_thread(thread).thread == thread
 
 
@@ -237,7 +237,7 @@ def test_the_error_of_a_client_is_the_error_of_the_gateway(client: ThalwegClient
 
 
 def test_deleting_it_says_what_brings_it_back(tmp_path: Path) -> None:
-    assert thalweg(tmp_path, "import", str(log(tmp_path))).returncode == 0
+    assert thalweg(tmp_path, "record", "import", str(log(tmp_path))).returncode == 0
     with ThalwegClient(worlds.settings(tmp_path / "data")) as client:
         deleted = client.delete_thread(IMPORTED)
 

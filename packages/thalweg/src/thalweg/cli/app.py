@@ -22,6 +22,29 @@ HEADINGS: Final = {
     "Record coding agents": ("record",),
 }
 """Commands by the heading of the help; a command of another package is below `More`."""
+FORMER_COMMANDS: Final = {
+    "forget": "record forget",
+    "import": "record import",
+    "install": "record on",
+    "mcp": "record mcp",
+    "search": "record search",
+    "sessions": "record search",
+    "uninstall": "record off",
+    "config check": "config show",
+    "config convert": "config init --from FILE",
+    "db grants": "db upgrade --role ROLE",
+    "memory clear": "memory delete --all",
+    "memory edit": "memory add --instead ID",
+    "memory explain": "memory search --why",
+    "memory forget": "memory delete --forever",
+    "memory mode": "memory learn --thread ID --mode MODE",
+    "memory reload": "memory show",
+    "record list": "record search",
+    "thread history": "thread show --messages",
+    "thread read": "thread show ID HANDLE",
+    "thread unpin": "thread pin --off",
+}
+"""Commands that others replace, with the one that the error names."""
 ABOUT = "Conversations and tasks of any length inside a model's window, with nothing lost."
 
 
@@ -45,6 +68,10 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     if options.command is None:
         return parser.print_missing()
+    for name in (options.command, " ".join([options.command, *options.arguments[:1]])):
+        if name in FORMER_COMMANDS and name not in commands:
+            fix = f"use thalweg {FORMER_COMMANDS[name]}"
+            raise ConfigError(name, "there is no such command any more", fix)
     if options.command not in commands:
         if any(options.command in names for names in HEADINGS.values()):
             problem = "the package of this command is not installed"

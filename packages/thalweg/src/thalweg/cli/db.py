@@ -1,7 +1,6 @@
 """`thalweg db`: the tables in PostgreSQL: make, show and grant them; move an archive."""
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
     from thalweg.database.migrations.rights import Role
 
-db = CommandGroup(
-    "Create the tables in PostgreSQL, show their state, grant a role access; move an archive."
-)
+db = CommandGroup("Create the tables in PostgreSQL for a role, show their state; move an archive.")
 _URL_VARIABLE = "THALWEG_DATABASE_URL"
 _URL_OPTION = argument(
     "--url",
@@ -31,15 +28,22 @@ _URL_OPTION = argument(
 _TIMEOUT_S = 10.0
 
 
-@db.command("upgrade", "Create the tables, or migrate them to this version.", _URL_OPTION)
+@db.command(
+    "upgrade",
+    "Create the tables, or migrate them to this version.",
+    _URL_OPTION,
+    argument("--role", metavar="NAME", default="", help="Grant this role what serving needs."),
+)
 def upgrade(options: Namespace) -> int:
     """Create the tables, or migrate those that exist to this version; twice does no harm.
 
     Run it as the role that is to own them, before a newer Thalweg serves. The tables of other
-    packages that are installed are created, too: a role that serves creates none.
+    packages that are installed are created, too: a role that serves creates none. With --role it
+    is granted to read and write rows, and to make no tables; `db status --role` prints the GRANTs.
 
     Exit code 2 when the tables of a package could not be created.
     """
+    from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.postgres import bring_up_to_date  # noqa: PLC0415 (psycopg is an extra)
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
@@ -51,7 +55,15 @@ def upgrade(options: Namespace) -> int:
             TABLES_GROUP, lambda _, function: function, warnings.append
         ):
             print_lines(create_tables(url))
-        print_lines(["Now let the role that serves use them: thalweg db grants ROLE --apply"])
+        if options.role:
+            statements = [*rights.grant_statements(connection, place, options.role)]
+            with connection.transaction():
+                for statement in statements:
+                    connection.execute(statement.encode())
+            print_lines(f"{statement};" for statement in statements)
+        else:
+            next_step = "Let the role that serves use them: thalweg db upgrade --role NAME"
+            print_lines([next_step])
     for sentence in warnings:
         write_warning(sentence)
     return 2 if warnings else 0
@@ -61,10 +73,15 @@ def upgrade(options: Namespace) -> int:
     "status",
     "Show the state of the tables, and what restricts a role.",
     _URL_OPTION,
+    argument(
+        "--role", metavar="NAME", default="", help="Print the GRANTs that serving as NAME needs."
+    ),
     AS_JSON,
 )
 def status(options: Namespace) -> int:
     """Show the version of the tables, and whether this role is kept to one owner's rows.
+
+    With --role, only the GRANTs of another role are printed, for `psql`; nothing is changed.
 
     Exit code 2 when there is a problem.
     """
@@ -73,6 +90,10 @@ def status(options: Namespace) -> int:
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _open_connection(options.url) as (connection, place, _):
+        if options.role:
+            grants = rights.grant_statements(connection, place, options.role)
+            print_lines(f"{statement};" for statement in grants)
+            return 0
         version = version_of(connection)
         role = rights.read_role(connection)
         walls = rights.walled_tables(connection)
@@ -132,31 +153,6 @@ def move(options: Namespace) -> None:
     print_lines(["Name it now: archive=… in the agent, --archive of the commands."])
 
 
-@db.command(
-    "grants",
-    "Print or run the grants that a serving role needs.",
-    argument("role", metavar="ROLE", help="Such as thalweg_app."),
-    _URL_OPTION,
-    argument("--apply", action="store_true", help="Run them as well as print them."),
-)
-def grants(options: Namespace) -> None:
-    """Print the GRANTs for a role that reads and writes rows, and makes no tables.
-
-    Run it as the owner of the tables, after every `thalweg db upgrade`.
-    """
-    from thalweg.database.migrations import rights  # noqa: PLC0415 (psycopg is an extra)
-
-    with _open_connection(options.url) as (connection, place, _):
-        statements = [*rights.grant_statements(connection, place, options.role)]
-        if options.apply:
-            with connection.transaction():
-                for statement in statements:
-                    connection.execute(statement.encode())
-    print_lines(f"{statement};" for statement in statements)
-    if not options.apply:
-        sys.stderr.write("Nothing was changed: pipe it into psql, or pass --apply.\n")
-
-
 @contextmanager
 def _open_connection(url_option: str) -> "Iterator[tuple[psycopg.Connection, str, str]]":
     """Connect to the database that an option or the environment names.
@@ -193,6 +189,6 @@ def _problems(version: str, newest: str, role: "Role", unwalled: Sequence[str]) 
         reason = "is a superuser" if role.is_superuser else "has BYPASSRLS"
         problems.append(
             f"the role {role.name} {reason}: row-level security does not apply to it, and only "
-            "Thalweg's own statements separate owners: serve as another role (db grants)"
+            "Thalweg's own statements separate owners: serve as another role (db upgrade --role)"
         )
     return problems

@@ -31,7 +31,7 @@ class InstalledCommand:
     """`module:function`. The function takes the arguments, and `prog_name` for its help; it returns
     an exit code, or raises `SystemExit`."""
     short_help: str
-    """Its line of the help, or empty: a former name, which works and is not listed."""
+    """Its line of the help; without one it is not listed."""
     package: str
     """The distribution of that entry point."""
 

@@ -3,40 +3,36 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
+
+from thalweg.cli.printing import one_line
 
 Advance = Callable[[str], None]
-"""Reports that one more is done, and a text to show with the bar."""
+"""Reports that one more is done, and a text to show with the count."""
 
 
 @contextmanager
 def progress_bar(activity: str, total: int) -> Iterator[Advance]:
-    """Show the progress of a command while it runs: a bar on a terminal, and nothing elsewhere.
-
-    Without rich, a line at the beginning replaces the bar.
+    """Show the progress of a command while it runs: a line on a terminal, and nothing elsewhere.
 
     Args:
         activity: The activity, in one word.
         total: Number of units to process.
     """
+    is_shown, done = sys.stderr.isatty(), 0
+
+    def write(text: str) -> None:
+        if is_shown:
+            sys.stderr.write(f"\r\x1b[K{one_line(text, get_terminal_size().columns - 1)}")
+            sys.stderr.flush()
+
+    def advance(description: str) -> None:
+        nonlocal done
+        done += 1
+        write(f"{activity} {done:,} of {total:,}: {description}")
+
+    write(f"{activity} {total:,} …")
     try:
-        from rich import progress  # noqa: PLC0415 (optional)
-        from rich.console import Console  # noqa: PLC0415 (optional)
-    except ModuleNotFoundError:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"{activity} {total:,} …\n")
-        yield lambda _: None
-        return
-    console = Console(stderr=True)
-    with progress.Progress(
-        progress.SpinnerColumn("line"),
-        progress.TextColumn(activity),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda description: bar.update(task, advance=1, description=description)
+        yield advance
+    finally:
+        write("")

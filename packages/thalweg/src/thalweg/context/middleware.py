@@ -108,8 +108,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     The graph's state has precedence: a message that is removed, edited or replaced there is no
     longer sent in its former form. Messages removed from the state at the end of a run (see
     `state`) are in the archive: read them with `thalweg.archive.threads.history(middleware.archive,
-    ThreadKey(owner, thread_id))` or `thalweg thread history`. Without a checkpointer all messages
-    remain in the state.
+    ThreadKey(owner, thread_id))` or `thalweg thread show ID --messages`. Without a checkpointer all
+    messages remain in the state.
 
     A `thread_id` must belong to one owner: the checkpointer has no owners and would return the
     state of one to another. The archive separates them.

@@ -108,7 +108,7 @@ _MEANINGS_BY_CODE = {
     "25006": ("it cannot be written", "name a server that is not read-only"),
     "42501": (
         "this role may not do that",
-        "run `thalweg db grants ROLE` as the owner of the tables",
+        "run `thalweg db upgrade --role NAME` as the owner of the tables",
     ),
 }
 _SCHEMA_MISMATCH_CODES = {"42P01", "42703", "42804", "23502"}

@@ -47,7 +47,7 @@ def settings_of(path: Path | None) -> tuple[Settings | None, tuple[Finding, ...]
         return None, (Finding("configuration", f"{error}", "thalweg config init", "broken"),)
     name = report.file or "config.yaml"
     if report.problems:
-        check = f"thalweg config check {name}"
+        check = f"thalweg config show {name}"
         seen = f"{name}: {report.problems[0]}"
         return report.settings, (Finding("configuration", seen, check, "broken"),)
     if not report.file:

@@ -16,7 +16,7 @@ def test_the_screen_names_settings_that_have_no_effect() -> None:
 
     names = "agent.shell, memory.similarity_weight, memory.confidence_weight"
     assert f"c.yaml, of which {names} have no effect here;" in lines
-    assert "`thalweg config check c.yaml`" in lines
+    assert "`thalweg config show c.yaml`" in lines
 
 
 def test_the_screen_of_a_file_without_such_settings_names_the_file() -> None:

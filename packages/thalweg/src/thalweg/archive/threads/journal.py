@@ -445,7 +445,7 @@ def record_of(archive: Archive, key: ThreadKey, turn: int) -> int:
         if not turns:
             problem = (
                 f"thread {key.thread!r} has no turns: no request to a model is recorded in it; "
-                "`thalweg thread history` shows its messages"
+                "`thalweg thread show ID --messages` shows its messages"
             )
             raise ArchiveError(problem)
         problem = (

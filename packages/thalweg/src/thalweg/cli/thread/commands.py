@@ -94,8 +94,14 @@ def list_threads(options: Namespace) -> None:
 
 @thread.command(
     "show",
-    "Show the turns of a thread, or the request of one turn.",
+    "Show the turns of a thread, one turn, its messages, or a reference.",
     _ID,
+    argument(
+        "handle",
+        metavar="HANDLE",
+        nargs="?",
+        help="Print what this reference names, as a context shows it: HANDLE or HANDLE#12.",
+    ),
     argument(
         "--turn",
         metavar="N",
@@ -108,39 +114,86 @@ def list_threads(options: Namespace) -> None:
     argument(
         "--context", action="store_true", help="Print the whole request of the turn, verbatim."
     ),
+    argument(
+        "--messages",
+        action="store_true",
+        help="Print the messages, verbatim, with their positions, compacted ones included.",
+    ),
+    argument(
+        "--abandoned",
+        action="store_true",
+        help="With --messages: those that a rewind abandoned, too, marked x.",
+    ),
+    argument("--lines", metavar="A-B", default="", help="Of HANDLE: lines, from 1, both included."),
+    argument(
+        "--chars", metavar="A-B", default="", help="Of HANDLE: characters, from 0, end excluded."
+    ),
+    argument("--path", metavar="P", default="", help="Of HANDLE: a JSONPath into a JSON text."),
 )
 def show(options: Namespace) -> None:
     """Show the turns of a thread: size, limit, the usage reported by the provider, edits.
 
     Below a compaction are its predicted savings, and its savings so far. Other records of the
     journal have no number. With --turn, one turn by section; with --context, the exact messages
-    that were sent, rebuilt from the archive; with --next, the thread as it would be sent now.
+    that were sent, rebuilt from the archive; with --next, the thread as it would be sent now;
+    with --messages, the messages of the thread; with HANDLE, the content of a reference.
 
     Raises:
-        ConfigError: --turn and --next name two requests.
+        ConfigError: Two options name different things to show.
     """
     if options.next and options.turn is not None:
         raise ConfigError("--next", "--turn names a request that was sent", "name one of them")
+    if options.messages and (options.next or options.context or options.handle):
+        raise ConfigError("--messages", "something else is named, too", "name one of them")
     with _open_thread(options) as (archive, key):
-        all_turns = turns(archive, key)
-        saved = compute_savings(archive, key, all_turns)
-        if options.next:
-            turn_context = next_context(archive, key)
-            lines = [
-                *render_next(turn_context),
-                *(render_context(turn_context) if options.context else ()),
-            ]
-            _respond(options, lines, {"thread": options.name, **plain_context(turn_context)})
-            return
-        if options.turn is None and not options.context:
-            turn_objects = [
-                plain_turn(listed_turn, saved.lines.get(listed_turn.record))
-                for listed_turn in all_turns
-            ]
-            json_value = {"thread": options.name, "turns": turn_objects, **plain_savings(saved)}
-            _respond(options, render_turns(all_turns, saved), json_value)
-            return
-        turn_context = context_at(archive, key, options.turn)
+        if options.handle:
+            _print_reference(options, archive, key)
+        elif options.messages:
+            _print_messages(options, archive, key)
+        else:
+            _print_turns(options, archive, key)
+
+
+def _print_messages(options: Namespace, archive: Archive, key: ThreadKey) -> None:
+    messages = history(archive, key, options.turn, abandoned=options.abandoned)
+    plain = [plain_logged_message(logged) for logged in messages]
+    _respond(options, render_history(messages), {"thread": options.name, "messages": plain})
+
+
+def _print_reference(options: Namespace, archive: Archive, key: ThreadKey) -> None:
+    reading = archive.read(
+        key,
+        options.handle,
+        lines=as_range("--lines", options.lines),
+        chars=as_range("--chars", options.chars),
+        path=options.path,
+        max_chars=sys.maxsize,
+    )
+    fields = ("text", "start", "total_chars", "total_lines")
+    json_value = {field: getattr(reading, field) for field in fields}
+    _respond(options, [printable(reading.text)], json_value)
+
+
+def _print_turns(options: Namespace, archive: Archive, key: ThreadKey) -> None:
+    all_turns = turns(archive, key)
+    saved = compute_savings(archive, key, all_turns)
+    if options.next:
+        turn_context = next_context(archive, key)
+        lines = [
+            *render_next(turn_context),
+            *(render_context(turn_context) if options.context else ()),
+        ]
+        _respond(options, lines, {"thread": options.name, **plain_context(turn_context)})
+        return
+    if options.turn is None and not options.context:
+        turn_objects = [
+            plain_turn(listed_turn, saved.lines.get(listed_turn.record))
+            for listed_turn in all_turns
+        ]
+        json_value = {"thread": options.name, "turns": turn_objects, **plain_savings(saved)}
+        _respond(options, render_turns(all_turns, saved), json_value)
+        return
+    turn_context = context_at(archive, key, options.turn)
     shown_turn = next(
         listed_turn for listed_turn in all_turns if listed_turn.turn == turn_context.turn
     )
@@ -153,28 +206,6 @@ def show(options: Namespace) -> None:
     _respond(
         options, lines, {"thread": options.name, **plain_turn(shown_turn, saving), **json_context}
     )
-
-
-@thread.command(
-    "history",
-    "Print the messages of a thread, verbatim.",
-    _ID,
-    _TURN,
-    argument(
-        "--abandoned",
-        action="store_true",
-        help="Include messages that a rewind abandoned, marked x.",
-    ),
-)
-def print_history(options: Namespace) -> None:
-    """Print the messages of a thread with their positions, compacted ones included."""
-    with _open_thread(options) as (archive, key):
-        messages = history(archive, key, options.turn, abandoned=options.abandoned)
-    json_value = {
-        "thread": options.name,
-        "messages": [plain_logged_message(logged) for logged in messages],
-    }
-    _respond(options, render_history(messages), json_value)
 
 
 @thread.command(
@@ -201,35 +232,6 @@ def search(options: Namespace) -> None:
     lines = [printable(render_passages(hits))] if hits else []
     json_value = {"thread": options.name, "passages": passages}
     _respond(options, lines, json_value, empty_message="No message of this thread has these words.")
-
-
-@thread.command(
-    "read",
-    "Read the content of a reference.",
-    _ID,
-    argument(
-        "handle",
-        metavar="HANDLE",
-        help="A reference as shown in a context: HANDLE or HANDLE#12.",
-    ),
-    argument("--lines", metavar="A-B", default="", help="Lines, from 1, both included."),
-    argument("--chars", metavar="A-B", default="", help="Characters, from 0, the end excluded."),
-    argument("--path", metavar="P", default="", help="A JSONPath into a JSON text."),
-)
-def read(options: Namespace) -> None:
-    """Read the target of a handle: a message, or a range of the thread."""
-    with _open_thread(options) as (archive, key):
-        reading = archive.read(
-            key,
-            options.handle,
-            lines=as_range("--lines", options.lines),
-            chars=as_range("--chars", options.chars),
-            path=options.path,
-            max_chars=sys.maxsize,
-        )
-    fields = ("text", "start", "total_chars", "total_lines")
-    json_value = {field: getattr(reading, field) for field in fields}
-    _respond(options, [printable(reading.text)], json_value)
 
 
 @thread.command(
@@ -295,8 +297,8 @@ def undo_compaction(options: Namespace) -> None:
 def rewind_thread(options: Namespace) -> None:
     """Go back: the thread is again as it was when a turn was asked, before its answer.
 
-    Later messages are kept in the archive (`thread history ID --abandoned`), and out of every
-    request. Do it while the agent rests.
+    Later messages are kept in the archive (`thread show ID --messages --abandoned`), and out of
+    every request. Run it while the agent is idle.
     """
     with _open_thread(options) as (archive, key):
         result = rewind(archive, key, options.turn)

@@ -55,7 +55,7 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
             else "it has no tables"
         )
         problem = f"{state}, and the role {role} may not create or change tables"
-        fix = f"run `thalweg db upgrade` as {owner_role}, then `thalweg db grants {role}`"
+        fix = f"run `thalweg db upgrade --role {role}` as {owner_role}"
         raise ConfigError(place, problem, fix) from None
     except _STATEMENT_ERRORS as error:
         step = (

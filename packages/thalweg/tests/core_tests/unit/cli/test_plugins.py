@@ -149,11 +149,20 @@ def test_tables_of_a_broken_package_are_reported_and_skipped(site: Path) -> None
     assert sentence.startswith("bob: its entry point 'main' in the group thalweg.tables cannot")
 
 
+FORMER = "there is no such command any more"
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (("nonsense",), "nonsense: there is no such command; see thalweg --help"),
-        (("serch",), "serch: there is no such command; did you mean 'search'?"),
+        (("chta",), "chta: there is no such command; did you mean 'chat'?"),
+        (("search",), f"search: {FORMER}; use thalweg record search"),
+        (
+            ("thread", "history", "t1"),
+            f"thread history: {FORMER}; use thalweg thread show --messages",
+        ),
+        (("memory", "clear"), f"memory clear: {FORMER}; use thalweg memory delete --all"),
         (("--nonsense",), "options: unrecognized arguments: --nonsense; see thalweg --help"),
     ],
 )

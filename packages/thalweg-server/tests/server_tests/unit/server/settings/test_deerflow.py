@@ -330,10 +330,10 @@ def test_a_live_file_of_deerflow_is_one_error_that_names_the_converter() -> None
     ).problems
     assert str(problem) == (
         "c.yaml:2:1: config_version: this is a configuration of DeerFlow; "
-        "convert it: thalweg config convert c.yaml"
+        "convert it: thalweg config init thalweg.yaml --from c.yaml"
     )
     (problem,) = examine_text(b"scheduler: {}", "c.yaml", {}).problems
-    assert problem.fix.endswith("for a file of DeerFlow: thalweg config convert")
+    assert problem.fix.endswith("for a file of DeerFlow: thalweg config init --from")
 
 
 @pytest.mark.parametrize("name", ["config.v2.0.0.yaml", "config.2026-08-22.yaml"])
@@ -343,7 +343,7 @@ def test_deerflow_s_own_example_is_converted(name: str, tmp_path: Path) -> None:
         pytest.skip(f"{file} is not here")
 
     ours = tmp_path / "thalweg.yaml"
-    ended = CliRunner().invoke(config, ["convert", str(file), str(ours)])
+    ended = CliRunner().invoke(config, ["init", str(ours), "--from", str(file)])
     assert ended.exit_code == 0, ended.output
     assert ended.output.count(": left out: ") >= 30
     report = examine_text(ours.read_bytes(), "thalweg.yaml", {})
