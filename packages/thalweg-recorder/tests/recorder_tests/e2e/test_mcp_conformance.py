@@ -102,7 +102,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["mcp", "--http", "--port", str(port), "--archive", str(tmp_path / "a.db")]
+    command = ["record", "mcp", "--http", "--port", str(port), "--archive", str(tmp_path / "a.db")]
     process = subprocess.Popen([sys.executable, "-m", "thalweg", *command], env=environment())
     try:
         wait_for(port, process)
@@ -141,7 +141,7 @@ def test_the_conformance_suite_passes_over_http(tools: Tools, server: str) -> No
 def test_the_inspector_reads_it_over_stdio(
     tools: Tools, tmp_path: Path, method: str, field: str, names: set[str]
 ) -> None:
-    served = [sys.executable, "-m", "thalweg", "mcp"]
+    served = [sys.executable, "-m", "thalweg", "record", "mcp"]
     place = ["--archive", str(tmp_path / "a.db")]
     done = _run(tools, "inspector-cli/build/cli.js", "--cli", *served, *place, "--method", method)
     assert {one["name"] for one in json.loads(done.stdout)[field]} == names, done.stderr

@@ -54,7 +54,7 @@ async def _ask(session: ClientSession) -> None:
 
 
 def test_an_agent_asks_over_stdio(place: Path) -> None:
-    command = ["-m", "thalweg", "mcp", "--archive", str(place)]
+    command = ["-m", "thalweg", "record", "mcp", "--archive", str(place)]
     server = StdioServerParameters(command=sys.executable, args=command, env=environment())
 
     async def run() -> None:
@@ -68,7 +68,7 @@ def test_an_agent_asks_over_http(place: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["mcp", "--http", "--port", str(port), "--archive", str(place)]
+    command = ["record", "mcp", "--http", "--port", str(port), "--archive", str(place)]
     server = subprocess.Popen([sys.executable, "-m", "thalweg", *command], env=environment())
 
     async def run() -> None:
