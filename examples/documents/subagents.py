@@ -380,7 +380,9 @@ def eight_thousand() -> None:
 
 
 @row(
-    73, "the configurations of its documents", "as written; a whole file: `thalweg config init --from`"
+    73,
+    "the configurations of its documents",
+    "as written; a whole file: `thalweg config init --from`",
 )
 def configurations() -> None:
     from memory import BLOCK as MEMORY
