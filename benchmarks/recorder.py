@@ -150,7 +150,7 @@ def _ask_fts5(db: sqlite3.Connection, question: str, limit: int) -> list[str]:
 
 
 _BEST = "SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT ?"
-_CHARACTERS = 1_700
+_CHARACTERS = 1_800
 """Of a passage of FTS5: five have about the tokens of an answer."""
 
 

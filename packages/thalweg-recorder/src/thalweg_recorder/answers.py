@@ -25,7 +25,7 @@ from thalweg_recorder.prompts import prompt
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
 from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
 
-MAX_TOKENS = 2_000
+MAX_TOKENS = 3_000
 """Bound on the text of an answer; the mark around it adds about twenty."""
 MAX_LISTED = 50
 """Threads that `list_threads` lists."""

@@ -115,7 +115,7 @@ def search_sessions(
     only: SearchFilter | None = None,
     *,
     owner: str = OWNER,
-    max_tokens: int = 2_000,
+    max_tokens: int = 3_000,
 ) -> list[SearchHit]:
     """Find passages in the threads of an owner, best first.
 

@@ -35,7 +35,7 @@ def search(
     errors: Annotated[bool, typer.Option("--errors", help="Results that are errors.")] = False,
     max_tokens: Annotated[
         int, typer.Option(metavar="N", help="Limit of the output.", min=1)
-    ] = 2_000,
+    ] = 3_000,
     archive: Place = None,
     owner: Owner = "local",
     as_json: AsJson = False,

@@ -33,7 +33,7 @@ FIRST_HITS = 5
 """The first hits: of different messages, with equal room."""
 WIDTHS = ((FIRST_HITS, 700), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
-EXCHANGE_CHARS = 1_400
+EXCHANGE_CHARS = 2_000
 """Characters of a hit over several threads, with the messages around it."""
 EXCHANGE_MESSAGES = 5
 """Messages before and after a hit that are one exchange with it."""
