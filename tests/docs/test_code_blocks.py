@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.tutorial_cost import provider_variables
 from server_tests.e2e.chat_gateway import Gateway, served
 from server_tests.e2e.talkers import SETTINGS
 from strict_llm import StrictProvider
@@ -16,17 +17,6 @@ from thalweg_server.settings.loading import examine_text
 
 LANGUAGES = {"python", "yaml", "json", "sh", "text", "sql"}
 GATEWAY = "http://127.0.0.1:8001"
-
-
-def provider_variables(url: str) -> dict[str, str]:
-    """Return the environment in which the clients of the providers reach another address."""
-    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"), "key")
-    bases = {
-        "ANTHROPIC_BASE_URL": url,
-        "GOOGLE_GEMINI_BASE_URL": url,
-        "OPENAI_BASE_URL": f"{url}/v1",
-    }
-    return {**keys, **bases}
 
 
 def test_every_block_names_a_language_that_is_tested() -> None:

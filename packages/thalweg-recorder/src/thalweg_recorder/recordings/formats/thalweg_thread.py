@@ -9,7 +9,7 @@ from typing import get_args
 
 from thalweg.archive.threads.thread_export import EXPORT_NAME
 from thalweg.engine.entries import Message, Role, message_from_json
-from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
     LogFormat,
     SessionRows,
@@ -30,19 +30,19 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the line of the message."""
-    rows, heads = SessionRows.of(source), 0
+    rows, models = SessionRows.of(source), list[str]()
     messages: list[Message] = []
     for line, value in source.lines:
         if isinstance(value, dict) and value.get("thalweg") == EXPORT_NAME:
-            heads += 1
+            models.append(str(value.get("model") or ""))
         elif (message := _message(value)) is not None:
             messages.append(replace(message, line=line))
         else:
             messages.append(broken_message(rows.odd(line, value)))
-    if heads > 1:
-        rows.skipped["a further head"] = heads - 1
+    model, *further = models or [""]
+    rows.skipped.update({"a further head": len(further)} if further else {})
     notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
-    return Recording(source.name, EXPORT_NAME, tuple(messages), notes)
+    return Recording(source.name, EXPORT_NAME, tuple(messages), notes, SessionInfo(model=model))
 
 
 def _message(value: object) -> Message | None:

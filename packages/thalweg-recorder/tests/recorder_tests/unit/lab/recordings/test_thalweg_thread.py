@@ -26,6 +26,7 @@ def test_everything_of_a_thread_comes_back(thread: list[Message], name: str) -> 
     lines = [{**json.loads(message_to_json(message)), "line": 0} for message in read.messages]
     assert lines == [{**json.loads(message_to_json(one)), "line": 0} for one in thread]
     assert [message.line for message in read.messages] == list(range(1, len(thread) + 1))
+    assert read.session.model == "m"
 
 
 def test_the_format_is_known_by_its_head(tmp_path: Path) -> None:
