@@ -9,11 +9,13 @@ dark, to be looked at. It needs Chromium (`chromium` on the path).
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(path) for path in ROOT.glob("packages/*/tests")]
@@ -57,23 +59,33 @@ def draw(browser: Browser, address: str, folder: Path | None) -> None:
             page.close()
 
 
+@contextmanager
+def served_page(home: Path) -> Iterator[str]:
+    """Serve a folder with `thalweg ui`; yield the address with the token."""
+    command = [sys.executable, "-m", "thalweg", "ui", str(home), "--port", "0", "--no-open"]
+    served = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        assert served.stdout is not None  # noqa: S101 (a pipe)
+        yield served.stdout.readline().split()[-1]
+    finally:
+        served.terminate()
+        served.wait()
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the Chromium on the path."""
+    return playwright.chromium.launch(executable_path=which("chromium"))
+
+
 def main(folder: Path | None) -> None:
     """Serve the sessions with `thalweg ui`, and draw."""
     with TemporaryDirectory() as place:
         home = Path(place) / "home"
         page_world.make_archive(home)
-        command = [sys.executable, "-m", "thalweg", "ui", str(home), "--port", "0", "--no-open"]
-        served = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
-        try:
-            assert served.stdout is not None  # noqa: S101 (a pipe)
-            address = served.stdout.readline().split()[-1]
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=which("chromium"))
-                draw(browser, address, folder)
-                browser.close()
-        finally:
-            served.terminate()
-            served.wait()
+        with served_page(home) as address, sync_playwright() as playwright:
+            browser = launch(playwright)
+            draw(browser, address, folder)
+            browser.close()
 
 
 if __name__ == "__main__":

@@ -339,6 +339,17 @@ export interface Overview {
   is_whole: boolean;
 }
 
+export interface OwnerRow {
+  owner: string;
+  runs: number;
+  today: Usage;
+  limits: Record<string, number | null>;
+}
+
+export interface OwnerRows {
+  items: OwnerRow[];
+}
+
 export interface OwnerUsage {
   total: Usage;
   threads: Record<string, Usage>;
@@ -535,6 +546,7 @@ export interface ThreadRow {
   window: number;
   changes: number;
   compactions: number;
+  lost: number;
   run: string | null;
   passage: string;
   position: number | null;
@@ -543,6 +555,8 @@ export interface ThreadRow {
 export interface ThreadRows {
   items: ThreadRow[];
   before: string | null;
+  agents: string[];
+  projects: string[];
 }
 
 export interface ThreadUsage {

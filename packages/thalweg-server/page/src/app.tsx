@@ -71,7 +71,7 @@ function App() {
       ) : screen === "memory" ? (
         <Memory key={session} />
       ) : (
-        <Threads key={session} words={query.get("q") ?? ""} />
+        <Threads key={session} query={query} />
       )}
     </>
   );

@@ -88,7 +88,7 @@ function Lost({ overview, say }: { overview: Overview; say: (note: string) => vo
   const { lost, thread, requests } = overview;
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<LostRequest | undefined>();
-  const shown = all ? lost : lost.slice(0, 3);
+  const shown = all || lost.length <= 6 ? lost : lost.slice(0, 5);
   const give = async () => {
     const text = `Requests of mine that left your context:\n\n${lost.map((one) => `- ${one.text.trim()}`).join("\n\n")}\n`;
     say((await copy(text)) ? `${plural(lost.length, "request")} copied; paste them into the agent.` : "The browser does not allow copying.");

@@ -7,7 +7,7 @@ import { go } from "./hooks";
 import { path, send } from "./http";
 import { useLive } from "./live";
 import { Composer, PastLane, RunView } from "./run";
-import { Pin } from "./parts";
+import { Pin, pinsOf, Unpin } from "./parts";
 import { ROLES } from "./requests";
 import type { ThreadProps } from "./thread";
 import { VirtualList } from "./virtual";
@@ -97,6 +97,7 @@ export function Conversation({ overview, at, reload }: ThreadProps & { at: numbe
     }
     return undefined;
   };
+  const pins = useMemo(() => pinsOf(overview.changes), [overview.changes]);
   const inContext = useMemo(
     () => overview.placements.reduce((sum, one) => sum + (one.form === "summarized" ? 0 : one.last - one.first + 1), 0),
     [overview.placements],
@@ -117,7 +118,7 @@ export function Conversation({ overview, at, reload }: ThreadProps & { at: numbe
             const item = blocks[Math.floor(position / BLOCK)]?.[position % BLOCK];
             const run = item?.message.role === "tool" && item.message.name === "task" ? runOf(position) : undefined;
             return (
-              <Item item={item} position={position} form={formOf(overview, position)} isTarget={position === at} pin={isOwn ? thread.id : undefined}>
+              <Item item={item} position={position} form={formOf(overview, position)} isTarget={position === at} pin={isOwn ? thread.id : undefined} pins={pins.get(position)} changed={reload}>
                 {run && <PastLane thread={thread.id} run={run} call={item!.message.answers} />}
               </Item>
             );
@@ -179,12 +180,14 @@ interface ItemProps {
   isTarget: boolean;
   /** The thread to pin words in. */
   pin?: string | undefined;
+  pins?: string[] | undefined;
+  changed?: () => void;
   children?: ComponentChildren;
 }
 
 const LONG = 900;
 
-export function Item({ item, position, form, isTarget, pin, children }: ItemProps) {
+export function Item({ item, position, form, isTarget, pin, pins, changed, children }: ItemProps) {
   const [isOpen, setOpen] = useState(false);
   if (!item) return <article class="message empty-row" aria-busy="true"><p class="quiet">#{position} …</p></article>;
   const { message } = item;
@@ -201,7 +204,8 @@ export function Item({ item, position, form, isTarget, pin, children }: ItemProp
         <span class="position">#{position}</span>
         {item.is_abandoned && <span class="tag">abandoned</span>}
         {message.is_error && <span class="tag bad">error</span>}
-        {pin && message.role === "user" && text && !item.is_abandoned && <Pin thread={pin} position={position} text={text} />}
+        {pin && pins?.map((quote) => <Unpin key={quote} thread={pin} position={position} quote={quote} changed={changed!} />)}
+        {pin && message.role === "user" && text && !item.is_abandoned && <Pin thread={pin} position={position} text={text} changed={changed!} />}
         {message.media > 0 && <span class="tag">{count(message.media)} media</span>}
       </header>
       {message.thinking && <details class="thinking"><summary>Reasoning</summary><pre class="open" dir="auto">{message.thinking}</pre></details>}

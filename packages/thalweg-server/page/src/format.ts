@@ -56,6 +56,7 @@ export const percent = (part: number, whole: number): string =>
   whole > 0 ? `${Math.round((100 * part) / whole)}%` : "–";
 
 const AGENTS: Record<string, string> = {
+  own: "This gateway",
   "claude-code": "Claude Code",
   codex: "Codex",
   "gemini-cli": "Gemini CLI",
@@ -63,6 +64,9 @@ const AGENTS: Record<string, string> = {
   pi: "pi",
   droid: "Droid",
 };
+/** The last two folders of a path: worktrees often have a number as their name. */
+export const projectName = (path: string): string => path.split("/").filter(Boolean).slice(-2).join("/");
+
 export const agentName = (agent: string): string => AGENTS[agent] ?? agent;
 
 /** The sections of a request: key, name, and number of the colour. */

@@ -70,7 +70,7 @@ export function Memory() {
           <ul>
             {waiting.map((fact) => (
               <li key={fact.id} class="fact">
-                <FactText fact={fact} />
+                <FactText fact={fact} isWaiting />
                 <div class="actions">
                   <button type="button" class="act" onClick={() => act(path`api/memory/facts/${fact.id}/review`, { accept: true }, "Accepted.")}>Accept</button>
                   <button type="button" onClick={() => act(path`api/memory/facts/${fact.id}/review`, { accept: false }, "Rejected.")}>Reject</button>
@@ -127,13 +127,13 @@ export function Memory() {
   );
 }
 
-function FactText({ fact }: { fact: Fact }) {
+function FactText({ fact, isWaiting }: { fact: Fact; isWaiting?: boolean }) {
   const quotes = (fact.evidence ?? []).filter((one) => one.quote);
   return (
     <div>
       <p class="content" dir="auto">{fact.content}</p>
       <p class="about">
-        <span class={`tag ${fact.isVerified === false ? "" : "verified"}`}>{fact.isVerified === false ? "quoted" : "verified"}</span>
+        {!isWaiting && <span class={`tag ${fact.isVerified === false ? "" : "verified"}`}>{fact.isVerified === false ? "quoted" : "verified"}</span>}
         <span>{fact.category}</span>
         <span title={moment(fact.createdAt)}>since {when(fact.createdAt)}</span>
         {fact.writtenBy && <span>by {fact.writtenBy}</span>}

@@ -1,8 +1,8 @@
 // Screen 6: the state of the gateway for its operator, from `/metrics` and `/readyz`.
 import { useEffect, useState } from "preact/hooks";
-import type { Health } from "./api";
+import type { Health, OwnerRows } from "./api";
 import { count, money, moment } from "./format";
-import { errorOf, GatewayError, headers } from "./http";
+import { errorOf, GatewayError, headers, send } from "./http";
 import { Figure, Loading, Problem } from "./parts";
 
 const EVERY_MS = 5_000;
@@ -28,6 +28,7 @@ export function Operator() {
   const [health, setHealth] = useState<Health | undefined>();
   const [error, setError] = useState<GatewayError | undefined>();
   const [at, setAt] = useState("");
+  const [owners, setOwners] = useState<OwnerRows | undefined>();
   useEffect(() => {
     document.title = "Gateway – Thalweg";
     const stop = new AbortController();
@@ -39,6 +40,7 @@ export function Operator() {
         if (!metrics.ok) throw await errorOf(metrics);
         setHealth((await ready.json()) as Health); // 503 has the same shape
         setSamples(samplesOf(await metrics.text()));
+        setOwners(await send<OwnerRows>("api/page/owners", { signal: stop.signal }).catch(forOperators));
         setAt(new Date().toISOString());
         setError(undefined);
       } catch (problem) {
@@ -92,12 +94,24 @@ export function Operator() {
           </section>
           <section aria-labelledby="errors-title">
             <h2 id="errors-title">Errors and limits</h2>
-            {errors.length === 0 ? <p class="quiet">None.</p> : <Table label="Errors and limits" heads={["Where", "What", "Times"]} rows={errors.map(([where, what, n]) => [where, what, count(n)])} bad={() => true} />}
+            {errors.length === 0 ? <p class="quiet">None.</p> : <Table label="Errors and limits" heads={["Where", "What", "Times"]} numbers={2} rows={errors.map(([where, what, n]) => [where, what, count(n)])} bad={() => true} />}
           </section>
+          {owners && (
+            <section aria-labelledby="owners-title">
+              <h2 id="owners-title">Owners</h2>
+              <Table label="Owners: runs under way, and use since midnight UTC" heads={["Owner", "Runs", "Tokens today", "Cost today"]} numbers={1}
+                rows={owners.items.map(({ owner, runs, today, limits }) => [
+                  owner,
+                  ofLimit(count(runs), limits.runs_at_once, count),
+                  ofLimit(count(today.input_tokens + today.output_tokens), limits.tokens_per_day, count),
+                  ofLimit(money(today.cost, today.currency), limits.cost_per_day, money),
+                ])} />
+            </section>
+          )}
           {models.length > 0 && (
             <section aria-labelledby="models-title">
               <h2 id="models-title">Models</h2>
-              <Table label="Tokens and cost by model" heads={["Model", "Input", "Cached", "Output", "Cost"]}
+              <Table label="Tokens and cost by model" heads={["Model", "Input", "Cached", "Output", "Cost"]} numbers={1}
                 rows={models.map((model) => {
                   const cost = of("cost_total").find((one) => one.labels.model === model);
                   return [model, tokens(model, "input"), tokens(model, "cached"), tokens(model, "output"), cost ? money(cost.value, cost.labels.currency) : "unknown"];
@@ -110,17 +124,34 @@ export function Operator() {
   );
 }
 
+/** Owners are shown to operators; others may read the metrics if the gateway lets them. */
+function forOperators(problem: unknown): undefined {
+  if (!(problem instanceof GatewayError) || problem.status !== 403) throw problem;
+}
+
+const ofLimit = (value: string, most: number | null | undefined, text: (n: number) => string): string => (most ? `${value} of ${text(most)}` : value);
+
 type Row = [string, string, number];
 
-function Table({ label, heads, rows, bad }: { label: string; heads: string[]; rows: string[][]; bad?: (row: string[]) => boolean }) {
+interface TableProps {
+  label: string;
+  heads: string[];
+  rows: string[][];
+  /** Columns from this one on are numbers. */
+  numbers?: number;
+  bad?: (row: string[]) => boolean;
+}
+
+function Table({ label, heads, rows, numbers = heads.length, bad }: TableProps) {
+  const kind = (column: number) => (column < numbers ? "" : "num");
   return (
     <div class="table-box">
       <table class="plain-table">
         <caption class="unseen">{label}</caption>
-        <thead><tr>{heads.map((head) => <th key={head} scope="col">{head}</th>)}</tr></thead>
+        <thead><tr>{heads.map((head, k) => <th key={head} scope="col" class={kind(k)}>{head}</th>)}</tr></thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={row.join()} class={bad?.(row) ? "bad" : ""}>{row.map((cell, k) => <td key={k}>{cell}</td>)}</tr>
+            <tr key={row.join()} class={bad?.(row) ? "bad" : ""}>{row.map((cell, k) => <td key={k} class={kind(k)}>{cell}</td>)}</tr>
           ))}
         </tbody>
       </table>

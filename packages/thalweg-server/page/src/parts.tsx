@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, percent } from "./format";
-import type { MessageMedia } from "./api";
+import type { Change, MessageMedia } from "./api";
 import { GatewayError, headers, path, send } from "./http";
 
 export function Fill({ tokens, window }: { tokens: number; window: number }) {
@@ -85,12 +85,35 @@ export async function copy(text: string): Promise<boolean> {
 
 const MOST_PINNED = 4_000;
 
+/** The pinned words of a thread by the position of their message. */
+export function pinsOf(changes: Change[]): Map<number, string[]> {
+  const pins = new Map<number, string[]>();
+  for (const { kind, position, detail } of changes.filter((one) => one.is_current).flatMap((one) => one.edits)) {
+    const others = (pins.get(position) ?? []).filter((quote) => quote !== detail.quote);
+    if (kind === "pin") pins.set(position, [...others, String(detail.quote)]);
+    if (kind === "unpin") pins.set(position, others);
+  }
+  return pins;
+}
+
+/** Releases words that are pinned. */
+export function Unpin({ thread, position, quote, changed }: { thread: string; position: number; quote: string; changed: () => void }) {
+  const [note, setNote] = useState("");
+  const unpin = () => send(path`api/threads/${thread}/unpin`, { body: { position, quote } }).then(changed, (error: Error) => setNote(error.message));
+  return (
+    <span class="pinned" title={quote}>
+      <span class="tag summary">pinned{quote.length < 40 && `: ${quote}`}</span>
+      {note ? <span class="tag bad" role="status">{note}</span> : <button type="button" class="link" onClick={unpin}>Unpin</button>}
+    </span>
+  );
+}
+
 /** Keeps the selected words of a message, or all of it, verbatim in every context. */
-export function Pin({ thread, position, text, say }: {
+export function Pin({ thread, position, text, changed }: {
   thread: string;
   position: number;
   text: string;
-  say?: (note: string) => void;
+  changed?: () => void;
 }) {
   const [note, setNote] = useState("");
   const pin = async () => {
@@ -98,8 +121,8 @@ export function Pin({ thread, position, text, say }: {
     const quote = (selected && text.includes(selected) ? selected : text.trim()).slice(0, MOST_PINNED);
     try {
       await send(path`api/threads/${thread}/pin`, { body: { position, quote } });
-      setNote("Pinned");
-      say?.("Pinned: these words remain verbatim in every context.");
+      if (changed) changed();
+      else setNote("Pinned");
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       setNote(error.message);

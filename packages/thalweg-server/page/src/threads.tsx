@@ -1,7 +1,7 @@
 // Screen 1: the threads of the owner and the recorded sessions in one list.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ThreadRow, ThreadRows } from "./api";
-import { agentName, count, money, moment, short, when } from "./format";
+import { agentName, count, money, moment, plural, projectName, short, when } from "./format";
 import { go, useData, useSettled } from "./hooks";
 import { send } from "./http";
 import { Fill, Loading, Marked, Problem } from "./parts";
@@ -17,18 +17,35 @@ function around(text: string, words: string): string {
   return `${hit ? "… " : ""}${flat.slice(hit, hit + 220)}`;
 }
 
-export function Threads({ words }: { words: string }) {
-  const [typed, setTyped] = useState(words);
-  const [agent, setAgent] = useState("");
+interface Filter {
+  q: string;
+  agent: string;
+  project: string;
+  compacted: string;
+}
+const EMPTY: Filter = { q: "", agent: "", project: "", compacted: "" };
+
+/** The set fields as the query of an address. */
+const queryOf = (filter: Filter): string => new URLSearchParams(Object.entries(filter).filter(([, value]) => value)).toString();
+
+export function Threads({ query }: { query: URLSearchParams }) {
+  const [filter, setFilter] = useState<Filter>(() => ({ ...EMPTY, ...Object.fromEntries(query) }));
   const [more, setMore] = useState<ThreadRows[]>([]);
-  const q = useSettled(typed, SETTLE_MS);
-  const url = `api/page/threads?limit=${PAGE}&q=${encodeURIComponent(q)}`;
+  const named = query.toString();
+  const settled = useSettled(queryOf(filter), SETTLE_MS);
+  const url = `api/page/threads?limit=${PAGE}&${settled}`;
   const { data, error, reload } = useData<ThreadRows>(url);
+  const newest = useRef<ThreadRows | undefined>(undefined);
+  newest.current = data ?? newest.current;
   const input = useRef<HTMLInputElement>(null);
+  const choose = (field: keyof Filter) => (event: { currentTarget: { value: string } }) => setFilter({ ...filter, [field]: event.currentTarget.value });
   useEffect(() => setMore([]), [url]);
   useEffect(() => {
-    if (q !== words) go(q ? `/?q=${encodeURIComponent(q)}` : "/", true);
-  }, [q]);
+    if (settled !== named) go(settled ? `/?${settled}` : "/", true);
+  }, [settled]);
+  useEffect(() => {
+    if (named !== settled) setFilter({ ...EMPTY, ...Object.fromEntries(query) }); // a link or the history changed the address
+  }, [named]);
   useEffect(() => {
     document.title = "Threads – Thalweg";
     const slash = (event: KeyboardEvent) => {
@@ -40,28 +57,35 @@ export function Threads({ words }: { words: string }) {
     window.addEventListener("keydown", slash);
     return () => window.removeEventListener("keydown", slash);
   }, []);
-  const all = data ? [...data.items, ...more.flatMap((page) => page.items)] : [];
+  const shown = data ? [...data.items, ...more.flatMap((page) => page.items)] : [];
   const cursor = (more.at(-1) ?? data)?.before;
-  const agents = [...new Set(all.map((row) => row.agent))].sort();
-  const shown = all.filter((row) => agent === "" || (agent === "own" ? row.agent === "" : row.agent === agent));
+  const { agents = [], projects = [] } = newest.current ?? {};
+  const { q } = filter;
   return (
     <main id="main" class="threads" tabIndex={-1}>
       <header class="section-head"><h1>Threads</h1><a class="button" href="#/new">New thread</a></header>
       <div class="controls" role="search">
-        <input ref={input} type="search" value={typed} placeholder="Search words in all threads" aria-label="Search words in all threads"
-          onInput={(event) => setTyped(event.currentTarget.value)} />
+        <input ref={input} type="search" value={q} placeholder="Search words in all threads" aria-label="Search words in all threads" onInput={choose("q")} />
         {agents.length > 1 && (
-          <select aria-label="Whose threads" value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+          <select aria-label="Agent" value={filter.agent} onChange={choose("agent")}>
             <option value="">All agents</option>
-            {agents.map((name) => (
-              <option key={name} value={name || "own"}>{name ? agentName(name) : "This gateway"}</option>
-            ))}
+            {agents.map((name) => <option key={name} value={name}>{agentName(name)}</option>)}
           </select>
         )}
+        {projects.length > 1 && (
+          <select class="project" aria-label="Project" value={filter.project} onChange={choose("project")}>
+            <option value="">All projects</option>
+            {projects.map((name) => <option key={name} value={name}>{projectName(name)}</option>)}
+          </select>
+        )}
+        <select aria-label="Changes of the context" value={filter.compacted} onChange={choose("compacted")}>
+          <option value="">Compacted or not</option>
+          <option value="true">Compacted</option>
+        </select>
       </div>
       {error && <Problem error={error} retry={reload} />}
       {!data && !error && <Loading what="threads" />}
-      {data && shown.length === 0 && <Empty q={q} />}
+      {data && shown.length === 0 && <Empty isFiltered={settled !== ""} reset={() => setFilter(EMPTY)} />}
       {shown.length > 0 && (
         <div class="table-box">
           <table class="list">
@@ -93,28 +117,37 @@ export function Threads({ words }: { words: string }) {
 
 function Row({ row, q }: { row: ThreadRow; q: string }) {
   const address = `#/thread/${encodeURIComponent(row.id)}`;
-  const project = row.project.split("/").filter(Boolean).at(-1);
-  const about = [row.agent ? agentName(row.agent) : "This gateway", project, row.model].filter(Boolean);
+  const about = [agentName(row.agent || "own"), projectName(row.project), row.model].filter(Boolean);
   return (
     <tr>
       <th scope="row">
-        <a href={row.position !== null && row.passage ? `${address}?at=${row.position}` : address}>{row.title || row.id}</a>
+        <a href={row.position !== null && row.passage ? `${address}?at=${row.position}` : address} title={row.title}>{row.title || row.id}</a>
         {row.run && <span class="tag live">running</span>}
-        <span class="about" title={row.project}>{about.join(" · ")}</span>
+        <span class="about" title={row.project}>
+          {about.join(" · ")}
+          {row.lost > 0 && <a class="tag bad" href={`${address}/changes`} title="Requests of yours that neither its summaries nor its later messages have">{plural(row.lost, "request")} lost</a>}
+        </span>
         {row.passage && <span class="passage"><Marked text={around(row.passage, q)} words={q} /></span>}
       </th>
       <td title={moment(row.updated)} class="time">{when(row.updated)}</td>
       <td class="num" data-label="messages">{count(row.messages)}</td>
-      <td class="num" data-label={row.changes === 1 ? "change" : "changes"}>{row.changes ? count(row.changes) : <span class="quiet">–</span>}</td>
-      <td class="context"><Fill tokens={row.tokens} window={row.window} /><span class="fill-number">{row.tokens ? short(row.tokens) : ""}</span></td>
-      <td class="num cost">{money(row.cost, row.currency)}</td>
+      <td class="num" data-label={row.changes === 1 ? "change" : "changes"}>
+        {row.changes ? <a href={`${address}/changes`} title="What was removed, why, and undo" aria-label={plural(row.changes, "change")}>{count(row.changes)}</a> : <span class="quiet">–</span>}
+      </td>
+      <td class="context">
+        {row.tokens > 0 && <a href={`${address}/request`} title="What the model saw"><Fill tokens={row.tokens} window={row.window} /><span class="fill-number">{short(row.tokens)}</span></a>}
+      </td>
+      <td class="num cost">{row.cost === null ? <span class="quiet">–</span> : <a href={`${address}/changes`} title="What the money was for">{money(row.cost, row.currency)}</a>}</td>
     </tr>
   );
 }
 
-const Empty = ({ q }: { q: string }) =>
-  q ? (
-    <p class="empty">No thread has these words.</p>
+const Empty = ({ isFiltered, reset }: { isFiltered: boolean; reset: () => void }) =>
+  isFiltered ? (
+    <div class="empty">
+      <p>No thread has these words and filters.</p>
+      <p><button type="button" onClick={reset}>Show all threads</button></p>
+    </div>
   ) : (
     <div class="empty">
       <p>There are no threads yet.</p>

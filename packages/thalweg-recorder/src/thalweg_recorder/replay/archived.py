@@ -53,6 +53,26 @@ def archived_session(archive: Archive, key: ThreadKey) -> ArchivedSession:
     Raises:
         NoSuchThreadError: The thread is no recorded session.
     """
+    session, recording = _recording(archive, key)
+    subject = subject_of(recording, Questions(goals=requests_of(recording)))
+    tariff = tariff_of_model(recording.model)
+    calls = len(recording.answers)
+    is_priced = tariff is not None and 0 < calls * len(recording.messages) <= MOST_STEPS
+    terms = terms_of(subject, tariff, "model") if is_priced and tariff else None
+    starts = tuple(one.line for one in recording.compactions)
+    return ArchivedSession(session, subject, starts, terms, _lost(recording))
+
+
+def count_lost_requests(archive: Archive, key: ThreadKey) -> int:
+    """Return the number of requests that a recorded session lost; see `ArchivedSession.lost`.
+
+    Raises:
+        NoSuchThreadError: The thread is no recorded session.
+    """
+    return len(_lost(_recording(archive, key)[1]))
+
+
+def _recording(archive: Archive, key: ThreadKey) -> tuple[RecordedSession, Recording]:
     session = newest_session(archive, key)
     if session is None:
         raise NoSuchThreadError(key.thread)
@@ -78,26 +98,19 @@ def archived_session(archive: Archive, key: ThreadKey) -> ArchivedSession:
         if position in visible
     )
     info = SessionInfo(session.id, session.project, session.branch, session.title, session.model)
-    recording = Recording(key.thread, session.agent, messages, (), info, compactions)
-    subject = subject_of(recording, Questions(goals=requests_of(recording)))
-    tariff = tariff_of_model(recording.model)
-    calls = len(recording.answers)
-    is_priced = tariff is not None and 0 < calls * len(messages) <= MOST_STEPS
-    terms = terms_of(subject, tariff, "model") if is_priced and tariff else None
-    starts = tuple(one.line for one in compactions)
-    return ArchivedSession(session, subject, starts, terms, _lost(subject, starts))
+    return session, Recording(key.thread, session.agent, messages, (), info, compactions)
 
 
-def _lost(subject: ReplaySubject, starts: tuple[int, ...]) -> dict[int, int]:
-    messages = subject.recording.messages
+def _lost(recording: Recording) -> dict[int, int]:
+    messages, starts = recording.messages, [one.line for one in recording.compactions]
     ends = [end for _, end in pairwise((*starts, len(messages)))]
     lost: dict[int, int] = {}
-    for goal in subject.questions.goals:
+    for goal in requests_of(recording) if starts else ():
         for number in reversed(range(len(starts))):
             if goal.line >= starts[number]:
                 break
             kept = messages[starts[number] : ends[number]]
-            if not is_lost(goal, kept, subject.recording.compactions[number].summary):
+            if not is_lost(goal, kept, recording.compactions[number].summary):
                 break
             lost[goal.line] = number
     return lost

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.shape import Moment, Shape
 from thalweg_server.api.threads import Edit, Role, ToolCall
 
@@ -33,6 +34,8 @@ class ThreadRow(Shape):
     changes: int = 0
     """Changes of the context."""
     compactions: int = 0
+    lost: int = 0
+    """Requests of the user that a recorded agent lost."""
     run: str | None = None
     passage: str = ""
     """The text around the hit, if words were searched for."""
@@ -46,6 +49,28 @@ class ThreadRows(Shape):
     items: tuple[ThreadRow, ...]
     before: str | None = None
     """Cursor for older threads."""
+    agents: tuple[str, ...] = ()
+    """The agents of all threads, `own` for this gateway; in the newest stretch alone."""
+    projects: tuple[str, ...] = ()
+    """The projects of all recorded sessions, likewise."""
+
+
+class OwnerRow(Shape):
+    """What an owner does now and spent today, with its limits."""
+
+    owner: str
+    runs: int
+    """Queued or running."""
+    today: Usage
+    """Since midnight UTC."""
+    limits: dict[str, float | None]
+    """By their names in the settings; `None` is no limit."""
+
+
+class OwnerRows(Shape):
+    """The owners of the keys, and those of the last requests of this process."""
+
+    items: tuple[OwnerRow, ...]
 
 
 class Call(Shape):

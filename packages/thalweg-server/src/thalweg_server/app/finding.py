@@ -2,20 +2,42 @@
 
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
-from thalweg.archive import Archive, ThreadKey, is_thread_id
+from thalweg.archive import Archive, Passage, ThreadKey, is_thread_id
 from thalweg.archive.threads.finding import newest_import, thread_title
-from thalweg.archive.threads.journal import read_page
+from thalweg.archive.threads.journal import read_page, read_pages
+from thalweg.engine.edits import Fold
 from thalweg.errors import RecordedThreadError
 from thalweg_server.app.registry import Registry, ThreadRow
 
 PAGE = 100
-"""Threads that are looked at together where words are looked for."""
-MOST_SEARCHED = 2_000
-"""Threads whose messages are looked into for one list."""
+"""Threads that are read together."""
+OWN = "own"
+"""What a filter names instead of an agent: threads that no other agent recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFilter:
+    """The threads of a list; an empty field narrows nothing."""
+
+    words: str = ""
+    """Words of the title or of the messages."""
+    agent: str = ""
+    """The agent that recorded them, or `OWN`."""
+    project: str = ""
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundThread:
+    """A thread of a list, with the passage that has the words of the filter."""
+
+    row: ThreadRow
+    passage: Passage | None = None
 
 
 def recorded_by(archive: Archive, key: ThreadKey) -> str:
@@ -58,33 +80,57 @@ class Finder:
         if new:
             self._registry.adopt(self._owner, map(self._row, new))
 
-    def find(self, words: str, limit: int, after: ThreadRow | None = None) -> list[ThreadRow]:
+    def find(
+        self, only: ThreadFilter, limit: int, after: ThreadRow | None = None
+    ) -> list[FoundThread]:
         """Return threads, the most recently used first.
 
         Args:
-            words: Words of the title or the messages; empty for all threads.
+            only: Which ones.
             limit: How many at most.
             after: Continue after this one.
         """
         self.adopt()
-        if not words.strip():
-            return [*map(self._titled, self._registry.list(self._owner, limit, after))]
-        found: list[ThreadRow] = []
-        looked = 0
-        while len(found) < limit and looked < MOST_SEARCHED:
-            rows = [*map(self._titled, self._registry.list(self._owner, PAGE, after))]
-            if not rows:
-                break
-            found += [row for row in rows if self._has(row, words)]
-            after, looked = rows[-1], looked + len(rows)
-        return found[:limit]
+        return [*islice(self._find(only, after), limit)]
 
-    def _has(self, row: ThreadRow, words: str) -> bool:
-        title = row.title.casefold()
-        if all(_begins_in(word, title) for word in words.casefold().split()):
+    def _find(self, only: ThreadFilter, after: ThreadRow | None) -> Iterator[FoundThread]:
+        words = only.words.split()
+        hits = self._archive.find_threads(self._owner, only.words) if words else ()
+        passages = {hit.thread: hit.passage for hit in hits}
+        while rows := self._registry.list(self._owner, PAGE, after):
+            for row in map(self._titled, rows):
+                title, passage = row.title.casefold(), passages.get(row.thread)
+                is_named = all(_begins_in(word.casefold(), title) for word in words)
+                if (is_named or passage) and self._is_of(row, only):
+                    yield FoundThread(row, passage)
+            after = rows[-1]
+
+    def _is_of(self, row: ThreadRow, only: ThreadFilter) -> bool:
+        """Return whether a thread has the agent, the project and the compactions of a filter."""
+        if not (only.agent or only.project or only.compacted):
             return True
         key = ThreadKey(self._owner, row.thread)
-        return bool(self._archive.search(key, words, max_tokens=200))
+        session = page.session if (page := newest_import(self._archive, key)) else {}
+        if only.agent not in {"", session.get("agent", OWN)}:
+            return False
+        if only.project not in {"", session.get("project", "")}:
+            return False
+        return (
+            not only.compacted
+            or bool(session.get("compactions"))
+            or any(
+                isinstance(edit, Fold)
+                for one in read_pages(self._archive, key).values()
+                for edit in one.edits
+            )
+        )
+
+    def origins(self) -> set[tuple[str, str]]:
+        """Return the agents of the threads with their projects; `OWN` and none, of others."""
+        keys = (ThreadKey(self._owner, name) for name in self._registry.names(self._owner))
+        pages = (newest_import(self._archive, key) for key in keys)
+        sessions = (page.session if page else {} for page in pages)
+        return {(one.get("agent", OWN), one.get("project", "")) for one in sessions}
 
     def _is_archived(self, thread: str) -> bool:
         return bool(self._archive.length(ThreadKey(self._owner, thread)))

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from thalweg.errors import AnswerError, BusyError, NoSuchThreadError
 from thalweg_server.app.agents.graph_definitions import BUILT_IN
-from thalweg_server.app.finding import Finder
+from thalweg_server.app.finding import Finder, ThreadFilter
 from thalweg_server.app.registry import THREAD_METADATA, ThreadRow
 from thalweg_server.app.runs import now_ms
 from thalweg_server.runs.base import RunRecord
@@ -91,7 +91,8 @@ class TenantGraphThreads:
 
     async def list(self) -> Sequence[GraphThread]:
         """Return all threads, the one that was used last first."""
-        rows = await asyncio.to_thread(self._finder.find, "", MOST_THREADS)
+        found = await asyncio.to_thread(self._finder.find, ThreadFilter(), MOST_THREADS)
+        rows = [one.row for one in found]
         every = await asyncio.to_thread(self._documents.list, self._owner, THREAD_METADATA)
         metadata = {one.name: one.body for one in every}
         newest = await self._parts.journal.newest(self._owner)

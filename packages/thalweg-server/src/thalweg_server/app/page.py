@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.archive import Archive, ThreadKey
+from thalweg.archive import Archive, Passage, ThreadKey
 from thalweg.archive.threads import Taken, TurnContext, context_at, next_context, turns
 from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.journal import MANUAL_KINDS
@@ -25,7 +25,11 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import WindowItem, measured_item, record_message
 from thalweg.errors import ArchiveError, NoSuchFileError
-from thalweg_recorder.replay.archived import ArchivedSession, archived_session
+from thalweg_recorder.replay.archived import (
+    ArchivedSession,
+    archived_session,
+    count_lost_requests,
+)
 from thalweg_recorder.sessions import newest_session
 from thalweg_server.api.page import (
     Call,
@@ -41,6 +45,7 @@ from thalweg_server.api.page import (
     Tool,
 )
 from thalweg_server.api.threads import Thread
+from thalweg_server.app.finding import ThreadFilter
 from thalweg_server.app.spending import Prices, added, usage_of
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.app.usage import charges_of
@@ -51,8 +56,8 @@ if TYPE_CHECKING:
 
 SHOWN_CHARS = 1_500
 """Characters of a message that a request shows at first."""
-PASSAGE_TOKENS = 160
 _RECORDED_AT_ONCE = 4
+_COUNTED_AT_ONCE = 4_096
 _TWICE = 2
 """Times the stated output from which an answer is counted: logs may state its first token alone."""
 
@@ -73,11 +78,18 @@ class TenantPage:
     def _prices(self) -> Prices:
         return Prices(self._parts.settings().summarization)
 
-    async def threads(self, *, limit: int, before: str | None, q: str) -> ThreadRows:
-        """List threads, the one that was used last first; see `TenantThreads.list`."""
-        listed = await self._threads.list(limit=limit, before=before, q=q)
-        rows = await asyncio.to_thread(lambda: [self._row(one, q) for one in listed.items])
-        return ThreadRows(items=tuple(rows), before=listed.before)
+    async def threads(self, only: ThreadFilter, *, limit: int, before: str | None) -> ThreadRows:
+        """List threads, the one that was used last first, with the choices of a filter."""
+        found, cursor = await self._threads.find(only, limit, before)
+        shown = [(await self._threads.shown(one.row), one.passage) for one in found]
+        rows = await asyncio.to_thread(lambda: [self._row(*one) for one in shown])
+        origins = await self._threads.origins() if before is None else ()
+        return ThreadRows(
+            items=tuple(rows),
+            before=cursor,
+            agents=tuple(sorted({agent for agent, _ in origins})),
+            projects=tuple(sorted({project for _, project in origins if project})),
+        )
 
     async def overview(self, thread: str) -> Overview:
         """Return a thread with all of its calls and changes."""
@@ -124,7 +136,7 @@ class TenantPage:
         name = f"{index} of message {position}, {problem}"
         raise NoSuchFileError(name)
 
-    def _row(self, thread: Thread, q: str = "") -> ThreadRow:
+    def _row(self, thread: Thread, passage: Passage | None = None) -> ThreadRow:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         row = ThreadRow(
             id=thread.id,
@@ -135,11 +147,14 @@ class TenantPage:
             messages=thread.messages,
             calls=thread.model_calls,
             run=thread.run,
+            passage=passage.text if passage else "",
+            position=passage.position if passage else None,
         )
-        if q.strip() and (hits := archive.search(key, q, max_tokens=PASSAGE_TOKENS)):
-            row = row.model_copy(update={"passage": hits[0].text, "position": hits[0].position})
         if thread.recorded_by:
-            return row.model_copy(update=_recorded_figures(archive, key))
+            figures = _recorded_figures(archive, key)
+            if figures.get("compactions"):
+                figures["lost"] = _lost_requests(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
+            return row.model_copy(update=figures)
         spent = added(
             charge.usage
             for name in own_threads(archive, self._owner, thread.id)
@@ -205,6 +220,13 @@ def _recorded(archive: Archive, key: ThreadKey, length: int) -> ArchivedSession:
     """Return a recorded session; the last few are kept until messages are added."""
     del length
     return archived_session(archive, key)
+
+
+@lru_cache(maxsize=_COUNTED_AT_ONCE)
+def _lost_requests(archive: Archive, key: ThreadKey, length: int) -> int:
+    """Return the number of lost requests of a recorded session, as of a length of its log."""
+    del length
+    return count_lost_requests(archive, key)
 
 
 def _recorded_figures(archive: Archive, key: ThreadKey) -> dict[str, object]:

@@ -47,7 +47,13 @@ from thalweg_server.api.threads import (
     Threads,
     Turns,
 )
-from thalweg_server.app.finding import Finder, check_writable, recorded_by
+from thalweg_server.app.finding import (
+    Finder,
+    FoundThread,
+    ThreadFilter,
+    check_writable,
+    recorded_by,
+)
 from thalweg_server.app.memory import memory_of
 from thalweg_server.app.registry import ThreadRow
 from thalweg_server.app.retention import completed_elsewhere
@@ -127,11 +133,20 @@ class TenantThreads:
         Raises:
             ConfigError: `before` is none of ours.
         """
+        found, cursor = await self.find(ThreadFilter(q), limit, before)
+        return Threads(items=tuple([await self.shown(one.row) for one in found]), before=cursor)
+
+    async def find(
+        self, only: ThreadFilter, limit: int, before: str | None
+    ) -> tuple[Sequence[FoundThread], str | None]:
+        """Return the threads of a filter, and the cursor of those after them; see `list`."""
         after = None if before is None else _read_cursor(before)
-        found = await asyncio.to_thread(self._finder.find, q, limit + 1, after)
-        shown, has_more = found[:limit], len(found) > limit
-        items = tuple([await self._shown(row) for row in shown])
-        return Threads(items=items, before=_cursor(shown[-1]) if has_more and shown else None)
+        found = await asyncio.to_thread(self._finder.find, only, limit + 1, after)
+        return found[:limit], _cursor(found[limit - 1].row) if len(found) > limit else None
+
+    async def origins(self) -> set[tuple[str, str]]:
+        """Return the agents of the threads with their projects; see `Finder.origins`."""
+        return await asyncio.to_thread(self._finder.origins)
 
     async def create(self, new: NewThread) -> Thread:
         """Make a thread.
@@ -144,11 +159,11 @@ class TenantThreads:
         row = await asyncio.to_thread(
             self._parts.registry.create, self._owner, thread, new.title, now_ms()
         )
-        return await self._shown(row)
+        return await self.shown(row)
 
     async def get(self, thread: str) -> Thread:
         """Return one thread."""
-        return await self._shown(await self._row(thread))
+        return await self.shown(await self._row(thread))
 
     async def update(self, thread: str, change: ThreadChange) -> Thread:
         """Change a thread's title."""
@@ -157,7 +172,7 @@ class TenantThreads:
         row = await asyncio.to_thread(rename, self._owner, thread, change.title)
         if row is None:
             raise NoSuchThreadError(thread)
-        return await self._shown(row)
+        return await self.shown(row)
 
     async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
         """Delete a thread: log, checkpoints, runs and files.
@@ -405,7 +420,8 @@ class TenantThreads:
         unended = await self._parts.journal.unended(self._owner, thread)
         return unended[0].key.run if unended else None
 
-    async def _shown(self, row: ThreadRow) -> Thread:
+    async def shown(self, row: ThreadRow) -> Thread:
+        """Return a thread of the registry with its counts and its run."""
         key, archive = ThreadKey(self._owner, row.thread), self._parts.archive
         length, calls = await asyncio.to_thread(_counts, archive, key)
         agent = await asyncio.to_thread(recorded_by, archive, key)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 from thalweg_server.api.catalogue import Usage
 from thalweg_server.gateway.problems import GatewayRefusal
@@ -86,7 +85,18 @@ class Budgets:
         self._today = today
         self.is_stopping = False
         """Whether no run is started any more."""
-        self._of: Callable[[str], _Owner] = lru_cache(_MOST_OWNERS)(lambda _: _Owner())
+        self._owners: dict[str, _Owner] = {}
+
+    @property
+    def owners(self) -> Sequence[str]:
+        """The owners of the last requests, the newest last."""
+        return [*self._owners]
+
+    def _of(self, owner: str) -> _Owner:
+        one = self._owners[owner] = self._owners.pop(owner, _Owner())
+        if len(self._owners) > _MOST_OWNERS:
+            del self._owners[next(iter(self._owners))]
+        return one
 
     def take_request(self, owner: str) -> None:
         """Count a request.
@@ -94,9 +104,9 @@ class Budgets:
         Raises:
             Refusal: The owner has sent as many as it may in a minute.
         """
-        most = self._limits(owner).requests_per_minute
+        most, one = self._limits(owner).requests_per_minute, self._of(owner)
         if most is not None:
-            wait_s = self._of(owner).requests.take(most, now=self._clock())
+            wait_s = one.requests.take(most, now=self._clock())
             self._check("requests", f"{most:,} requests a minute", wait_s)
 
     @asynccontextmanager

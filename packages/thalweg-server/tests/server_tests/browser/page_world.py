@@ -21,6 +21,8 @@ from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_pag
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.settings import ContextPolicy
+from thalweg_memory import Memory, Scope, open_memory
+from thalweg_memory.facts.values import Statement, Trust
 from thalweg_recorder.importing import import_sessions
 
 OWNER, MODEL, WINDOW = "local", "claude-sonnet-4-5", 24_000
@@ -28,6 +30,7 @@ CUTOVER = "Plan the cutover of the shop's database"
 SESSION = "11111111-1111-4111-8111-111111111111"
 RECORDED = f"claude-code:{SESSION}"
 TITLE = "Fix the flaky checkout test"
+FACT = "I prefer short answers without headings."
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAF0lEQVR4nGNkSPjPQApgIkn1qIZRDUNKAwAsOgF+"
     "i1lZ9wAAAABJRU5ErkJggg=="
@@ -162,10 +165,30 @@ def make_long_thread(home: Path, messages: int = 10_000) -> None:
         append_page(archive, ThreadKey(OWNER, "long"), page, length=0, log=rows)
 
 
+def make_memory(home: Path) -> None:
+    """Remember what the user said in the thread, and let a statement of a page wait for review."""
+    at = "2026-11-19T09:00:00+00:00"
+    turns = [Statement("cutover", 0, "user", TASKS[0], at, Trust.USER, position=0)]
+    with open_memory(home / "thalweg.db") as store:
+        memory = Memory(store, Scope(OWNER))
+        memory.remember(FACT, category="preference")
+        memory.remember("I work on the shop's database in Utrecht.", category="context")
+        memory.remember_as_agent(
+            "The user never touches production before the ninth of May.",
+            category="goal", turns=turns, least=Trust.USER,
+            quote="Never touch production before the ninth of May",
+        )  # fmt: skip
+        memory.remember_as_agent(
+            "The user wants every alert to be sent by mail.",
+            category="preference", turns=turns, least=Trust.WEB,
+        )  # fmt: skip
+
+
 def make_archive(home: Path) -> None:
-    """Make both, in the folder of a gateway."""
+    """Make the two threads and the memory, in the folder of a gateway."""
     home.mkdir(mode=0o700, exist_ok=True)
     make_thread(home)
     with open_archive(home / "thalweg.db") as archive:
         (done,) = import_sessions(archive, [write_session(home.parent)])
     assert not done.error, done.error
+    make_memory(home)

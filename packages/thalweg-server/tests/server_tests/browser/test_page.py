@@ -21,6 +21,7 @@ SCREENS = (
     "/",
     "/?q=checkout",
     "/memory",
+    "/gateway",
     "/thread/cutover",
     "/thread/cutover/request",
     "/thread/cutover/changes",

@@ -50,6 +50,20 @@ def test_probes_need_no_key(served: Served, path: str, method: str) -> None:
     assert httpx2.request(method, served.url + path).status_code == 200
 
 
+def test_an_operator_lists_owners_with_their_use_of_today(served: Served) -> None:
+    finished(served, "listed")
+    url = f"{served.url}/api/page/owners"
+
+    rows = httpx2.get(url, headers=OPERATOR).raise_for_status().json()["items"]
+
+    assert {row["owner"] for row in rows} >= {"ada", "bob", "oz"}
+    ada = next(row for row in rows if row["owner"] == "ada")
+    bob = next(row for row in rows if row["owner"] == "bob")
+    assert (ada["today"]["calls"], bob["today"]["calls"]) == (1, 0)
+    assert (ada["runs"], ada["limits"]["runs_at_once"]) == (0, 32)
+    assert httpx2.get(url, headers=ADA).status_code == 403
+
+
 def test_a_part_that_hangs_has_failed_after_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,27 @@ def test_words_find_a_thread_and_the_passage(http: httpx2.Client) -> None:
     assert (named["id"], named["passage"]) == (page_world.RECORDED, "")
 
 
+def test_threads_of_an_agent_a_project_or_a_compaction_are_listed_alone(
+    http: httpx2.Client,
+) -> None:
+    def names(query: str = "") -> list[str]:
+        return [row["id"] for row in read(http, f"/api/page/threads?{query}")["items"]]
+
+    found = read(http, "/api/page/threads")
+
+    assert (found["agents"], found["projects"]) == (["claude-code", "own"], ["/src/shop"])
+    assert {row["id"]: row["lost"] for row in found["items"]}[page_world.RECORDED] == 3
+    assert names("agent=own") == ["cutover", "unreadable"]
+    assert names("agent=claude-code") == names("project=/src/shop") == [page_world.RECORDED]
+    assert names("compacted=true") == ["cutover", page_world.RECORDED]
+    assert names("agent=own&q=flaky") == []
+    first = read(http, "/api/page/threads?agent=own&limit=1")
+    assert (first["items"][0]["id"], first["agents"]) == ("cutover", ["claude-code", "own"])
+    second = read(http, f"/api/page/threads?agent=own&limit=1&before={first['before']}")
+    assert [row["id"] for row in second["items"]] == ["unreadable"]
+    assert (second["before"], second["agents"]) == (None, [])
+
+
 def test_a_picture_of_a_message_is_returned_as_it_is(http: httpx2.Client) -> None:
     found = http.get(f"{RECORDED}/media?position=0").raise_for_status()
 

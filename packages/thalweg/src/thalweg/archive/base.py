@@ -392,6 +392,18 @@ class Archive(Protocol):
         """
         ...
 
+    def find_threads(self, owner: str, query: str) -> list[ThreadPassage]:
+        """Return the threads that have some words, best first, each with its best passage.
+
+        A thread is left out if others have much more of the words; words that occur in many threads
+        count little.
+
+        Args:
+            owner: Owner of the threads.
+            query: A question or some words; it has no syntax.
+        """
+        ...
+
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
         """Index the messages appended since the last search; otherwise the next search does so.
 

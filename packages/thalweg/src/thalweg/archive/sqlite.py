@@ -1,7 +1,8 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -71,11 +72,26 @@ class SqliteArchive(TableArchive):
             return super().search_threads(
                 owner, query, threads=threads, max_tokens=max_tokens, exchanges=exchanges
             )
+        with self._copy(owner, threads) as copy:
+            return copy.search_threads(owner, query, max_tokens=max_tokens, exchanges=exchanges)
+
+    def find_threads(self, owner: str, query: str) -> list[ThreadPassage]:
+        """Return threads with their best passage; those of a read-only file as above."""
+        if not self._database.is_read_only:
+            return super().find_threads(owner, query)
+        with self._copy(owner) as copy:
+            return copy.find_threads(owner, query)
+
+    @contextmanager
+    def _copy(
+        self, owner: str, threads: Collection[str] | None = None
+    ) -> Iterator["SqliteArchive"]:
+        """Copy threads into memory, where they can be indexed."""
         with SqliteArchive(MEMORY) as copy:
             for thread in self.threads(owner) if threads is None else threads:
                 key = ThreadKey(owner, thread)
                 copy.append(key, self._logged(key))
-            return copy.search_threads(owner, query, max_tokens=max_tokens, exchanges=exchanges)
+            yield copy
 
     @property
     def outlives_process(self) -> bool:

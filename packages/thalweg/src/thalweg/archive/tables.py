@@ -316,33 +316,27 @@ class TableArchive(Archive):
         """Return matching passages of several threads, best first, within a token budget."""
         self.update_index(owner, threads)
         with self._database.reading(owner) as db:
-            rows = db.rows(
-                "SELECT id, thread, passages FROM archive_thread WHERE owner = ?", (encode(owner),)
-            )
-            all_threads = {
-                int(thread_id): (decode(thread), int(passages))
-                for thread_id, thread, passages in rows
+            indexed = _indexed_threads(db, owner)
+            searched = {
+                number: (name, passages)
+                for number, (name, passages) in indexed.items()
+                if threads is None or name in threads
             }
-            searched_names = (
-                {name for name, _ in all_threads.values()} if threads is None else set(threads)
-            )
             return searching.search_threads(
                 db,
-                {
-                    thread_id: thread
-                    for thread_id, thread in all_threads.items()
-                    if thread[0] in searched_names
-                },
+                searched,
                 searching.ask(query),
                 max_tokens=max_tokens,
                 count=exact_counter(),
                 exchanges=exchanges,
-                others=[
-                    thread_id
-                    for thread_id, (name, _) in all_threads.items()
-                    if name not in searched_names
-                ],
+                others=indexed.keys() - searched.keys(),
             )
+
+    def find_threads(self, owner: str, query: str) -> list[ThreadPassage]:
+        """Return the threads that have some words, best first, each with its best passage."""
+        self.update_index(owner)
+        with self._database.reading(owner) as db:
+            return searching.find_threads(db, _indexed_threads(db, owner), searching.ask(query))
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
         """Index the messages appended since the last search."""
@@ -435,6 +429,13 @@ class TableArchive(Archive):
                 (first, passages, thread),
             )
         return passages > 0
+
+
+def _indexed_threads(db: ArchiveRows, owner: str) -> dict[int, tuple[str, int]]:
+    """Return the threads of an owner by number: the name and the number of indexed passages."""
+    statement = "SELECT id, thread, passages FROM archive_thread WHERE owner = ?"
+    found = db.rows(statement, (encode(owner),))
+    return {int(number): (decode(thread), int(passages)) for number, thread, passages in found}
 
 
 def _turn_count(db: ArchiveRows, thread: int) -> int:

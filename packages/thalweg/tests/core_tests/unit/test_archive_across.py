@@ -31,3 +31,11 @@ def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> Non
         archive.update_index("o")
         found = archive.search_threads("o", "common", threads={"old", "new"})
     assert [hit.thread for hit in found] == ["old"]
+
+
+def test_a_thread_is_found_that_has_older_passages_with_a_word_than_are_read_of_all() -> None:
+    texts = {"old": ["common answer"], "new": ["common word"] * (across.MAX_HITS + 10)}
+    with _archive(texts) as archive:
+        archive.update_index("o")
+        found = archive.find_threads("o", "common")
+    assert {hit.thread for hit in found} == {"old", "new"}

@@ -4,34 +4,66 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from thalweg_server.api.page import Overview, SentRequest, ThreadRows
+from thalweg_server.api.page import Overview, OwnerRow, OwnerRows, SentRequest, ThreadRows
 from thalweg_server.api.shape import Number, TurnNumber
-from thalweg_server.gateway.access import CurrentTenant, Many, ThreadId, Words
+from thalweg_server.app.finding import ThreadFilter
+from thalweg_server.app.spending import added
+from thalweg_server.gateway.access import (
+    CurrentTenant,
+    Flag,
+    Many,
+    Shared,
+    ThreadId,
+    Words,
+    problems,
+)
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.routes.threads import Before
 
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+MOST_OWNERS = 100
+"""Owners without a key that are listed, those of the newest requests."""
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
 }
-page_data = APIRouter(prefix="/api/page/threads", tags=["page"], route_class=GatewayRoute)
+page_data = APIRouter(prefix="/api/page", tags=["page"], route_class=GatewayRoute)
 
 
-@page_data.get("")
+@page_data.get("/owners", responses=problems(403))
+async def list_owners(shared: Shared) -> OwnerRows:
+    """List the owners of the keys, and those of the last requests; for operators."""
+    rules = shared.rules()
+    names = {*(key.owner for key in rules.settings.keys), *shared.budgets.owners[-MOST_OWNERS:]}
+    rows = []
+    for name in sorted(names):
+        tenant, limits = shared.app.tenant(name), rules.limits_of(name).model_dump()
+        runs, today = await tenant.runs.active(), added(await tenant.usage.today())
+        rows.append(OwnerRow(owner=name, runs=runs, today=today, limits=limits))
+    return OwnerRows(items=tuple(rows))
+
+
+@page_data.get("/threads")
 async def list_thread_rows(
-    tenant: CurrentTenant, limit: Many = 50, before: Before = None, q: Words = ""
+    tenant: CurrentTenant,
+    limit: Many = 50,
+    before: Before = None,
+    q: Words = "",
+    agent: Annotated[str, Query(description="Recorded by this agent; `own`: by none.")] = "",
+    project: Annotated[str, Query(description="Sessions of this project.")] = "",
+    compacted: Annotated[Flag, Query(description="Only threads that were compacted.")] = False,  # noqa: FBT002 (a query)
 ) -> ThreadRows:
     """List threads with cost, fill of the window and changes, the one that was used last first."""
-    return await tenant.page.threads(limit=limit, before=before, q=q)
+    only = ThreadFilter(q, agent, project, compacted)
+    return await tenant.page.threads(only, limit=limit, before=before)
 
 
-@page_data.get("/{thread}")
+@page_data.get("/threads/{thread}")
 async def get_overview(tenant: CurrentTenant, thread: ThreadId) -> Overview:
     """Return a thread with its calls, its changes and its lost requests."""
     return await tenant.page.overview(thread)
 
 
-@page_data.get("/{thread}/request")
+@page_data.get("/threads/{thread}/request")
 async def get_sent_request(
     tenant: CurrentTenant,
     thread: ThreadId,
@@ -42,7 +74,7 @@ async def get_sent_request(
     return await tenant.page.request(thread, turn, index)
 
 
-@page_data.get("/{thread}/media", response_class=Response, responses=_BYTES)
+@page_data.get("/threads/{thread}/media", response_class=Response, responses=_BYTES)
 async def get_media(
     tenant: CurrentTenant,
     thread: ThreadId,

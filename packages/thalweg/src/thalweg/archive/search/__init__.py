@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg.archive.search.across import search_thread, search_threads
+    from thalweg.archive.search.across import find_threads, search_thread, search_threads
     from thalweg.archive.search.index import (
         BATCH_CHARS,
         add,
@@ -24,6 +24,7 @@ __all__ = [
     "BATCH_CHARS",
     "add",
     "ask",
+    "find_threads",
     "last_batch",
     "remove",
     "rows_between",
@@ -37,6 +38,7 @@ __getattr__, __dir__ = lazy_exports(
     dict.fromkeys(__all__, "thalweg.archive.search.index")
     | {
         "ask": "thalweg.archive.search.question",
+        "find_threads": "thalweg.archive.search.across",
         "search_thread": "thalweg.archive.search.across",
         "search_threads": "thalweg.archive.search.across",
     },

@@ -54,6 +54,10 @@ MAX_RUNS = 16
 """Groups of consecutive threads that are searched by themselves."""
 MAX_GROUPS = 3
 """Groups of the other words that are searched for together."""
+PER_THREAD = 8
+"""Passages of a thread that are read to find its best."""
+LEAST_SHARE = 0.7
+"""Least share of the words, by weight, that a thread has of those of the thread with most."""
 MAX_HEAVIEST = 4 * SHORTLIST
 """Passages whose neighbours are read: those whose own words weigh most."""
 UNBOUND = "0"
@@ -192,12 +196,7 @@ def search_threads(
         others: Threads of the owner that are not searched.
         exchanges: Return fewer hits, of different exchanges, with passages around each.
     """
-    if not threads or not question.words:
-        return []
-    ends = {
-        number: (number << PASSAGE_BITS) + passages for number, (_, passages) in threads.items()
-    }
-    hits = _find_in_threads(db, ends, question, _consecutive_runs(sorted(ends), others))
+    hits = _find_in_threads(db, threads, question, others)
     rows = _read_rows(db, shortlist(question, _heaviest(question, hits)))
     rows |= _read_rows(db, surroundings(rows.values(), hits))
     ranked = rank(question, hits, rows)
@@ -234,6 +233,38 @@ def search_threads(
                 max_tokens -= cost
                 break
     return found
+
+
+def find_threads(
+    db: ArchiveRows, threads: Mapping[int, tuple[str, int]], question: SearchQuery
+) -> list[ThreadPassage]:
+    """Return the threads that have the words of a query, best first, each with its best passage.
+
+    Words that many threads have weigh little. A thread with fewer of them than others is left out
+    (`LEAST_SHARE`). See `search_threads` for the arguments.
+    """
+    hits = _find_in_threads(db, threads, question)
+    if any(count >= MAX_HITS for count in hits.counts):  # only its newest passages were read
+        hits = _find_in_threads(db, threads, question, separately=True)
+    weigh = PassageWeights(question, hits)
+    numbers: dict[int, list[int]] = {}
+    for number in hits.rows:
+        numbers.setdefault(number >> PASSAGE_BITS, []).append(number)
+    least = LEAST_SHARE * max(hits.threads.values(), default=0.0)
+    found: list[tuple[tuple[float, float], ThreadPassage]] = []
+    for thread, own in numbers.items():
+        if (share := hits.threads[thread]) < least:
+            continue
+        first = nlargest(PER_THREAD, own, lambda one: (weigh(hits.rows[one]), one))
+        rows = _read_rows(db, {one + step for one in first for step in (-1, 0, 1)})
+        if ranked := rank(question, hits, rows):
+            passage, score = _excerpt(ranked[0], rows, NARROWEST), ranked[0].features.score
+        else:  # a call whose result has no text
+            row, score = rows[first[0]], 0.0
+            passage = Passage(row.position, row.speaker, row.text, 0)
+        found.append(((share, score), ThreadPassage(threads[thread][0], passage)))
+    found.sort(key=lambda pair: pair[0], reverse=True)
+    return [passage for _, passage in found]
 
 
 def _of_different_exchanges(candidates: Iterable[PassageCandidate]) -> Iterator[PassageCandidate]:
@@ -296,9 +327,11 @@ def _consecutive_runs(threads: Sequence[int], others: Collection[int]) -> list[S
 
 def _find_in_threads(
     db: ArchiveRows,
-    ends: Mapping[int, int],
+    threads: Mapping[int, tuple[str, int]],
     question: SearchQuery,
-    runs: Iterable[Sequence[int]],
+    others: Collection[int] = (),
+    *,
+    separately: bool = False,
 ) -> Hits:
     """Return the passages that contain words of a query, as `index.find` does.
 
@@ -307,10 +340,18 @@ def _find_in_threads(
 
     Args:
         db: In a transaction.
-        ends: The end of the passages of each thread.
+        threads: See `search_threads`.
         question: The query.
-        runs: The threads, in groups that are searched by themselves.
+        others: Threads of the owner that are not searched.
+        separately: Whether each thread is searched by itself: the limits then hold for each.
     """
+    ends = {
+        number: (number << PASSAGE_BITS) + passages for number, (_, passages) in threads.items()
+    }
+    runs: Iterable[Sequence[int]] = ()
+    if ends and question.words:
+        order = sorted(ends)
+        runs = ([one] for one in order) if separately else _consecutive_runs(order, others)
     rows: dict[int, int] = {}
     query = question.words
     counts = [0.0] * len(query)

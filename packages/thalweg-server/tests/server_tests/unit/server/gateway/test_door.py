@@ -193,6 +193,8 @@ def test_metrics_are_for_whom_the_settings_name() -> None:
     refused = knock(KEYED, path="/metrics", headers=key, client=elsewhere)
     assert (refused.status, refused.problem.code) == (403, "auth.operator")
     assert knock(KEYED, path="/metrics", headers=operator, client=elsewhere).status == 200
+    assert knock(anyone, path="/api/page/owners", headers=key).problem.code == "auth.operator"
+    assert knock(KEYED, path="/api/page/owners", headers=operator).status == 200
     assert knock(keyed, path="/metrics", headers=key, client=elsewhere).status == 200
     assert knock(local, path="/metrics").status == 200
     assert knock(local, path="/metrics", headers=key, client=elsewhere).status == 403

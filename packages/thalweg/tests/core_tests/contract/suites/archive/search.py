@@ -120,6 +120,34 @@ class SearchContract:
         assert len(archive.search_threads("ada", "heron")) == 3
         assert archive.search_threads("ada", "heron", max_tokens=1) == []
 
+    def test_threads_with_most_words_are_found_each_once(self, archive: Archive) -> None:
+        """Best first, of the owner alone, with the passage; a word that all have counts little."""
+        talks = {
+            "t1": ["a heron", "the heron nests in the reeds, says the warden"],
+            "t2": ["the warden counts", "a heron and its nest"],
+            "t3": ["the warden is on leave"],
+        }
+        for thread, words in talks.items():
+            archive.append(ThreadKey("ada", thread), [*map(said, words), said("warden")])
+        archive.append(ThreadKey("eve", "t4"), [said("the heron nests here, warden")])
+
+        found = archive.find_threads("ada", "nest of the heron, warden")
+
+        assert [one.thread for one in found] == ["t1", "t2"]
+        assert [one.passage.position for one in found] == [1, 1]
+        assert "reeds" in found[0].passage.text
+        assert [one.thread for one in archive.find_threads("ada", "leave")] == ["t3"]
+        assert len(archive.find_threads("ada", "warden")) == 3
+        assert archive.find_threads("ada", "bittern") == archive.find_threads("ada", "") == []
+
+    def test_a_thread_is_found_by_the_call_that_a_result_answers(self, archive: Archive) -> None:
+        """Also if the result has no text."""
+        archive.append(KEY, [said("read it"), Logged(Message("tool", ()), "read_file reeds.md")])
+
+        (found,) = archive.find_threads(KEY.owner, "reeds")
+
+        assert found.passage.position == 1
+
     @pytest.mark.parametrize("max_tokens", [0, 10, 60, 300, 2_000])
     def test_search_stays_inside_its_budget(self, archive: Archive, max_tokens: int) -> None:
         """Counted exactly, over the passages as they are shown."""
