@@ -1,8 +1,7 @@
 """The recorder as an MCP server over stdin and stdout, one JSON-RPC message on a line.
 
 Nothing that searches is imported before the first call of a tool: an agent asks for the tools when
-it starts, and its first request to a model has only those that came in time. HTTP is served by the
-protocol's SDK (`mcp_server`).
+it starts, and its first request to a model has only those that came in time.
 """
 
 import json

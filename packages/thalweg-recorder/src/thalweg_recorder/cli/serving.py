@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 
 @single_command(
-    argument("--http", action="store_true", help="Streamable HTTP at /mcp instead of stdio."),
-    argument("--port", metavar="N", type=int, default=8_765, help="With --http: the port."),
     argument("--project", metavar="PATH", help="The folder the agent works in. Default: this one."),
     argument(
         "--archive",
@@ -26,18 +24,12 @@ if TYPE_CHECKING:
     argument("--owner", metavar="NAME", default="local", help="Whose threads. Default: local."),
 )
 def mcp(options: Namespace) -> None:
-    """Serve recorded sessions and memory to an agent over MCP.
+    """Serve recorded sessions and memory to an agent over MCP, on stdin and stdout.
 
     Tools: recall, history, remember, recall_memory, context_report. Answers are bounded, marked as
-    data and without secrets. HTTP is served on 127.0.0.1 alone.
+    data and without secrets.
     """
-    if not options.http:
-        serve_process(lambda: _open_answers(options))
-        return
-    from thalweg_recorder.mcp_server import make_server  # noqa: PLC0415 (the SDK of MCP)
-
-    with _open_answers(options) as answers:
-        make_server(answers, port=options.port).run("streamable-http")
+    serve_process(lambda: _open_answers(options))
 
 
 @contextmanager

@@ -1,16 +1,12 @@
-"""`thalweg record mcp` with the protocol's own client, over stdio and over HTTP."""
+"""`thalweg record mcp` with the protocol's own client."""
 
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import anyio
 import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
 from recorder_tests.e2e.test_cli import environment
@@ -62,37 +58,3 @@ def test_an_agent_asks_over_stdio(place: Path) -> None:
             await _ask(session)
 
     anyio.run(run)
-
-
-def test_an_agent_asks_over_http(place: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["record", "mcp", "--http", "--port", str(port), "--archive", str(place)]
-    server = subprocess.Popen([sys.executable, "-m", "thalweg", *command], env=environment())
-
-    async def run() -> None:
-        async with (
-            streamable_http_client(f"http://127.0.0.1:{port}/mcp") as (read, write, _),
-            ClientSession(read, write) as session,
-        ):
-            await _ask(session)
-
-    try:
-        wait_for(port, server)
-        anyio.run(run)
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    """Wait until a server listens, as long as its process lives."""
-    while server.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail("the server did not start")

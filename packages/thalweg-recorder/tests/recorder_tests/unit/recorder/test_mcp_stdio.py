@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.server.fastmcp import FastMCP
 
 from recorder_tests.unit.recorder.sessions import import_one, numbered, write
 from thalweg.errors import StorageError
 from thalweg_recorder import open_recorder
 from thalweg_recorder.answers import Answers
-from thalweg_recorder.mcp_server import make_server
 from thalweg_recorder.mcp_stdio import (
+    DESCRIPTIONS,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -77,12 +78,14 @@ def test_a_version_that_is_not_served_is_answered_with_the_newest() -> None:
     assert opened["result"]["protocolVersion"] == PROTOCOL_VERSIONS[0]
 
 
-def test_the_tools_are_those_over_http(tmp_path: Path) -> None:
+def test_the_schemas_are_those_that_the_sdk_derives_from_the_methods(tmp_path: Path) -> None:
+    sdk = FastMCP("thalweg")
     with recorded(tmp_path) as answers:
-        over_http = asyncio.run(make_server(answers).list_tools())
+        for name in DESCRIPTIONS:
+            sdk.add_tool(getattr(answers, name), structured_output=False)
     (listed,) = exchange(request(1, "tools/list"))
-    for ours, theirs in zip(listed["result"]["tools"], over_http, strict=True):
-        assert (ours["name"], ours["description"]) == (theirs.name, theirs.description)
+    for ours, theirs in zip(listed["result"]["tools"], asyncio.run(sdk.list_tools()), strict=True):
+        assert ours["name"] == theirs.name
         schema = theirs.inputSchema
         assert ours["inputSchema"].get("required") == schema.get("required")
         assert ours["inputSchema"]["properties"].keys() == schema["properties"].keys()
@@ -193,7 +196,7 @@ def test_nothing_that_searches_is_imported_to_list_the_tools(tmp_path: Path) -> 
         "finally: print(*sorted(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", command, "mcp", "--archive", str(tmp_path / "a.db")],
+        [sys.executable, "-c", command, "record", "mcp", "--archive", str(tmp_path / "a.db")],
         input=request(1, "initialize") + b"\n" + request(2, "tools/list") + b"\n",
         capture_output=True,
         check=True,
