@@ -81,6 +81,31 @@ def test_a_message_shows_whether_it_is_in_the_context(page: Page, served: Served
     expect(first.get_by_role("img")).to_have_accessible_name(re.compile("not in the context"))
 
 
+def test_words_are_pinned_and_released(page: Page, served: Served) -> None:
+    page.goto(f"{served.url}/#/thread/cutover?at=0")
+    first = page.locator(".message").first
+    first.get_by_role("button", name="Pin", exact=True).click()
+    expect(first.locator(".pinned")).to_have_attribute("title", re.compile(page_world.CUTOVER))
+
+    first.get_by_role("button", name="Unpin").click()
+
+    expect(first.locator(".pinned")).to_have_count(0)
+
+
+def test_the_filters_and_the_marks_of_the_list_lead_to_their_threads(page: Page) -> None:
+    page.get_by_label("Agent").select_option("Claude Code")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page).to_have_url(re.compile("agent=claude-code"))
+
+    page.get_by_role("link", name="3 requests lost").click()
+
+    expect(page.locator("#lost li")).to_have_count(3)
+    page.go_back()
+    expect(page.get_by_label("Agent")).to_have_value("claude-code")
+    page.get_by_role("navigation").get_by_role("link", name="Threads").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+
+
 def test_the_keyboard_chooses_a_call_and_the_original_is_one_click_away(
     page: Page, served: Served
 ) -> None:
