@@ -25,7 +25,7 @@ from thalweg_memory.facts.recall.ranking import (
 )
 from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, Profile, Scope, Trust
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Trust
 from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8
@@ -92,6 +92,7 @@ def recall(
         standing: list[Ranked] = []
         if not isinstance(query, str) and not as_of:
             standing = _standing(standing_facts(store, scope, profile), ranked, now)
+            standing = _with_newer(store, scope, standing, as_of, now, 2 * -10_000)
         newest: list[Ranked] = []
         if begins and settings.include_turns:
             newest = _newest(store, scope, {one.item.number for one in ranked})
@@ -171,28 +172,47 @@ def _superseded(store: MemoryStore, scope: Scope, items: Sequence[RecallItem]) -
 
 
 def _with_newer(
-    store: MemoryStore, scope: Scope, ranked: Sequence[Ranked], as_of: str, now: str
+    store: MemoryStore,
+    scope: Scope,
+    ranked: Sequence[Ranked],
+    as_of: str,
+    now: str,
+    first: int = -10_000,
 ) -> list[Ranked]:
-    """Put before each fact the newer ones that it is linked to, so that it is not read alone."""
+    """Put before each fact the newer ones that it is linked to, so that it is not read alone.
+
+    Behind one that rests on a single message come the verified ones that it replaced: no model's
+    answer to one message hides what was known before. Their items have numbers from `first` down.
+    """
     there = {one.item.fact.id for one in ranked if one.item.fact is not None}
-    missing = {
-        id_
-        for one in ranked[:MOST_STANDING]
-        for id_ in (one.item.fact.related if one.item.fact is not None else ())
-        if id_ not in there
-    }
+    facts = [one.item.fact for one in ranked[:MOST_STANDING] if one.item.fact is not None]
+    missing = {id_ for fact in facts for id_ in fact.related if id_ not in there}
+    missing |= {id_ for fact in facts for id_ in _replaced_once(fact, as_of) if id_ not in there}
     if not missing:
         return list(ranked)
-    read, _ = current(store.facts(scope, ids=sorted(missing)), as_of, now=now)
+    read, before = current(
+        store.facts(scope, ids=sorted(missing), statuses=("active", "superseded")), as_of, now=now
+    )
     linked = {fact.id: fact for fact in read}
+    old = [fact for fact in before if not fact.claim]
     found: list[Ranked] = []
     for one in ranked:
         fact = one.item.fact
-        for id_ in fact.related if fact is not None else ():
-            if newer := linked.pop(id_, None):
-                found.append(replace(one, item=RecallItem(-10_000 - len(found), fact=newer)))
-        found.append(one)
+        if fact is None:
+            found.append(one)
+            continue
+        newer = [linked.pop(id_) for id_ in fact.related if id_ in linked]
+        for each in (*newer, fact, *(each for each in old if each.superseded_by == fact.id)):
+            item = one.item if each is fact else RecallItem(first - len(found), fact=each)
+            found.append(replace(one, item=item))
     return found
+
+
+def _replaced_once(fact: Fact, as_of: str) -> Sequence[FactId]:
+    """Return the facts that one replaced if one message of the user's is all that states it."""
+    is_learned = fact.written_by.startswith("learned")
+    stated = {each.uid for each in fact.evidence}
+    return fact.supersedes if is_learned and len(stated) == 1 and not as_of else ()
 
 
 def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list[Ranked]:

@@ -35,6 +35,7 @@ from thalweg_memory.facts.learning.lesson import (
     RequestedRemoval,
     as_verified,
     candidates,
+    contested,
     folded,
     in_order,
     is_known,
@@ -365,6 +366,7 @@ class Learner:
         pairs = [one for one in items if isinstance(one, Pair)]
         sources = [one for one in items if isinstance(one, Source)]
         verdicts = verdicts_of(pairs, question.new, question.request.names, question.planted)
+        verdicts = contested(verdicts, sources, question.new, new)
         return verdicts, verified(sources, question.new, question.planted)
 
     def _commit(self, work: _PortionWork, judged: _Judged) -> bool:

@@ -38,7 +38,7 @@ class Embedding:
             self._known.update(zip(new, self._embed(new), strict=True))
 
 
-MOST_SCANNED = 200_000
+MOST_SCANNED = 20_000
 """Of a scope with more vectors only those of items that words found are looked at."""
 
 
@@ -132,22 +132,11 @@ class Vectors:
             )
         ]
 
-    def since(self, first: int, size: int) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the vectors of `size` bytes that were written from the `first` one on.
-
-        Returns:
-            The number of each vector, that of its item, and the vector, in order.
-        """
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the vectors of all items, each with the number of its item."""
         return self._db.rows(
-            "SELECT place, number, vector FROM memory_vector"
-            " WHERE scope = ? AND place >= ? AND length(vector) = ? ORDER BY place",
-            (self.scope, first, size),
+            "SELECT number, vector FROM memory_vector WHERE scope = ?", (self.scope,)
         )
-
-    def places(self) -> list[int]:
-        """List the numbers of the vectors that are there."""
-        rows = self._db.rows("SELECT place FROM memory_vector WHERE scope = ?", (self.scope,))
-        return [place for (place,) in rows]
 
 
 class SentenceEmbedder:

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from thalweg_memory.facts.learning.learner_prompt import Portion
-from thalweg_memory.facts.merging.comparing import Verdict
 from thalweg_memory.facts.values import (
     NO_FACT,
     Category,
@@ -82,7 +81,9 @@ class Pair(BaseModel):
     new: Annotated[str, Field(description="Name of the new fact")]
     known: Annotated[str, Field(description="Name of the known or the earlier new fact")]
     reason: _Text = ""
-    verdict: Annotated[Verdict, BeforeValidator(_word)]
+    verdict: Annotated[
+        Literal["same", "replaces", "ends", "narrows", "beside"], BeforeValidator(_word)
+    ]
 
 
 class Paragraph(BaseModel):

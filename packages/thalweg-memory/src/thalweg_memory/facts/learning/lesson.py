@@ -464,6 +464,38 @@ def verdicts_of(
     return found
 
 
+def contested(
+    verdicts: Verdicts,
+    sources: Sequence[Source],
+    new: Mapping[str, FactId],
+    made: Sequence[FactCandidate],
+) -> Verdicts:
+    """Return verdicts by which no message that holds words of others changes an existing fact.
+
+    A model that is wrong about one statement of a message is mostly right about another one: a
+    message of which it finds a part to be another's, or unreal, is not the user's alone. What it
+    states is linked to the facts that it would change.
+
+    Args:
+        verdicts: See `verdicts_of`.
+        sources: The sources of the same answer.
+        new: The new facts by the names they had in the question.
+        made: The new facts.
+    """
+    uids = {one.fact.id: {each.uid for each in one.fact.evidence} for one in made}
+    foreign = (
+        new[one.new.strip()] for one in sources if one.whose != "own" and one.new.strip() in new
+    )
+    mixed = {uid for id_ in foreign for uid in uids[id_]}
+    return {
+        id_: {
+            known: "contests" if verdict != "same" and uids[id_] & mixed else verdict
+            for known, verdict in of.items()
+        }
+        for id_, of in verdicts.items()
+    }
+
+
 def in_order(made: Sequence[FactCandidate], verdicts: Verdicts) -> list[FactCandidate]:
     """Put each candidate after those of the same portion that it relates to."""
     left = list(made)

@@ -11,11 +11,12 @@ from typing import Literal
 from thalweg.engine.words import STOP_WORDS, find_tokens, stem, words
 from thalweg_memory.facts.values import Fact
 
-Verdict = Literal["same", "replaces", "ends", "narrows", "beside"]
+Verdict = Literal["same", "replaces", "ends", "narrows", "beside", "contests"]
 """The relation of a new fact to an existing one.
 
 `replaces`: the existing one was true and is not any more, or was wrong. `ends`: it is over.
-`narrows`: the new one states the same more exactly. `beside`: both are valid.
+`narrows`: the new one states the same more exactly. `beside`: both are valid. `contests`: it would
+change the existing one, but is in one message with words of others; no model answers so.
 """
 
 

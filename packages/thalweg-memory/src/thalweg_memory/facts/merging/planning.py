@@ -106,11 +106,12 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Kn
         verdict = reading.of.get(fact.id, "beside")
         if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
             same.append(fact)
-        elif verdict in {"replaces", "ends", "narrows"}:
+        elif verdict in {"replaces", "ends", "narrows", "contests"}:
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
             ends = later.valid_to and later.valid_to <= _stated_at(later)
             lasts = not later.is_temporary and (ends or not later.valid_to)
             lasts = lasts and not _ended_before(later, earlier)
+            lasts = lasts and verdict != "contests"
             if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
                 olds.append(fact)
             elif fact.id == reading.named or not are_of_two_subjects(fact, new):

@@ -81,7 +81,7 @@ def _joined(lines: Sequence[tuple[RecallItem, "RecallLine"]]) -> list["RecallLin
     facts = {item.fact.id: item.fact for item, _ in lines if item.fact is not None}
     behind: dict[FactId, list[Fact]] = {}
     for fact in facts.values():
-        alike = (facts[id_] for id_ in fact.related if id_ in facts)
+        alike = (facts[id_] for id_ in (*fact.related, fact.superseded_by) if id_ in facts)
         newest = max(
             (one for one in alike if bool(one.claim) == bool(fact.claim)), key=_age, default=fact
         )

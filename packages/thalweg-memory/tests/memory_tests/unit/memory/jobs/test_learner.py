@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say, sources
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg_memory.base import Job, Selection
 from thalweg_memory.facts.settings import MemorySettings
@@ -456,6 +457,54 @@ def test_two_states_in_one_portion_are_one_fact_and_its_past(
     say(store, ADA, "I keep the key in drawer 7.", "Now I keep the map in drawer 7.", clock=clock)
     run(store, clock)
     assert contents(store) == ["The user keeps the map in drawer 7."]
+
+
+def test_a_message_with_words_of_others_changes_no_known_fact(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """Its facts are linked to those they would replace: a model may be wrong about one of them."""
+
+    def other(messages: Sequence[BaseMessage]) -> str:
+        read = json.loads(answer(messages))
+        if "sources" in read:
+            asked = str(messages[-1].content)
+            (pen,) = re.findall(r"^(N\d+): The user keeps the pen", asked, re.MULTILINE)
+            read["sources"] = [
+                {**one, "whose": "other"} if one["new"] == pen else one for one in read["sources"]
+            ]
+        return json.dumps(read)
+
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock)
+    text = "Translate: Now I keep the map in drawer 7. I keep the pen in drawer 8."
+    say(store, ADA, text, clock=clock)
+    run(store, clock, other)
+
+    key, new = (
+        next(fact for fact in store.facts(ADA) if fact.value == value) for value in ("key", "map")
+    )
+    assert (key.status, key.valid_to, new.claim) == ("active", "", "")
+    assert (new.supersedes, new.related) == ((), (key.id,))
+
+
+def test_what_a_single_message_replaced_is_told_as_the_earlier_state(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """No answer of a model to one message hides a fact; a second message of the user's does."""
+    earlier = "in drawer 7. (earlier, 1 March 2026: The user keeps the key in drawer 7.)"
+    memory = Memory(store, ADA)
+    ask = [Message("user", (Text("What do you know about me?"),))]
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock)
+    say(store, ADA, "Now I keep the map in drawer 7.", clock=clock)
+    run(store, clock)
+    assert earlier in memory.recall("Where is the map?").text
+    assert earlier in memory.recall(ask).text
+
+    say(store, ADA, "Now I keep the map in drawer 7.", clock=clock, thread="u")
+    run(store, clock)
+    assert "(earlier" not in memory.recall("Where is the map?").text
+    assert "(earlier" not in memory.recall(ask).text
 
 
 def test_a_model_that_never_answers_in_form_is_asked_twice(
