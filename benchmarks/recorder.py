@@ -26,6 +26,7 @@ from functools import partial
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
+from thalweg.archive.search.across import ABOUT_CHARS, EXCHANGE_CHARS
 from thalweg.archive.search.index import split_passages
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
@@ -150,8 +151,8 @@ def _ask_fts5(db: sqlite3.Connection, question: str, limit: int) -> list[str]:
 
 
 _BEST = "SELECT text FROM passage WHERE passage MATCH ? ORDER BY rank LIMIT ?"
-_CHARACTERS = 1_800
-"""Of a passage of FTS5: five have about the tokens of an answer."""
+_CHARACTERS = EXCHANGE_CHARS + ABOUT_CHARS
+"""Of a passage of FTS5: the most that a hit of ours has."""
 
 
 def _ask(archive: Archive, files: Sequence[Path]) -> None:
