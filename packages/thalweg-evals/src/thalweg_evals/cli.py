@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.cli.parsing import AS_JSON, Argument, argument, single_command
-from thalweg.cli.printing import columns, one_line, print_json, print_lines
+from thalweg.cli.printing import Column, fold, one_line, print_json, print_lines, table
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.values import parse_names, whole_number
 from thalweg.engine.sections import name_remedy
@@ -249,9 +249,9 @@ def _write_picture(path: Path, series: "Sequence[TokenSeries]") -> None:
 def _probe_lines(probes: "Mapping[str, Probe]", cases: Sequence[tuple[str, str]]) -> Iterator[str]:
     for name in dict.fromkeys(name for name, _ in cases):
         yield name
-        yield f"  asks   {probes[name].asks}"
-        yield f"  shows  {probes[name].shows}"
-        yield f"  cases  {', '.join(case for other, case in cases if other == name)}"
+        own = ", ".join(case for other, case in cases if other == name)
+        one = probes[name]
+        yield from table([("  asks", one.asks), ("  shows", one.shows), ("  cases", own)])
 
 
 # --- the report
@@ -262,20 +262,21 @@ def report(trials: Sequence[Trial]) -> Iterator[str]:
     for model in dict.fromkeys(one.model for one in trials):
         of_model = [one for one in trials if one.model == model]
         by_column = _by_column(of_model)
-        rows: list[tuple[str, ...]] = [(model, *by_column)]
+        rows = []
+        columns = [Column(model), *(Column(name, is_number=True) for name in by_column)]
         for name in dict.fromkeys(one.probe for one in of_model):
             cells = (_cell([one for one in of if one.probe == name]) for of in by_column.values())
             rows.append((name, *cells))
         rows.append(("all", *(_cell(of, is_sum=True) for of in by_column.values())))
         means = (sum(one.tokens for one in of) / len(of) for of in by_column.values())
         rows.append(("k tokens each", *(f"{mean / 1000:,.0f}" for mean in means)))
-        yield from columns(rows)
+        yield from table(rows, columns)
         yield ""
         yield from _differences(by_column)
     failures = [one for one in trials if one.score.verdict != "passed"]
     for one in failures[:FAILURES]:
         what = f"{one.probe}/{one.case} #{one.number}, {one.column}, {one.model}"
-        yield f"{one.score.verdict}: {what}: {one_line(one.score.why, 200)}"
+        yield from fold(f"{one.score.verdict}: {what}: {one_line(one.score.why, 200)}")
     if len(failures) > FAILURES:
         yield f"… and {len(failures) - FAILURES} more; --json has all of them"
 
@@ -303,6 +304,7 @@ def _differences(by_column: Mapping[str, Sequence[Trial]]) -> Iterator[str]:
         found = difference(outcomes((a.score.verdict, b.score.verdict) for a, b in pairs))
         if found.n:
             value, low, high = (f"{100 * at:+.0f}" for at in (found.value, found.low, found.high))
-            yield f"{name} beside {first}: {value} points ({low} to {high}), {found.n} pairs"
+            points = f"{value} points ({low} to {high}), {found.n} pairs"
+            yield from fold(f"{name} beside {first}: {points}")
     if others:
         yield ""

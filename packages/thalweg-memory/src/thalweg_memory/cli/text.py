@@ -6,10 +6,9 @@ of its line and whole, so that it can be copied.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from textwrap import wrap
 from typing import assert_never
 
-from thalweg.cli.printing import count, one_line
+from thalweg.cli.printing import count, one_line, table
 from thalweg.engine.transcript import printable
 from thalweg_memory.base import Operation, Receipt
 from thalweg_memory.facts.recall.packing import PackedItem, Recalled
@@ -26,10 +25,8 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 
-WIDTH = 80
 QUOTED_CHARS = 400
 """Most characters of a text on a line."""
-_INDENT = 4
 _one_line = partial(one_line, max_chars=QUOTED_CHARS)
 
 
@@ -38,7 +35,7 @@ def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
     sections = [section for section in profile.sections if section.text]
     for section in sections:
         yield f"{TITLES[section.name]}:"
-        yield from _wrapped(section.text)
+        yield f"    {_whole(section.text)}"
     for number, category in enumerate(dict.fromkeys(fact.category for fact in facts)):
         these = [fact for fact in facts if fact.category == category]
         if number or sections:
@@ -50,7 +47,7 @@ def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
 
 def render_fact(fact: Fact) -> Iterator[str]:
     """Yield a fact in two lines: its content, and its source."""
-    yield f"{printable(fact.id)}  {_one_line(fact.content)}"
+    yield from table([(printable(fact.id), _one_line(fact.content))])
     status = f"{fact.status}, " if fact.status != "active" else ""
     kept = ", protected" if fact.protected else ""
     yield f"    {status}{fact.confidence:.2f}, {_source(fact)}{_dates(fact)}{kept}"
@@ -100,8 +97,8 @@ def render_explained(recalled: Recalled) -> Iterator[str]:
         named = {name: getattr(features, name) for name in RecallFeatures.__dataclass_fields__}
         why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
         yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
-        yield from (f"        {line}" for line in wrap(why, WIDTH - 8))
-        yield from (f"        {line}" for line in _render_item(placed))
+        yield f"        {why}"
+        yield from _render_item(placed)
     yield f"{recalled.tokens} tokens in all."
 
 
@@ -116,7 +113,7 @@ def _render_item(placed: PackedItem) -> Iterator[str]:
 def _render_turn(turn: Statement, text: str) -> Iterator[str]:
     speaker = _one_line(turn.author) or turn.role
     yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
-    yield from _wrapped(text)
+    yield f"    {_whole(text)}"
 
 
 def render_operations(
@@ -172,6 +169,5 @@ def render_receipt(receipt: Receipt, facts: Mapping[str, Fact] | None = None) ->
             yield f"    {_one_line(thread)} #{position}"
 
 
-def _wrapped(text: str) -> Iterator[str]:
-    for line in wrap(" ".join(printable(text).split()), WIDTH - _INDENT) or [""]:
-        yield f"{' ' * _INDENT}{line}"
+def _whole(text: str) -> str:
+    return " ".join(printable(text).split())

@@ -1,16 +1,21 @@
 """The imported sessions, at a glance: `thalweg record search` without words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
-from shutil import get_terminal_size
 
 from thalweg.archive import Archive
-from thalweg.cli.printing import count, one_line, print_result
+from thalweg.cli.printing import Column, Row, count, fold, one_line, print_result, table
 from thalweg.engine.transcript import printable
 from thalweg_recorder.searching import SearchFilter
 from thalweg_recorder.sessions import RecordedSession, TotalCost, list_sessions, total_cost
 
-_HEAD = "newest            agent        compactions     cost  title"
+_TITLE_CHARS = 200
+_COLUMNS = [
+    *map(Column, ("newest", "agent")),
+    Column("compactions", is_number=True, rank=1),
+    Column("cost", is_number=True),
+    Column("title"),
+]
 
 
 def print_sessions(archive: Archive, only: SearchFilter, owner: str, *, as_json: bool) -> None:
@@ -26,23 +31,24 @@ def print_sessions(archive: Archive, only: SearchFilter, owner: str, *, as_json:
     plain = [{"thread": name, **asdict(one), "cost": one.cost} for name, one in found]
     nothing = "There are no such sessions; `thalweg record import` reads them in."
     print_result(
-        _lines(found, total) if found else (),
+        session_lines(found, total) if found else (),
         {"sessions": plain, "total": asdict(total)},
         as_json=as_json,
         empty_message=nothing,
     )
 
 
-def _lines(found: Iterable[tuple[str, RecordedSession]], total: TotalCost) -> Iterator[str]:
-    yield _HEAD
+def session_lines(found: Iterable[tuple[str, RecordedSession]], total: TotalCost) -> list[str]:
+    """Return a table of sessions by thread, with their sum."""
+    rows = []
     for thread, session in found:
         when = session.ended_at[:16].replace("T", " ") or "-"
         cost = "-" if session.cost is None else f"${session.cost:,.2f}"
-        room = max(20, get_terminal_size((120, 24)).columns - 53)
-        title = one_line(session.title, room) or "(no title)"
-        yield f"{when:<16}  {session.agent:<12} {session.compactions:>11}  {cost:>7}  {title}"
-        yield from (f"  {printable(line)}" for line in (session.project, thread) if line)
+        title = one_line(session.title, _TITLE_CHARS) or "(no title)"
+        below = [f"  {printable(line)}" for line in (session.project, thread) if line]
+        cells = (when, session.agent, f"{session.compactions}", cost, title)
+        rows.append(Row(cells, below=below))
     repeated = f"; ${total.repeated:,.2f} of answers that forks repeat count once"
     unpriced = f"; {count(total.unpriced, 'session')} without a price"
     notes = (repeated if total.repeated else "") + (unpriced if total.unpriced else "")
-    yield f"Total: ${total.dollars:,.2f}{notes}"
+    return [*table(rows, _COLUMNS), *fold(f"Total: ${total.dollars:,.2f}{notes}")]

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import print_json
+from thalweg.cli.printing import fold, print_json, print_lines
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import bounded, single_command
 from thalweg.cli.values import parse_names
@@ -21,7 +20,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConfigError
-from thalweg_recorder.cli.replay_table import as_table
+from thalweg_recorder.cli.replay_table import as_lines
 from thalweg_recorder.pages import check_place
 from thalweg_recorder.recordings.agents import Machine
 from thalweg_recorder.recordings.files import find_recordings
@@ -195,11 +194,5 @@ def print_outcome(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None
         runs = [run.to_json(timing=timing) for run in outcome.runs]
         print_json({"runs": runs})
         return
-    columns = Console().width if sys.stdout.isatty() else None
-    table, legend = as_table(outcome.runs, columns)
-    width = max(columns or 0, table.width or 0)
-    console = Console(width=width, highlight=False, markup=False, emoji=False)
-    console.print(table)
-    console.print(f"\n{legend}\n", soft_wrap=True)
-    for line in verdict(outcome.runs):
-        console.print(line, soft_wrap=columns is None)
+    print_lines(as_lines(outcome.runs))
+    print_lines(["", *(part for line in verdict(outcome.runs) for part in fold(line))])

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from thalweg.cli.printing import count, print_lines, print_result
+from thalweg.cli.printing import count, fold, print_lines, print_result
 from thalweg.cli.shared_options import AsJson, command_group
 from thalweg.database.private_files import open_private
 from thalweg.engine.sections import name_remedy
@@ -225,7 +225,7 @@ def show(
         "warnings": [{"place": place, "message": message} for place, message in warnings],
     }
     prefix = "" if settings is None else "# "
-    lines = [*_aligned(rows), *(f"{prefix}{line}" for line in findings)]
+    lines = [*_aligned(rows), *(part for line in findings for part in fold(line, prefix))]
     print_result(lines, plain, as_json=as_json)
     if problems:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.cli.plugins import TABLES_GROUP, load_plugins, write_warning
-from thalweg.cli.printing import print_lines, print_result
+from thalweg.cli.printing import fold, print_lines, print_result
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -124,7 +124,8 @@ def status(options: Namespace) -> int:
         f"{len(walls) - len(unwalled)} of {len(walls)} tables of owners have row-level security",
         *(f"FAIL {problem}" for problem in problems),
     ]
-    print_result(lines, json_value, as_json=options.as_json)
+    folded = [part for line in lines for part in fold(line)]
+    print_result(folded, json_value, as_json=options.as_json)
     return 2 if problems else 0
 
 

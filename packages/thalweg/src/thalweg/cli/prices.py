@@ -2,10 +2,9 @@
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from shutil import get_terminal_size
 
 from thalweg.cli.parsing import argument, single_command
-from thalweg.cli.printing import columns, print_lines
+from thalweg.cli.printing import Column, print_lines, table
 from thalweg.engine.media.images import image_tokens
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.table import MODELS, NAMED_TARIFFS, TARIFFS
@@ -14,8 +13,6 @@ from thalweg.engine.sections import name_remedy
 from thalweg.errors import ConfigError
 
 _MINUTE, _HOUR = 60, 3_600
-_WIDTH = 96
-"""Columns of the table; a narrower terminal omits the last two."""
 IMAGE_SIZE = (1_024, 1_024)
 """Pixels of the image whose price the table shows."""
 
@@ -58,9 +55,7 @@ def table_lines() -> Iterator[str]:
     """Write every tariff on a line, provider by provider."""
     for group, tariffs in tariffs_by_provider():
         yield group
-        rows = [HEADINGS, *map(row_of, tariffs)]
-        shown = len(HEADINGS) - 2 * (get_terminal_size((120, 24)).columns < _WIDTH)
-        yield from (f"  {line}" for line in columns(row[:shown] for row in rows))
+        yield from table(map(row_of, tariffs), _COLUMNS)
         yield ""
 
 
@@ -79,6 +74,11 @@ _TITLES = {
     "ollama": "A model of one's own",
 }
 HEADINGS = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
+_RANKS = {"block": 1, "from": 2, "lives": 3, "image": 4}
+_COLUMNS = [
+    Column(name, is_number=name not in {"name", "above", "lives"}, rank=_RANKS.get(name, 0))
+    for name in HEADINGS
+]
 
 
 def row_of(tariff: Tariff) -> tuple[str, ...]:

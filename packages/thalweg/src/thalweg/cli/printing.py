@@ -1,26 +1,169 @@
-"""Output of the commands: lines and columns for people, or JSON for programs."""
+"""Output of the commands: lines and tables for people, or JSON for programs.
+
+Two rules of tables: no word is broken and no cell is cut; in a pipe a row is one line with every
+column.
+"""
 
 import json
+import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any
+from unicodedata import combining, east_asian_width
 
 from thalweg.engine.transcript import printable
 
+_GAP = 2
+"""Cells between two columns."""
+_LEAST_TEXT = 20
+"""Cells that the text of a row has behind other columns; where fewer are left, it is below them."""
+_STYLE = re.compile(r"\x1b\[[\d;]*m")
 
-def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Align the cells of rows in columns.
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: Its heading.
+        is_number: Whether its cells are aligned to the right.
+        rank: Where columns do not fit, those of the highest rank are omitted first; 0 is never.
+    """
+
+    title: str
+    is_number: bool = False
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table, with lines around it.
+
+    Attributes:
+        cells: One for each column; the last one wraps at spaces if it is not a number.
+        above: A line before the row; empty for none.
+        below: Lines after the row, as they are.
+    """
+
+    cells: Sequence[str]
+    above: str = ""
+    below: Sequence[str] = ()
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal, or of `COLUMNS`; `None` in a pipe."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return None
+    return get_terminal_size().columns
+
+
+def styled(text: str, code: int) -> str:
+    """Return a text in a style of ANSI on a terminal (0 is none, 1 bold, 31 red), else as it is."""
+    is_plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR")
+    return text if is_plain or not (text and code) else f"\x1b[{code}m{text}\x1b[0m"
+
+
+def cell_width(text: str) -> int:
+    """Return the cells that a text takes on a terminal.
 
     Example:
-        >>> columns([("a", "1"), ("long", "2")])
-        ['a     1', 'long  2']
+        >>> cell_width("heron"), cell_width("苍鹭")
+        (5, 4)
     """
-    all_rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*all_rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in all_rows
-    ]
+    plain = _STYLE.sub("", text)
+    return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in plain)
+
+
+def fold(text: str, indent: str = "", width: int | None = None) -> list[str]:
+    """Return a text in lines that fit, broken at spaces alone, all with an indentation.
+
+    Args:
+        text: One line; spaces at its beginning are further indentation.
+        indent: The indentation.
+        width: Cells of a line; by default those of the terminal. A pipe has lines of any length.
+
+    Example:
+        >>> fold("herons and walruses", "  ", 10)
+        ['  herons', '  and', '  walruses']
+    """
+    width = terminal_width() if width is None else width
+    if width is None or cell_width(text) + len(indent) <= width:
+        return [f"{indent}{text}"]
+    indent += text[: len(text) - len(text.lstrip())]
+    room = max(1, width - len(indent))
+    lines = wrap(text.strip(), room, break_long_words=False, break_on_hyphens=False) or [""]
+    return [f"{indent}{line}" for line in lines]
+
+
+def table(rows: Iterable[Row | Sequence[str]], columns: Sequence[Column] = ()) -> list[str]:
+    """Return the lines of a table, as wide as the terminal at most.
+
+    Columns of numbers that do not fit and are not omitted follow in a second table with the first
+    column again; a text is below its row where it has no room.
+
+    Args:
+        rows: The rows, or their cells.
+        columns: The columns; without them there is no heading.
+
+    Example:
+        >>> table([("t1", "1,200")], [Column("thread"), Column("tokens", is_number=True)])
+        ['thread  tokens', 't1       1,200']
+    """
+    own_rows = [row if isinstance(row, Row) else Row(row) for row in rows]
+    heading = [Row([styled(column.title, 1) for column in columns])] if columns else []
+    if not (all_rows := heading + own_rows):
+        return []
+    columns = columns or [Column("")] * len(own_rows[0].cells)
+    cells = [[cell_width(row.cells[at]) for row in all_rows] for at in range(len(columns))]
+    widths = [*map(max, cells)]
+    least, width, places = [*widths], terminal_width(), [*range(len(columns))]
+    if not columns[-1].is_number:
+        least[-1] = min(_LEAST_TEXT, least[-1])
+
+    def is_too_wide() -> bool:
+        return width is not None and sum(least[at] + _GAP for at in places) - _GAP > width
+
+    for at in sorted(places, key=lambda at: -columns[at].rank):
+        if columns[at].rank and is_too_wide():
+            places.remove(at)
+    later: list[int] = []
+    while columns[-1].is_number and places[2:] and is_too_wide():
+        later.insert(0, places.pop())
+    lines = [*_lines(all_rows, columns, widths, places)]
+    if later:
+        others = [0, *later]
+        rest = ([row.cells[at] for at in others] for row in own_rows)
+        lines += ["", *table(rest, [columns[at] for at in others])]
+    return lines
+
+
+def _lines(
+    rows: Sequence[Row], columns: Sequence[Column], widths: Sequence[int], places: Sequence[int]
+) -> Iterator[str]:
+    """Yield rows with these columns; the last one wraps, or is below its row if a word is long."""
+    head, text = (places, None) if columns[places[-1]].is_number else (places[:-1], places[-1])
+    start, width = sum(widths[at] + _GAP for at in head), terminal_width()
+    room = None if width is None else max(1, width - start)
+    texts = ["" if text is None else row.cells[text] for row in rows]
+    words = (cell_width(word) for cell in texts for word in cell.split())
+    least = max([min(_LEAST_TEXT, widths[places[-1]]), *words])
+    is_below = bool(head) and text is not None and room is not None and least > room
+    for row, cell in zip(rows, texts, strict=True):
+        yield from fold(row.above) if row.above else ()
+        first, *more = [""] if is_below else fold(cell, "", room)
+        line = ""
+        for at in head:
+            space = " " * (widths[at] - cell_width(row.cells[at]))
+            line += space + row.cells[at] if columns[at].is_number else row.cells[at] + space
+            line += " " * _GAP
+        yield f"{line}{first}".rstrip()
+        yield from (f"{' ' * start}{line}" for line in more)
+        yield from fold(cell, " " * _GAP) if is_below and cell else ()
+        yield from row.below
 
 
 def count(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from thalweg.cli import values
-from thalweg.cli.printing import print_result
+from thalweg.cli.printing import fold, print_result
 from thalweg.errors import ConfigError
 
 Config = Annotated[
@@ -59,8 +59,9 @@ def wants_json(ctx: typer.Context) -> bool:
 def respond(
     ctx: typer.Context, lines: Iterable[str], json_value: dict[str, Any], *, empty_message: str = ""
 ) -> None:
-    """Print the result of a command; see `print_result`."""
-    print_result(lines, json_value, as_json=wants_json(ctx), empty_message=empty_message)
+    """Print the result of a command, its lines folded; see `print_result`."""
+    folded = (part for line in lines for part in fold(line))
+    print_result(folded, json_value, as_json=wants_json(ctx), empty_message=empty_message)
 
 
 class SharedOptions(TyperGroup):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from thalweg.cli.printing import columns, count, one_line
+from thalweg.cli.printing import count, one_line, table
 from thalweg.errors import ConfigError
 from thalweg_server.api.threads import Context, Done, HistoryItem
 from thalweg_server.cli.chat.printing import money
@@ -22,7 +22,7 @@ def _context(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     request = client.get_context(thread, turn=turn, next=rest == "next")
     name = "the next request" if request.turn is None else f"turn {request.turn}"
     yield f"{name}, {request.model}: {request.tokens:,} of {request.limit:,} tokens"
-    yield from columns(_sections(request))
+    yield from table(_sections(request))
     yield f"{count(len(request.messages), 'message')}, {count(len(request.tools), 'tool')}"
 
 
@@ -64,7 +64,7 @@ def memory_lines(client: ThalwegClient, words: str) -> Iterator[str]:
     if words:
         found = client.search_memory(words).items
         rows = [(f"{one.score:.2f}", one.kind, " ".join(one.content.split())) for one in found]
-        yield from columns(rows) or ["memory has nothing on that"]
+        yield from table(rows) or ["memory has nothing on that"]
         return
     document = client.get_memory()
     for part in (document["userContext"], document["history"]):
@@ -72,11 +72,11 @@ def memory_lines(client: ThalwegClient, words: str) -> Iterator[str]:
             if text := value.get("summary") if isinstance(value, dict) else value:
                 yield f"{name}: {text}"
     facts = [(one["id"], one["category"], one["content"]) for one in document["facts"]]
-    yield from columns(facts) or ["no fact is remembered yet"]
+    yield from table(facts) or ["no fact is remembered yet"]
 
 
 def _threads(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
-    yield from columns(
+    yield from table(
         (
             "*" if one.id == thread else " ",
             one.id,
@@ -94,7 +94,7 @@ def _usage(client: ThalwegClient, thread: str, _: str) -> Iterator[str]:
     for name, use in {**spent.callers, "in all": spent.total}.items():
         tokens = (use.calls, use.input_tokens, use.cached_tokens, use.output_tokens)
         rows.append((name, *(f"{number:,}" for number in tokens), money(use.cost, use.currency)))
-    yield from columns(rows)
+    yield from table(rows)
     if spent.saved:
         did = "has saved" if spent.saved > 0 else "has so far cost more than it saved:"
         yield f"compaction {did} {money(abs(spent.saved), spent.total.currency)}"

@@ -11,7 +11,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from pydantic import JsonValue
 
-from thalweg.cli.printing import columns, count
+from thalweg.cli.printing import count, table
 from thalweg.errors import AnswerError, BusyError, NoSuchThreadError, ThalwegError
 from thalweg_server.api.events import RunCancelled, RunCompleted, RunFailed, RunInterrupted
 from thalweg_server.api.threads import Question
@@ -188,7 +188,7 @@ class ChatSession:
                 self._open_thread(self._client.branch_thread(self._thread, turn=turn).id)
             case "help":
                 rows = [(f"/{command} {row[0]}", row[1]) for command, row in COMMANDS.items()]
-                self._printer.line("\n".join([*columns(rows), _KEYS]))
+                self._printer.line("\n".join([*table(rows), _KEYS]))
             case "quit":
                 self._is_over = True
 

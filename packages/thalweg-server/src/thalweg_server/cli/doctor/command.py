@@ -9,8 +9,6 @@ import socket
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,7 +16,7 @@ import typer
 
 from thalweg import archive
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import count, print_result
+from thalweg.cli.printing import Row, count, fold, print_result, table
 from thalweg.cli.shared_options import AsJson, Config, single_command
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_server.cli.doctor import machine, storage
@@ -35,8 +33,6 @@ _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _ADDRESSES: Final = ("openai_api_base", "anthropic_api_url", "base_url")
 """Fields of LangChain's chat models that hold an address."""
 MARKS: Final = {"ok": "ok  ", "off": "--  ", "broken": "FAIL"}
-_WIDEST: Final = 22
-_LEAST_WIDTH: Final = 60
 
 
 def settings_of(path: Path | None) -> tuple[Settings | None, tuple[Finding, ...]]:
@@ -155,7 +151,8 @@ def doctor(
     findings = [*_findings(config)]
     broken = [finding for finding in findings if finding.state == "broken"]
     plain = {"works": not broken, "findings": [asdict(finding) for finding in findings]}
-    print_result([*_lines(findings), "", _verdict(findings, broken)], plain, as_json=as_json)
+    lines = [*finding_lines(findings), "", *fold(_verdict(findings, broken))]
+    print_result(lines, plain, as_json=as_json)
     if broken:
         raise typer.Exit(1)
 
@@ -178,18 +175,15 @@ def _findings(config: Path | None) -> Iterator[Finding]:
     yield from machine.extras()
 
 
-def _lines(findings: list[Finding]) -> Iterator[str]:
-    """Format findings as three columns; a fix that does not fit has a line of its own."""
-    column = min(_WIDEST, max(len(finding.what) for finding in findings))
-    room = max(_LEAST_WIDTH, get_terminal_size((80, 24)).columns) - column - 8
-    for finding in findings:
-        fix = f"→ {finding.fix}" if finding.fix else ""
-        lines = wrap(finding.seen, room, break_long_words=False, break_on_hyphens=False)
-        if fix and len(lines) == 1 and len(f"{lines[0]}  {fix}") <= room:
-            lines, fix = [f"{lines[0]}  {fix}"], ""
-        first, *more = [*lines, *filter(None, [fix])]
-        yield f"{MARKS[finding.state]}  {finding.what:<{column}}  {first}"
-        yield from (f"{'':{column + 8}}{line}" for line in more)
+def finding_lines(findings: list[Finding]) -> list[str]:
+    """Format findings as three columns, each with the command that fixes it below, whole."""
+    return table(
+        Row(
+            (MARKS[finding.state], finding.what, finding.seen),
+            below=[f"      → {finding.fix}"] if finding.fix else [],
+        )
+        for finding in findings
+    )
 
 
 def _verdict(findings: list[Finding], broken: list[Finding]) -> str:

@@ -16,7 +16,7 @@ from thalweg.archive.threads.thread_export import FORMATS, check_format, export,
 from thalweg.archive.threads.thread_history import branch_at, history, turns
 from thalweg.cli.confirmation import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
-from thalweg.cli.printing import print_result
+from thalweg.cli.printing import fold, print_result
 from thalweg.cli.thread.text import (
     plain_context,
     plain_logged_message,
@@ -279,7 +279,7 @@ def undo_compaction(options: Namespace) -> None:
     """
     with _open_thread(options) as (archive, key):
         result = undo(archive, key, options.turn)
-    _respond(options, [render_operation("undo", result)], plain_operation(result))
+    _respond(options, fold(render_operation("undo", result)), plain_operation(result))
 
 
 @thread.command(
@@ -302,7 +302,7 @@ def rewind_thread(options: Namespace) -> None:
     """
     with _open_thread(options) as (archive, key):
         result = rewind(archive, key, options.turn)
-    _respond(options, [render_operation("rewind", result)], plain_operation(result))
+    _respond(options, fold(render_operation("rewind", result)), plain_operation(result))
 
 
 @thread.command("pin", "Keep words of the user in every request.", _ID, _POSITION, _WORDS, _OFF)
@@ -311,7 +311,7 @@ def pin_words(options: Namespace) -> None:
     change = unpin if options.off else pin
     with _open_thread(options) as (archive, key):
         result = change(archive, key, options.position, options.words)
-    _respond(options, [render_operation(change.__name__, result)], plain_operation(result))
+    _respond(options, fold(render_operation(change.__name__, result)), plain_operation(result))
 
 
 @thread.command(

@@ -1,7 +1,6 @@
 """Threads, turns and contexts as text for people, and as plain values for JSON.
 
-Two rules for text, on a terminal or in a pipe: the content of a message never acts on a terminal
-(`printable`); a line of a table is at most 80 columns wide, not counting the names at its end.
+The content of a message never acts on a terminal, also in a pipe (`printable`).
 """
 
 import json
@@ -11,7 +10,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil, isinf
-from textwrap import wrap
 from typing import Any
 
 from thalweg.archive.threads.contexts import TurnContext
@@ -20,21 +18,29 @@ from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.operations import OperationResult
 from thalweg.archive.threads.savings import BranchSavings
 from thalweg.archive.threads.thread_history import LoggedMessage, Taken
-from thalweg.cli.printing import count, one_line
+from thalweg.cli.printing import Column, Row, count, fold, one_line, table
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.pricing.savings import Saving
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import edit_to_plain
-from thalweg.engine.transcript import as_text, clip, printable, speaker
+from thalweg.engine.transcript import as_text, printable, speaker
 
 QUOTED_CHARS = 60
 """How much of pinned words or a note a line of a table shows."""
 _one_line = partial(one_line, max_chars=QUOTED_CHARS)
-_THREADS_HEADING = "messages  calls     tokens  last request      thread"
-_TURNS_HEADING = "  turn  kind    when                tokens      limit   reported  model"
-WIDTH = 80
-"""Columns of a line of a table."""
+_THREAD_COLUMNS = [
+    *(Column(title, is_number=True) for title in ("messages", "calls", "tokens")),
+    Column("last request"),
+    Column("thread"),
+]
+_TURN_COLUMNS = [
+    Column(""),
+    Column("turn", is_number=True),
+    *map(Column, ("kind", "when")),
+    *(Column(title, is_number=True) for title in ("tokens", "limit", "reported")),
+    Column("model"),
+]
 NO_SAVINGS = BranchSavings({})
 """The savings of a thread for which none were computed."""
 ARRIVAL_REASON: Reason = "arrived too large"
@@ -143,19 +149,20 @@ def _iso_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def render_threads(threads: Sequence[ThreadOverview]) -> Iterator[str]:
-    """List threads, one line each."""
-    yield _THREADS_HEADING
+def render_threads(threads: Sequence[ThreadOverview]) -> list[str]:
+    """List threads, a row each."""
+    rows = []
     for overview in threads:
         newest = overview.newest
         tokens = f"{sum(newest.tokens.values()):,}" if newest else "-"
         when = _local_time(newest.at) if newest else "-"
-        name = printable(overview.thread)
-        yield f"{overview.length:>8,}  {overview.model_calls:>5,}  {tokens:>9}  {when:<16}  {name}"
+        sizes = (f"{overview.length:,}", f"{overview.model_calls:,}", tokens)
+        rows.append((*sizes, when, printable(overview.thread)))
+    return table(rows, _THREAD_COLUMNS)
 
 
 def render_turns(turns: Sequence[Taken], savings: BranchSavings = NO_SAVINGS) -> Iterator[str]:
-    """List turns, one line each, with their edits below; `x` marks abandoned ones.
+    """List turns, a row each, with their edits below; `x` marks abandoned ones.
 
     Other records of the journal have no number. A model is named if it differs from the previous
     one.
@@ -164,17 +171,22 @@ def render_turns(turns: Sequence[Taken], savings: BranchSavings = NO_SAVINGS) ->
         turns: The turns and the other records.
         savings: The savings of the rewrites.
     """
-    yield _TURNS_HEADING
-    model = ""
+    rows, model = [], ""
     for turn in turns:
-        yield _turn_line(turn, turn.page.model if turn.page.model != model else "")
+        lines = [
+            *_edit_lines(turn.page.edits),
+            *_saving_lines(savings.lines.get(turn.record)),
+            *_extra_lines(turn.page),
+        ]
+        below = [part for line in lines for part in fold(line, " " * 8)]
+        rows.append(
+            Row(_turn_cells(turn, turn.page.model if turn.page.model != model else ""), below=below)
+        )
         model = turn.page.model
-        saving_lines = _saving_lines(savings.lines.get(turn.record))
-        for line in (*_edit_lines(turn.page.edits), *saving_lines, *_extra_lines(turn.page)):
-            yield f"        {line}"
+    yield from table(rows, _TURN_COLUMNS)
     if savings.lines:
         yield ""
-        yield from wrap(_total_savings(savings), WIDTH)
+        yield from fold(_total_savings(savings))
     if not all(turn.is_current for turn in turns):
         yield ""
         yield "x: abandoned by a rewind or by an edit of the agent's state."
@@ -187,9 +199,7 @@ def _saving_lines(saving: Saving | None) -> Iterator[str]:
     forecast = saving.forecast
     break_even = "never" if isinf(forecast.break_even) else f"after {ceil(forecast.break_even):,}"
     predicted = f"predicted {forecast.gain:+,.0f} after {count(forecast.calls, 'call')}"
-    yield from wrap(
-        f"{predicted}; so far {saving.realised:+,.0f} (break-even {break_even})", WIDTH - 8
-    )
+    yield f"{predicted}; so far {saving.realised:+,.0f} (break-even {break_even})"
 
 
 def _total_savings(savings: BranchSavings) -> str:
@@ -200,18 +210,15 @@ def _total_savings(savings: BranchSavings) -> str:
     return f"{text}, compared with sending all messages{window_note}."
 
 
-def _turn_line(turn: Taken, model: str) -> str:
-    page = turn.page
-    margin_mark = " " if turn.is_current else "x"
-    number = "" if turn.turn is None else turn.turn
-    line = f"{margin_mark} {number:>4}  {page.kind:<6}  {_local_time(page.at)}"
+def _turn_cells(turn: Taken, model: str) -> list[str]:
+    page, number = turn.page, "" if turn.turn is None else f"{turn.turn}"
+    cells = ["" if turn.is_current else "x", number, page.kind, _local_time(page.at)]
     if page.kind == "end":
-        return line
-    reported = f"{turn.usage.input:,}" if turn.usage else "-"
-    tokens = sum(page.tokens.values())
-    sizes = f"{tokens:>9,}  {page.limit:>9,}  {reported:>9}" if page.limit else f"{tokens:>9,}"
-    line = f"{line} {sizes}"
-    return f"{line}  {clip(printable(model), WIDTH - len(line) - 2)}".rstrip()
+        return [*cells, "", "", "", ""]
+    limits = ["", ""]
+    if page.limit:
+        limits = [f"{page.limit:,}", f"{turn.usage.input:,}" if turn.usage else "-"]
+    return [*cells, f"{sum(page.tokens.values()):,}", *limits, printable(model)]
 
 
 def _edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
@@ -271,7 +278,7 @@ def render_turn(
     page = context.page
     model = f", {printable(page.model)}" if page.model else ""
     yield f"turn {context.turn}, {_local_time(page.at)}{model}"
-    yield _size(context)
+    yield from fold(_size(context))
     if usage is not None:
         cache = f"{usage.cached:,} cached, {usage.written:,} written"
         yield f"  reported: {usage.input:,} tokens in ({cache}), {usage.output:,} out"
@@ -281,13 +288,13 @@ def render_turn(
             kept = "".join(f" #{position}" for position in edit.kept)
             yield f"  folded up to #{edit.last}{f', but kept{kept}' if kept else ''}"
     for line in (*_edit_lines(page.edits), *_saving_lines(saving), *_extra_lines(page)):
-        yield f"  {line}"
+        yield from fold(line, "  ")
 
 
 def render_next(context: TurnContext) -> Iterator[str]:
     """Yield what the next request begins with: its size by section."""
     yield "the next request, before its new message"
-    yield _size(context)
+    yield from fold(_size(context))
     yield _contents(context)
 
 

@@ -7,14 +7,21 @@ from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.errors import ConfigError
 
 
-def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_name_every_tariff_has_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     prices([], prog_name="thalweg prices")
     lines = capsys.readouterr().out.splitlines()
-    named = [line.split()[0] for line in lines if line.startswith("  ")]
+    named = [line.split()[0] for line in lines if "  " in line]
 
     rows = {row.name for rows in MODELS.values() for row in rows} | set(TARIFFS)
     assert sorted({*named} - {"name"}) == sorted(rows)
     assert max(map(len, lines)) <= 100
+    monkeypatch.setenv("COLUMNS", "80")
+    prices([], prog_name="thalweg prices")
+    narrow = capsys.readouterr().out.splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow[1].split()[:5] == ["name", "read", "write", "answer", "base"]
 
 
 def test_with_one_all_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
