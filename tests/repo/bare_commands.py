@@ -8,10 +8,11 @@ import gc
 import json
 import os
 import shlex
+import signal
 import sys
 import tempfile
 import traceback
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -53,6 +54,8 @@ def ended(kind: str, text: str) -> tuple[int, str, str]:
         given.write("hi")
         given.seek(0)
         if (child := os.fork()) == 0:
+            os.setsid()
+            signal.alarm(int(os.environ.get("BARE_SECONDS", "0")))  # 0 sets none
             for number, file in enumerate((given, out, err)):
                 os.dup2(file.fileno(), number)
             code = run(kind, text)
@@ -61,6 +64,8 @@ def ended(kind: str, text: str) -> tuple[int, str, str]:
                     stream.flush()
             os._exit(code)  # to take all modules down again would take longest
         _, status = os.waitpid(child, 0)
+        with suppress(ProcessLookupError):  # of processes that it started
+            os.killpg(child, signal.SIGKILL)
         for file in (out, err):
             file.seek(0)
         return os.waitstatus_to_exitcode(status), out.read(), err.read()

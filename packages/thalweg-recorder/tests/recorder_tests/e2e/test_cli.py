@@ -620,7 +620,7 @@ def test_the_table_fits_its_terminal(tmp_path: Path, columns: int) -> None:
 
     lines = printed.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines()
     assert all(len(line.rstrip()) <= columns for line in lines)
-    assert ("6f1d5c1e-0000-4000-8000-000000000000" in printed) == (columns == 200)
+    assert "6f1d5c1e-0000-4000-8000-000000000000" in lines
     assert ("Hidden: " in printed) == (columns == 80)
 
 

@@ -61,7 +61,6 @@ def copied(place: Path, folder: Path) -> Path:
 
 
 def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_path: Path) -> None:
-    """And no line of a table is wider than 80 columns."""
     with open_archive(place) as archive:
         handle = next(iter(archive.handles(KEY)))
     commands = [
@@ -80,9 +79,6 @@ def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_p
     for command in done:
         assert (command.returncode, command.stderr) == (0, "")
         assert not ACTS.search(command.stdout), command.args
-    for table in done[1:3]:
-        wide = [line for line in table.stdout.splitlines() if len(line) > 80]
-        assert not wide
     for command in done[3:8]:
         assert r"\x1b[31mred" in command.stdout
         assert "苍鹭" in command.stdout
@@ -170,7 +166,7 @@ def test_what_a_person_does_is_told_and_stands_in_the_list(place: Path, tmp_path
     assert json.loads(unpinned.stdout)["fits"] is False
     assert "as it was when turn 2 was asked" in rewound.stdout
     assert 'pin #0 "绝对不要漏掉苍鹭"' in shown.stdout
-    assert "\nx    3  call" in shown.stdout
+    assert re.search(r"^x +3  call", shown.stdout, re.MULTILINE)
     assert "== x #5 " in left.stdout
 
 
