@@ -14,7 +14,7 @@ from thalweg.errors import MissingExtraError
 EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "thalweg": {
         "anthropic": ("langchain_anthropic",),
-        "cli": ("rich", "typer"),
+        "cli": ("typer",),
         "ollama": ("langchain_ollama",),
         "openai": ("langchain_openai", "openai"),
         "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
