@@ -128,8 +128,11 @@ def show(
         ),
     ] = False,
 ) -> None:
-    """Show the profile and the valid facts; with an ID, one fact and its source."""
-    with opened(ctx) as user_memory:
+    """Show the profile and the valid facts; with an ID, one fact and its source.
+
+    The exit code is 2 if the document of the memory cannot be read: its edits are not shown.
+    """
+    with opened(ctx, needs_document=True) as user_memory:
         if name:
             fact = user_memory.fact(name)
             respond(ctx, render_full_fact(fact), plain_fact(fact))
@@ -137,8 +140,9 @@ def show(
         profile = user_memory.profile()
         statuses: tuple[Status, ...] = get_args(Status) if everything else ("active",)
         facts = user_memory.facts(*statuses)
-    plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
-    respond(ctx, render_memory(profile, facts), plain, empty_message="Nothing is remembered here.")
+        plain = {"profile": plain_profile(profile), "facts": [plain_fact(fact) for fact in facts]}
+        nothing = "Nothing is remembered here."
+        respond(ctx, render_memory(profile, facts), plain, empty_message=nothing)
 
 
 @memory.command(short_help="Search memory with a question.")
@@ -170,9 +174,12 @@ def add(
         ),
     ] = None,
     *,
-    instead: Annotated[
-        str, typer.Option(metavar="ID", help="Change this fact; what is not passed remains.")
-    ] = "",
+    replace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Change this fact; what is not passed remains.", show_default=False
+        ),
+    ] = None,
     category: Kind = None,
     confidence: Sure = None,
     protected: Annotated[
@@ -182,18 +189,18 @@ def add(
         ),
     ] = None,
 ) -> None:
-    """Remember a statement on your own word; with --instead, correct a fact.
+    """Remember a statement on your own word; with --replace, correct a fact.
 
     The history keeps the former text, category and confidence of a corrected fact.
     """
     named = None if category is None else one_of("--category", category, CATEGORIES, "category")
     share = None if confidence is None else share_of(confidence)
-    if content is None and not instead:
+    if content is None and replace is None:
         raise ConfigError("CONTENT", "nothing to remember is passed", "pass one statement")
-    with opened(ctx, makes=not instead) as user_memory:
-        if instead:
+    with opened(ctx, makes=replace is None) as user_memory:
+        if replace is not None:
             fact = user_memory.edit(
-                instead, content=content, category=named, confidence=share, protected=protected
+                replace, content=content, category=named, confidence=share, protected=protected
             )
         else:
             fact = user_memory.remember(
@@ -240,8 +247,9 @@ def delete(
     `thalweg thread delete`.
     """
     if not forever:
-        if threads or messages or query:
-            raise ConfigError("--thread", "an undo restores facts alone", "pass --forever")
+        selectors = {"--thread": threads, "--message": messages, "--query": query}
+        if passed := [option for option, value in selectors.items() if value]:
+            raise ConfigError(passed[0], "an undo restores facts alone", "pass --forever")
         if bool(names) == everything:
             raise ConfigError("ID", "name facts or all", "pass an ID, or --all")
         _delete(ctx, names or (), everything=everything, dry_run=dry_run, yes=yes)
@@ -308,7 +316,7 @@ def export_memory(
         typer.Option(metavar="FILE", help="Where to. Default: print it.", show_default=False),
     ] = None,
 ) -> None:
-    """Write what holds, and the profile, as a document of DeerFlow's form."""
+    """Write the valid facts and the profile as a document of DeerFlow's form."""
     shape: Shape = one_of("--format", form, get_args(Shape), "form")
     with opened(ctx) as user_memory:
         text = user_memory.export(shape=shape)
@@ -441,6 +449,11 @@ def learn(
         fix = "pass --model NAME to learn, or --thread ID and --mode MODE"
         problem = "a model learns, or a thread has a mode"
         raise ConfigError("--model", problem, fix)
+    options = ctx.ensure_object(MemoryOptions)
+    if model and (options.owner, options.agent) != ("local", ""):
+        option = "--agent" if options.owner == "local" else "--owner"
+        problem = "--model learns from the threads of all owners and agents"
+        raise ConfigError(option, problem, "leave it out")
     if thread:
         with opened(ctx, makes=True) as user_memory:
             if mode:
@@ -454,7 +467,7 @@ def learn(
     )
 
     learning = learning_model(model)
-    with open_store(ctx.ensure_object(MemoryOptions)) as store:
+    with open_store(options) as store:
         reports = learn_due(store, learning, wait=wait)
         due = store.next_due()
     if wants_json(ctx):

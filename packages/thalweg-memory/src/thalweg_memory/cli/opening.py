@@ -23,18 +23,23 @@ DOCUMENT = "memory.json"
 
 
 @contextmanager
-def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
+def opened(
+    ctx: typer.Context, *, makes: bool = False, needs_document: bool = False
+) -> Iterator[Memory]:
     """Open the memory of a command, and commit the edits made by hand.
 
     Args:
         ctx: Of the command, with its `MemoryOptions`.
         makes: Whether to create a missing memory.
+        needs_document: Whether the command ends with exit code 2, after its output, if the
+            document cannot be read.
 
     Raises:
         ConfigError: There is none, or it cannot be opened.
         StorageError: Another process holds it.
     """
     options = ctx.ensure_object(MemoryOptions)
+    is_readable = True
     with open_store(options, makes=makes) as store:
         scope = Scope(options.owner, options.agent)
         documents = documents_of(store)
@@ -43,12 +48,16 @@ def opened(ctx: typer.Context, *, makes: bool = False) -> Iterator[Memory]:
                 documents.reload(scope)
             except DocumentError as error:
                 sys.stderr.write(f"thalweg: {printable(str(error))}\n")
+                is_readable = False
         yield Memory(store, scope, settings=MemorySettings())
+    if needs_document and not is_readable:
+        raise typer.Exit(2)
 
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
-    """Open a store with its document, if there is one."""
+    """Open a store with its document, if there is one; an existing `--document` creates it."""
     place = options.db or str(default_place())
+    makes = makes or (options.document is not None and options.document.is_file())
     if (
         "://" not in place
         and not makes

@@ -139,6 +139,8 @@ def test_a_broken_document_is_never_overwritten(ada: Ada, document: Path, tmp_pa
     assert command(tmp_path, "add", "User keeps four bees").returncode == 0
     ada.memory.remember("User rows on Sundays")
     failed = command(tmp_path, "show")
+    assert failed.returncode == 2
+    assert "User rows on Sundays" in failed.stdout
     assert "memory.json: line 23 column 7: expecting ',' delimiter; correct it" in failed.stderr
     assert document.read_text("utf-8") == broken
     document.write_text(broken.replace('"fact-2"', '"fact-2",'), "utf-8")

@@ -101,7 +101,7 @@ def test_a_fact_is_shown_with_where_it_comes_from(run: Run, tmp_path: Path) -> N
 
 def test_an_edit_is_in_the_history_and_can_be_undone(run: Run) -> None:
     (name,) = shown(run("add", "User prefers tea"))
-    run("add", "User prefers coffee", "--instead", name, "--protect")
+    run("add", "User prefers coffee", "--replace", name, "--protect")
     assert "protected" in run("show")
     told = run("history", name)
     assert "User prefers coffee (edited)" in told
@@ -248,13 +248,27 @@ def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path
 
     document.write_text(document.read_text()[:-4])
     done = here("memory", "show", cwd=tmp_path)
+    assert done.returncode == 2
     assert list(shown(done.stdout).values()) == ["User prefers rum"]
     assert "memory.json: line" in done.stderr
+    assert here("memory", "show", *shown(done.stdout), cwd=tmp_path).returncode == 2
+    run("search", "rum")
 
     document.unlink()
     assert here("memory", "show", cwd=tmp_path).stdout == ""
     run("undo")
     assert list(shown(run("show")).values()) == ["User prefers rum"]
+
+
+def test_a_document_creates_the_memory_that_is_missing(run: Run, tmp_path: Path) -> None:
+    run("add", "User prefers tea", "--document", tmp_path / "memory.json")
+    (tmp_path / ".thalweg").rename(tmp_path / "former")
+    assert list(shown(run("show", "--document", tmp_path / "memory.json")).values()) == [
+        "User prefers tea"
+    ]
+    (tmp_path / ".thalweg").rename(tmp_path / "second")
+    assert "there is no memory" in fails(tmp_path, "show", "--document", "misspelled.json")
+    assert not (tmp_path / "misspelled.json").exists()
 
 
 def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:
@@ -298,13 +312,15 @@ def test_what_is_due_is_learned_and_told(
     ("arguments", "told"),
     [
         (["show", "nowhere"], "no fact 'nowhere' in this memory"),
-        (["add", "User rows", "--instead", "nowhere"], "no fact 'nowhere' in this memory"),
+        (["add", "User rows", "--replace", "nowhere"], "no fact 'nowhere' in this memory"),
+        (["add", "User rows", "--replace", ""], "no fact '' in this memory"),
         (["delete", "nowhere"], "no fact 'nowhere' in this memory"),
         (["delete", "nowhere", "--forever", "--yes"], "no fact 'nowhere' in this memory"),
         (["delete", "--forever", "--yes"], "nothing to forget is named"),
         (["delete"], "name facts or all; pass an ID, or --all"),
         (["delete", "x", "--all"], "name facts or all; pass an ID, or --all"),
-        (["delete", "--query", "tea"], "an undo restores facts alone; pass --forever"),
+        (["delete", "--query", "tea"], "--query: an undo restores facts alone; pass --forever"),
+        (["delete", "--message", "m1"], "--message: an undo restores facts alone"),
         (["add"], "nothing to remember is passed; pass one statement"),
         (["learn"], "pass --model NAME to learn, or --thread ID and --mode MODE"),
         (["learn", "--mode", "off", "--model", "any"], "or a thread has a mode"),
@@ -365,5 +381,6 @@ def test_help_names_every_command_whole() -> None:
     assert done.returncode == 0
     commands = done.stdout.partition("Commands:")[2]
     assert "..." not in commands
-    for name in ["show", "search", "add", "delete", "export", "import", "history", "learn"]:
+    names = "show search add delete export import history review undo learn"
+    for name in names.split():
         assert re.search(rf"^  {name} ", commands, re.MULTILINE), name

@@ -34,7 +34,7 @@ FORMER_COMMANDS: Final = {
     "config convert": "config init --from FILE",
     "db grants": "db upgrade --role ROLE",
     "memory clear": "memory delete --all",
-    "memory edit": "memory add --instead ID",
+    "memory edit": "memory add --replace ID",
     "memory explain": "memory search --why",
     "memory forget": "memory delete --forever",
     "memory mode": "memory learn --thread ID --mode MODE",
