@@ -55,9 +55,8 @@ def opened(
 
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
-    """Open a store with its document, if there is one; an existing `--document` creates it."""
+    """Open a store with its document, if there is one."""
     place = options.db or str(default_place())
-    makes = makes or (options.document is not None and options.document.is_file())
     if (
         "://" not in place
         and not makes

@@ -47,6 +47,10 @@ def test_tables_are_made_by_one_role_and_served_by_another(
         before = db("status", url=plain_postgres_url)
         assert before.returncode == 2
         assert "version none" in before.stdout
+        mistyped = db("upgrade", "--role", "mistyped", url=plain_postgres_url)
+        assert mistyped.returncode == 2
+        assert "there is no role mistyped; CREATE ROLE" in mistyped.stderr
+        assert "version none" in db("status", url=plain_postgres_url).stdout
         for _ in range(2):
             made = db("upgrade", "--url", plain_postgres_url)
             assert made.returncode == 0, made.stderr
@@ -55,6 +59,8 @@ def test_tables_are_made_by_one_role_and_served_by_another(
         assert "may not" not in db("status", url=serving).stdout  # nothing was granted
         applied = db("upgrade", "--role", role, url=plain_postgres_url)
         assert printed.stdout.startswith("GRANT ")
+        grants = db("status", "--role", role, "--json", url=plain_postgres_url).stdout
+        assert json.loads(grants) == {"grants": printed.stdout.rstrip(";\n").split(";\n")}
         assert applied.stdout.endswith(printed.stdout)
         after = db("status", url=serving)
         assert after.returncode == 0, after.stdout

@@ -260,15 +260,14 @@ def test_the_document_beside_a_memory_is_edited_by_hand(run: Run, tmp_path: Path
     assert list(shown(run("show")).values()) == ["User prefers rum"]
 
 
-def test_a_document_creates_the_memory_that_is_missing(run: Run, tmp_path: Path) -> None:
-    run("add", "User prefers tea", "--document", tmp_path / "memory.json")
-    (tmp_path / ".thalweg").rename(tmp_path / "former")
-    assert list(shown(run("show", "--document", tmp_path / "memory.json")).values()) == [
-        "User prefers tea"
-    ]
-    (tmp_path / ".thalweg").rename(tmp_path / "second")
-    assert "there is no memory" in fails(tmp_path, "show", "--document", "misspelled.json")
-    assert not (tmp_path / "misspelled.json").exists()
+def test_a_document_without_a_memory_is_imported(run: Run, tmp_path: Path) -> None:
+    document = tmp_path / "memory.json"
+    document.write_text('{"facts": [{"content": "User prefers tea"}]}', "utf-8")
+    before = document.read_bytes()
+    assert "there is no memory" in fails(tmp_path, "show", "--document", document)
+    assert document.read_bytes() == before
+    run("import", document, "--document", document)
+    assert list(shown(run("show", "--document", document)).values()) == ["User prefers tea"]
 
 
 def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ FORMER_COMMANDS: Final = {
     "sessions": "record search",
     "uninstall": "record off",
     "config check": "config show",
-    "config convert": "config init --from FILE",
+    "config convert": "config init thalweg.yaml --from FILE",
     "db grants": "db upgrade --role ROLE",
     "memory clear": "memory delete --all",
     "memory edit": "memory add --replace ID",
@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     if options.command is None:
         return parser.print_missing()
-    for name in (options.command, " ".join([options.command, *options.arguments[:1]])):
+    for name in (options.command, f"{options.command} {_first_word(options.arguments)}"):
         if name in FORMER_COMMANDS and name not in commands:
             fix = f"use thalweg {FORMER_COMMANDS[name]}"
             raise ConfigError(name, "there is no such command any more", fix)
@@ -78,6 +78,17 @@ def run(arguments: Sequence[str]) -> int:
             raise ConfigError(options.command, problem, "docs/install.md has its name")
         raise parser.unknown(options.command, commands)
     return commands[options.command].run(options.arguments)
+
+
+def _first_word(arguments: Sequence[str]) -> str:
+    """Return the name of a command of a group, which options of the group may precede."""
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word not in {"--json", "--help"} and "=" not in word:
+            next(words, None)  # its value
+    return ""
 
 
 def _parser(commands: dict[str, InstalledCommand]) -> CommandParser:

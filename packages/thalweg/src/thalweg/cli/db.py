@@ -32,7 +32,7 @@ _TIMEOUT_S = 10.0
     "upgrade",
     "Create the tables, or migrate them to this version.",
     _URL_OPTION,
-    argument("--role", metavar="NAME", default="", help="Grant this role what serving needs."),
+    argument("--role", metavar="NAME", default="", help="Grant this role the rights to serve."),
 )
 def upgrade(options: Namespace) -> int:
     """Create the tables, or migrate those that exist to this version; twice does no harm.
@@ -48,6 +48,8 @@ def upgrade(options: Namespace) -> int:
     from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (of one command)
 
     with _open_connection(options.url) as (connection, place, url):
+        if options.role:
+            rights.validate_grantee(connection, place, options.role)
         bring_up_to_date(connection, place)
         print_lines([f"Thalweg's tables are at version {HEAD}."])
         warnings: list[str] = []
@@ -81,7 +83,8 @@ def upgrade(options: Namespace) -> int:
 def status(options: Namespace) -> int:
     """Show the version of the tables, and whether this role is kept to one owner's rows.
 
-    With --role, only the GRANTs of another role are printed, for `psql`; nothing is changed.
+    With --role, only the GRANTs of another role are printed, for `psql`; with --json, as
+    `{"grants": […]}`. Nothing is changed.
 
     Exit code 2 when there is a problem.
     """
@@ -91,8 +94,9 @@ def status(options: Namespace) -> int:
 
     with _open_connection(options.url) as (connection, place, _):
         if options.role:
-            grants = rights.grant_statements(connection, place, options.role)
-            print_lines(f"{statement};" for statement in grants)
+            grants = [*rights.grant_statements(connection, place, options.role)]
+            lines = [f"{statement};" for statement in grants]
+            print_result(lines, {"grants": grants}, as_json=options.as_json)
             return 0
         version = version_of(connection)
         role = rights.read_role(connection)

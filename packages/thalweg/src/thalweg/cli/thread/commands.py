@@ -57,6 +57,13 @@ _TURN = argument(
     help="Number of a turn. Default: the thread as it is now.",
 )
 _OFF = argument("--off", action="store_true", help="Unpin them.")
+_SHOWN = {
+    "HANDLE": ("--lines", "--chars", "--path"),
+    "--messages": ("--messages", "--turn", "--abandoned"),
+    "--next": ("--next", "--context"),
+    "": ("--turn", "--context"),
+}
+"""Options of `thread show` by the thing that they show."""
 _WORDS = argument("words", metavar="WORDS", help="The user's words, exactly; quoted.")
 _POSITION = argument(
     "position",
@@ -139,12 +146,9 @@ def show(options: Namespace) -> None:
     with --messages, the messages of the thread; with HANDLE, the content of a reference.
 
     Raises:
-        ConfigError: Two options name different things to show.
+        ConfigError: Two options name different things to show, or one has no effect.
     """
-    if options.next and options.turn is not None:
-        raise ConfigError("--next", "--turn names a request that was sent", "name one of them")
-    if options.messages and (options.next or options.context or options.handle):
-        raise ConfigError("--messages", "something else is named, too", "name one of them")
+    _validate_shown(options)
     with _open_thread(options) as (archive, key):
         if options.handle:
             _print_reference(options, archive, key)
@@ -152,6 +156,21 @@ def show(options: Namespace) -> None:
             _print_messages(options, archive, key)
         else:
             _print_turns(options, archive, key)
+
+
+def _validate_shown(options: Namespace) -> None:
+    """Validate that each option of `thread show` belongs to the one thing to show."""
+    subjects = {"HANDLE": options.handle, "--messages": options.messages, "--next": options.next}
+    subject = next((name for name, value in subjects.items() if value), "")
+    for allowed_with, names in _SHOWN.items():
+        for name in names if allowed_with != subject else ():
+            value = getattr(options, name.removeprefix("--"))
+            is_given = value not in {None, ""} and value is not False
+            if is_given and name not in _SHOWN[subject]:
+                if subject:
+                    raise ConfigError(name, f"it has no effect with {subject}", "leave it out")
+                fix = f"pass {allowed_with}, too, or leave it out"
+                raise ConfigError(name, f"it needs {allowed_with}", fix)
 
 
 def _print_messages(options: Namespace, archive: Archive, key: ThreadKey) -> None:

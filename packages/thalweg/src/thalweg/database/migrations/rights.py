@@ -77,8 +77,8 @@ def walled_tables(connection: psycopg.Connection) -> dict[str, bool]:
     }
 
 
-def grant_statements(connection: psycopg.Connection, place: str, name: str) -> Iterator[str]:
-    """Yield the statements that grant a role the rights to serve.
+def validate_grantee(connection: psycopg.Connection, place: str, name: str) -> None:
+    """Validate that a role may serve.
 
     Raises:
         ConfigError: There is no such role, or nothing restricts it to one owner's rows.
@@ -92,6 +92,16 @@ def grant_statements(connection: psycopg.Connection, place: str, name: str) -> I
         problem = f"the role {name} bypasses row-level security: it sees all owners' rows"
         fix = f"ALTER ROLE {quoted} NOSUPERUSER NOBYPASSRLS, or take another role"
         raise ConfigError(place, problem, fix)
+
+
+def grant_statements(connection: psycopg.Connection, place: str, name: str) -> Iterator[str]:
+    """Yield the statements that grant a role the rights to serve.
+
+    Raises:
+        ConfigError: See `validate_grantee`.
+    """
+    validate_grantee(connection, place, name)
+    quoted = sql.Identifier(name).as_string(connection)
     existing_tables = {table for table, _ in connection.execute(_WALLED_TABLES).fetchall()}
     owner_tables = sorted(walled_tables(connection))
     (schema,) = connection.execute("SELECT quote_ident(current_schema())").fetchone() or ("",)

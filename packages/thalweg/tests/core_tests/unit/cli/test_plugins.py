@@ -162,6 +162,18 @@ FORMER = "there is no such command any more"
             ("thread", "history", "t1"),
             f"thread history: {FORMER}; use thalweg thread show --messages",
         ),
+        (
+            ("thread", "--archive", "clear", "--owner=x", "--json", "read", "t1"),
+            f"thread read: {FORMER}; use thalweg thread show ID HANDLE",
+        ),
+        (
+            ("memory", "--owner", "x", "forget", "a"),
+            f"memory forget: {FORMER}; use thalweg memory delete --forever",
+        ),
+        (
+            ("thread", "--owner", "history", "nonsense"),
+            "thread nonsense: there is no such command; see thalweg thread --help",
+        ),
         (("memory", "clear"), f"memory clear: {FORMER}; use thalweg memory delete --all"),
         (("--nonsense",), "options: unrecognized arguments: --nonsense; see thalweg --help"),
     ],
