@@ -73,7 +73,14 @@ config = command_group(
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file.")] = Path("config.yaml"),
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="PATH",
+            help="The file. Default: config.yaml; with --from, thalweg.yaml.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     model: Annotated[
         str,
@@ -105,7 +112,18 @@ def init(
     Each option answers one question. Without a terminal nothing is asked: --model is required,
     commands are off and memory is on by default. With --from, each key that is left out is
     listed, and why; the file that is read stays as it is, and comments are not copied.
+
+    Raises:
+        ConfigError: The file exists, is the one that is converted, or an option has no effect.
     """
+    path = path or Path("config.yaml" if source is None else "thalweg.yaml")
+    whole = "--from" if source is not None else "--all" if everything else ""
+    answers = {"--model": model, "--sandbox": sandbox, "--memory": memory is not None}
+    given = [option for option, value in {**answers, "--all": everything}.items() if value]
+    if whole and (unused := [option for option in given if option != whole]):
+        raise ConfigError(unused[0], f"it has no effect with {whole}", "leave it out")
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise ConfigError(str(path), "--from reads this file", "name another file to write")
     _validate_new(path, force=force)
     lines: list[str] = []
     if source is not None:
@@ -207,11 +225,11 @@ def show(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what holds, as YAML, with the line or the variable that each value comes from.
+    """Show a configuration as YAML, with the line or the variable that each value comes from.
 
     Below it are settings without effect, warnings, and configured features, as comments. Secrets
     are masked; a variable that holds one is named. All errors are reported at once, with their
-    lines; the exit code is 1 then.
+    lines; the exit code is 1 then. Without valid settings they are on stderr.
     """
     report, problems, warnings = _looked_at(path)
     findings = [*_findings(report, problems, warnings)]
@@ -224,9 +242,11 @@ def show(
         "notices": [_notice(notice) for notice in report.notices],
         "warnings": [{"place": place, "message": message} for place, message in warnings],
     }
-    prefix = "" if settings is None else "# "
-    lines = [*_aligned(rows), *(part for line in findings for part in fold(line, prefix))]
-    print_result(lines, plain, as_json=as_json)
+    if settings is None and not as_json:
+        sys.stderr.writelines(f"{part}\n" for line in findings for part in fold(line, ""))
+    else:
+        lines = [*_aligned(rows), *(part for line in findings for part in fold(line, "# "))]
+        print_result(lines, plain, as_json=as_json)
     if problems:
         raise typer.Exit(1)
 

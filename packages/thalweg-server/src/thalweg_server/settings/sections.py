@@ -650,9 +650,8 @@ class Settings(SettingsSection):
         found = [
             f"{name}.{key}" for name, kind in kinds if key in getattr(kind, "model_fields", ())
         ]
-        fix = (
-            f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: thalweg config init --from"
-        )
+        convert = "thalweg config init thalweg.yaml --from FILE"
+        fix = f"use {', '.join(cls.model_fields)}; for a file of DeerFlow: {convert}"
         return f"did you mean {' or '.join(found)}?" if found else fix
 
     @model_validator(mode="after")

@@ -70,8 +70,8 @@ def test_without_a_file_the_defaults_hold() -> None:
 def test_everything_wrong_has_a_line_and_ends_with_1() -> None:
     write("models: [{name: a, windw: 1}]\nmemry: {}\nagent: {shell: true}\n")
     ended = run("show")
-    assert ended.exit_code == 1
-    assert ended.stdout.splitlines() == [
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines() == [
         (
             "config.yaml:1:20: error: models[0].windw: there is no setting 'windw'; "
             "did you mean 'window'?"
@@ -210,6 +210,40 @@ def test_a_file_to_start_with_is_written_once() -> None:
     assert Path("config.yaml").read_text(encoding="utf-8") == "memory: {max_facts: 3}"
     assert run("init", "--all", "--force").exit_code == 0
     assert Path("config.yaml").read_text(encoding="utf-8") == STARTING.read_text(encoding="utf-8")
+
+
+def test_a_file_of_deerflow_is_never_overwritten() -> None:
+    """Neither by the default name nor with --force or another name of the same file."""
+    deerflow = "config_version: 1\nmemory: {enabled: false}\n"
+    write(deerflow)
+    ended = run("init", "--from", "config.yaml")
+    assert ended.exit_code == 0, ended.output
+    assert "thalweg config show thalweg.yaml" in ended.stdout
+    assert "enabled: false" in Path("thalweg.yaml").read_text(encoding="utf-8")
+    Path("link.yaml").symlink_to("config.yaml")
+    for name in ("config.yaml", "link.yaml"):
+        refused = run("init", name, "--from", "config.yaml", "--force")
+        assert str(refused.exception) == (
+            f"{name}: --from reads this file; name another file to write"
+        )
+    assert Path("config.yaml").read_text(encoding="utf-8") == deerflow
+
+
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        ("--from d.yaml --all", "--all: it has no effect with --from"),
+        ("--from d.yaml --model a:b", "--model: it has no effect with --from"),
+        ("--from d.yaml --sandbox host", "--sandbox: it has no effect with --from"),
+        ("--from d.yaml --no-memory", "--memory: it has no effect with --from"),
+        ("--all --model a:b", "--model: it has no effect with --all"),
+    ],
+)
+def test_an_answer_without_effect_is_refused(options: str, unused: str) -> None:
+    write("memory: {enabled: false}", "d.yaml")
+    ended = run("init", *options.split())
+    assert str(ended.exception) == f"{unused}; leave it out"
+    assert [path.name for path in Path().iterdir()] == ["d.yaml"]
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,8 @@ def test_a_live_file_of_deerflow_is_one_error_that_names_the_converter() -> None
         "convert it: thalweg config init thalweg.yaml --from c.yaml"
     )
     (problem,) = examine_text(b"scheduler: {}", "c.yaml", {}).problems
-    assert problem.fix.endswith("for a file of DeerFlow: thalweg config init --from")
+    hint = "for a file of DeerFlow: thalweg config init thalweg.yaml --from FILE"
+    assert problem.fix.endswith(hint)
 
 
 @pytest.mark.parametrize("name", ["config.v2.0.0.yaml", "config.2026-08-22.yaml"])
