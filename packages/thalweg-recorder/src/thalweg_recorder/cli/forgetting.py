@@ -25,7 +25,7 @@ from thalweg_recorder.searching import SearchFilter
 def forget(
     threads: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", help="Threads, as `thalweg record search` names them."),
+        typer.Argument(metavar="ID", help="Threads, as `thalweg record search` alone lists them."),
     ] = None,
     *,
     project: Project = "",

@@ -48,7 +48,8 @@ def search(
 
     In the list, the cost is the agent's reported usage, each answer at today's prices of its
     model; `-` if it did not report or a price is unknown. In the total an answer that a forked
-    session repeats counts once.
+    session repeats counts once. With --json it is an object with `sessions` and `total`; with words
+    the object has `passages`.
     """
     only = SearchFilter(
         project=project,
