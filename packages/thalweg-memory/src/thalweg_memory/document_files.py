@@ -168,6 +168,8 @@ class DocumentFiles:
                 stamp, raw, written = file.stamp(), file.read(), file.written()
                 digest = "" if raw is None else _digest(raw)
                 version = self._store.version(scope)
+                if written and written.version > version:
+                    written = None  # of a memory that was deleted: its content is edits of this one
                 if written and (written.file, written.version) == (digest, version):
                     file.seen, file.problem = stamp, ""
                     return operation

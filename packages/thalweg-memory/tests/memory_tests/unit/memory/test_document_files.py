@@ -544,3 +544,19 @@ def test_what_is_deleted_or_cleared_leaves_the_document(mine: Memory, tmp_path: 
 def test_a_memory_without_a_document_cannot_be_reloaded() -> None:
     with open_memory(":memory:") as store, pytest.raises(ConfigError, match="no document"):
         Memory(store, ME).reload()
+
+
+def test_the_document_of_a_deleted_memory_is_read_by_the_next_one(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        commit(memory, PutFact(fact("f1", "User sails"), "saved"))
+        commit(memory, PutFact(fact("f2", "User bakes"), "saved"))
+    for file in tmp_path.glob("thalweg.db*"):
+        file.unlink()
+
+    with opened(tmp_path) as memory:
+        commit(memory, PutFact(fact("f3", "User rows"), "saved"))
+        contents = {one.content for one in memory.facts(ME)}
+
+    assert contents == {"User sails", "User bakes", "User rows"}
+    written = json.loads((tmp_path / "memory.json").read_text("utf-8"))
+    assert {one["content"] for one in written["facts"]} == contents
