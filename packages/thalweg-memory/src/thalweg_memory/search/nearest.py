@@ -67,10 +67,12 @@ class VectorIndex:
         if state.items > MOST_SCANNED:
             return _matrix(state, stored.of(found), width).nearest(query, limit)
         with self._lock:
-            matrix = self._kept.pop((stored.scope, width), None)
-            if matrix is None or matrix.state != state:
-                matrix = _matrix(state, stored.all(), width)
+            matrix = self._kept.get((stored.scope, width))
+        if matrix is None or matrix.state != state:
+            matrix = _matrix(state, stored.all(), width)
+        with self._lock:
             self._kept[stored.scope, width] = matrix
+            self._kept.move_to_end((stored.scope, width))
             while len(self._kept) > 1 and self._bytes() > self._most_bytes:
                 self._kept.popitem(last=False)
         return matrix.nearest(query, limit)

@@ -470,11 +470,11 @@ def contested(
     new: Mapping[str, FactId],
     made: Sequence[FactCandidate],
 ) -> Verdicts:
-    """Return verdicts by which no message that holds words of others changes an existing fact.
+    """Return verdicts by which no message that holds words of others changes another fact.
 
     A model that is wrong about one statement of a message is mostly right about another one: a
     message of which it finds a part to be another's, or unreal, is not the user's alone. What it
-    states is linked to the facts that it would change.
+    states is linked to the facts that it would change, known ones and those of the same portion.
 
     Args:
         verdicts: See `verdicts_of`.
