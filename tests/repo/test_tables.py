@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from core_tests.terminals import terminal
 from recorder_tests.unit.lab.replay.runs import a_run
 from thalweg.archive.threads.finding import ThreadOverview
 from thalweg.cli.prices import table_lines
@@ -61,12 +62,12 @@ TABLES: dict[str, tuple[Callable[[], Iterable[str]], set[str]]] = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_fits_with_every_word_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_fits_with_every_word_whole(name: str) -> None:
     render, needed = TABLES[name]
-    monkeypatch.delenv("COLUMNS", raising=False)
-    known = words(render())
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = [*render()]
+    with terminal(None):
+        known = words(render())
+    with terminal(80):
+        lines = [*render()]
     assert [line for line in lines if cell_width(line) > 80 and len(line.split()) > 1] == []
     assert words(lines) - {"Hidden:"} <= known
     assert needed <= words(lines)

@@ -449,13 +449,15 @@ def learn(
         fix = "pass --model NAME to learn, or --thread ID and --mode MODE"
         problem = "a model learns, or a thread has a mode"
         raise ConfigError("--model", problem, fix)
+    if thread and wait:
+        raise ConfigError("--wait", "it has no effect with --thread", "leave it out")
     options = ctx.ensure_object(MemoryOptions)
     if model and (options.owner, options.agent) != ("local", ""):
         option = "--agent" if options.owner == "local" else "--owner"
         problem = "--model learns from the threads of all owners and agents"
         raise ConfigError(option, problem, "leave it out")
     if thread:
-        with opened(ctx, makes=True) as user_memory:
+        with opened(ctx, makes=bool(mode)) as user_memory:
             if mode:
                 user_memory.set_mode(thread, one_of("--mode", mode, get_args(Mode), "mode"))
             now = user_memory.store.mode(user_memory.scope, thread)

@@ -45,12 +45,12 @@ def render_memory(profile: Profile, facts: Sequence[Fact]) -> Iterator[str]:
             yield from render_fact(fact)
 
 
-def render_fact(fact: Fact) -> Iterator[str]:
+def render_fact(fact: Fact, indent: str = "") -> Iterator[str]:
     """Yield a fact in two lines: its content, and its source."""
-    yield from table([(printable(fact.id), _one_line(fact.content))])
+    yield from table([(f"{indent}{printable(fact.id)}", _one_line(fact.content))])
     status = f"{fact.status}, " if fact.status != "active" else ""
     kept = ", protected" if fact.protected else ""
-    yield f"    {status}{fact.confidence:.2f}, {_source(fact)}{_dates(fact)}{kept}"
+    yield f"{indent}    {status}{fact.confidence:.2f}, {_source(fact)}{_dates(fact)}{kept}"
 
 
 def _source(fact: Fact) -> str:
@@ -98,22 +98,22 @@ def render_explained(recalled: Recalled) -> Iterator[str]:
         why = ", ".join(f"{name} {value:.2f}" for name, value in named.items() if value)
         yield f"{features.score:6.3f}  {placed.fate}, {placed.tokens} tokens"
         yield f"        {why}"
-        yield from _render_item(placed)
+        yield from _render_item(placed, "        ")
     yield f"{recalled.tokens} tokens in all."
 
 
-def _render_item(placed: PackedItem) -> Iterator[str]:
+def _render_item(placed: PackedItem, indent: str = "") -> Iterator[str]:
     item = placed.ranked.item
     if item.fact is not None:
-        yield from render_fact(item.fact)
+        yield from render_fact(item.fact, indent)
     elif item.turn is not None:
-        yield from _render_turn(item.turn, item.text)
+        yield from _render_turn(item.turn, item.text, indent)
 
 
-def _render_turn(turn: Statement, text: str) -> Iterator[str]:
+def _render_turn(turn: Statement, text: str, indent: str) -> Iterator[str]:
     speaker = _one_line(turn.author) or turn.role
-    yield f"{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
-    yield f"    {_whole(text)}"
+    yield f"{indent}{_one_line(turn.thread)} #{turn.seq}, {speaker}, {turn.said_at[:10]}"
+    yield f"{indent}    {_whole(text)}"
 
 
 def render_operations(

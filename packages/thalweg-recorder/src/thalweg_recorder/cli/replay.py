@@ -52,8 +52,8 @@ def replay(
         int | None,
         typer.Option(
             metavar="TOKENS",
-            help="What the model accepts, its answer included. Default: the window of the recorded "
-            f"model, or {USUAL_WINDOW:,} if it is unknown.",
+            help="What the model accepts, its answer included. Default: the window that the log "
+            f"states, else that of the recorded model, or {USUAL_WINDOW:,} if it is unknown.",
             callback=bounded,
         ),
     ] = None,

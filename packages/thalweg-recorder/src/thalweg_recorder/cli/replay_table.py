@@ -1,10 +1,9 @@
 """Replays as a table on a terminal, or as lines in a pipe."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thalweg.cli.printing import Column, Row, fold, styled, table, terminal_width
+from thalweg.cli.printing import Column, Row, styled, table, terminal_width
 from thalweg_recorder.replay.figures import figures_of
 from thalweg_recorder.replay.fleet import totals
 from thalweg_recorder.replay.results import ReplayRun
@@ -49,10 +48,4 @@ def as_lines(runs: Sequence[ReplayRun]) -> list[str]:
         rows.append(Row(cells if is_piped else cells[1:], above=heading))
         above = name
     columns = columns if is_piped else columns[1:]
-    lines = table(rows, columns)
-    titles = re.split(r" {2,}|\x1b\[\d+m", lines[0].strip())
-    hidden = [figure.name for figure in figures if figure.name not in titles]
-    shown = [figure for figure in figures if figure.name in titles]
-    longest = max(len(figure.name) for figure in shown)
-    legend = [f"{figure.name:<{longest}}  {figure.about}" for figure in shown]
-    return [*lines, "", *legend, *(fold(f"Hidden: {', '.join(hidden)}.") if hidden else [])]
+    return table(rows, columns, [(figure.name, figure.about) for figure in figures])

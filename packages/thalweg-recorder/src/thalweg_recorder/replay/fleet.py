@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF, tariff_of_model
 from thalweg.engine.pricing.table import NAMED_TARIFFS
@@ -159,7 +161,11 @@ def replay_subject(
     runs: list[ReplayRun] = []
     failures: list[str] = []
     recording = subject.recording
-    budget = order.budget_for(recording)
+    try:
+        budget = order.budget_for(recording)
+    except ValidationError:
+        problem = f"its window of {window_of(recording):,} tokens is too small to replay"
+        return [], [f"{path}: {problem}; pass a larger one with --window"]
     terms = [
         terms_of(subject, tariff, order.priced_by(recording))
         for tariff in order.tariffs_for(recording)

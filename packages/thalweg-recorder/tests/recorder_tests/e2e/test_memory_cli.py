@@ -88,6 +88,9 @@ def test_what_is_added_is_shown_and_found(run: Run) -> None:
     told = run("search", "tea", "--why")
     assert "shown" in told
     assert "words 1.00" in told
+    lines = told.splitlines()
+    (fact,) = [at for at, line in enumerate(lines) if "User prefers tea" in line]
+    assert [len(line) - len(line.lstrip()) for line in lines[fact : fact + 2]] == [8, 12]
 
 
 def test_a_fact_is_shown_with_where_it_comes_from(run: Run, tmp_path: Path) -> None:
@@ -323,6 +326,7 @@ def test_what_is_due_is_learned_and_told(
         (["add"], "nothing to remember is passed; pass one statement"),
         (["learn"], "pass --model NAME to learn, or --thread ID and --mode MODE"),
         (["learn", "--mode", "off", "--model", "any"], "or a thread has a mode"),
+        (["learn", "--thread", "t1", "--wait"], "--wait: it has no effect with --thread"),
         (["undo", "99"], "no change 99 in this memory"),
         (["add", "x", "--category", "preferense"], "did you mean preference?"),
         (["add", "User rows", "--confidence", "9"], "9 is not between 0 and 1"),
@@ -337,9 +341,9 @@ def test_a_mistake_is_told_in_one_sentence(
     assert told in fails(tmp_path, *arguments)
 
 
-@pytest.mark.parametrize("command", ["show", "review", "history", "export"])
+@pytest.mark.parametrize("command", ["show", "review", "history", "export", "learn --thread t1"])
 def test_where_nothing_is_remembered_nothing_is_made(tmp_path: Path, command: str) -> None:
-    assert "there is no memory" in fails(tmp_path, command)
+    assert "there is no memory" in fails(tmp_path, *command.split())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -78,3 +78,4 @@ def test_every_turn_is_made_again_and_nothing_that_was_left_behind_comes_back(
     assert driver.archive.turn_count(KEY) == len(turns(driver.archive, KEY))
     exported = FORMAT.read(take_apart("t1", "".join(export(driver.archive, KEY))))
     assert [message.text for message in exported.messages[1:]] == driver.line[max(driver.line)]
+    assert exported.window == driver.window

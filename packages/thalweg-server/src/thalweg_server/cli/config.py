@@ -136,7 +136,8 @@ def init(
         examine_text(text.encode(), str(path), os.environ).unless_wrong()
     _write(path, text, force=force)
     named = "" if path == Path("config.yaml") else f" {path}"
-    print_lines([*lines, f"{path}: written; edit it, then run: thalweg config show{named}"])
+    serve = "" if source is None else f" && thalweg serve{named}"
+    print_lines([*lines, f"{path}: written; edit it, then run: thalweg config show{named}{serve}"])
     if not everything and source is None:
         print_lines(_next_steps(path))
 
@@ -199,8 +200,7 @@ def _prompt_model() -> str:
 def _prompt_sandbox() -> str:
     print_lines(["2/3  Where do commands of the agent run?"])
     print_lines(f"  {name:<10}  {about}" for name, about in _PLACES.items())
-    reply: str = typer.prompt("     A name", default="none")
-    return reply.strip()
+    return str(typer.prompt("     A name", default="none")).strip()
 
 
 def _next_steps(path: Path) -> list[str]:

@@ -18,7 +18,7 @@ PRIVATE = "sk-should-never-be-shown"
 
 def user(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user would, in an environment of its own."""
-    given = {"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "200", **variables}
+    given = {"PATH": os.environ["PATH"], "HOME": str(folder), **variables}
     return run(*arguments, cwd=folder, env=given)
 
 

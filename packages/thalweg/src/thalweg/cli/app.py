@@ -32,7 +32,7 @@ FORMER_COMMANDS: Final = {
     "uninstall": "record off",
     "config check": "config show",
     "config convert": "config init thalweg.yaml --from FILE",
-    "db grants": "db upgrade --role ROLE",
+    "db grants": "db status --role ROLE",
     "memory clear": "memory delete --all",
     "memory edit": "memory add --replace ID",
     "memory explain": "memory search --why",

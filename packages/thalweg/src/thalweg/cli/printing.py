@@ -1,7 +1,7 @@
 """Output of the commands: lines and tables for people, or JSON for programs.
 
 Two rules of tables: no word is broken and no cell is cut; in a pipe a row is one line with every
-column.
+column, also if `COLUMNS` is exported.
 """
 
 import json
@@ -11,9 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Any
-from unicodedata import combining, east_asian_width
+from unicodedata import category, east_asian_width
 
 from thalweg.engine.transcript import printable
 
@@ -55,10 +54,8 @@ class Row:
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal, or of `COLUMNS`; `None` in a pipe."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
-        return None
-    return get_terminal_size().columns
+    """Return the columns of the terminal, which `COLUMNS` overrides; `None` in a pipe."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def styled(text: str, code: int) -> str:
@@ -71,15 +68,21 @@ def cell_width(text: str) -> int:
     """Return the cells that a text takes on a terminal.
 
     Example:
-        >>> cell_width("heron"), cell_width("苍鹭")
-        (5, 4)
+        >>> cell_width("heron"), cell_width("苍鹭"), cell_width("นกกระสาที่")
+        (5, 4, 8)
     """
-    plain = _STYLE.sub("", text)
-    return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in plain)
+    return sum(map(_cells, _STYLE.sub("", text)))
+
+
+def _cells(c: str) -> int:
+    """Return the cells of a character: none for one that is drawn over another or is invisible."""
+    return 0 if category(c) in {"Mn", "Me", "Cf"} else 1 + (east_asian_width(c) in "WF")
 
 
 def fold(text: str, indent: str = "", width: int | None = None) -> list[str]:
-    """Return a text in lines that fit, broken at spaces alone, all with an indentation.
+    """Return a text in lines that fit, all with an indentation.
+
+    It is broken at spaces, and between two wide characters, whose scripts have no spaces.
 
     Args:
         text: One line; spaces at its beginning are further indentation.
@@ -94,20 +97,39 @@ def fold(text: str, indent: str = "", width: int | None = None) -> list[str]:
     if width is None or cell_width(text) + len(indent) <= width:
         return [f"{indent}{text}"]
     indent += text[: len(text) - len(text.lstrip())]
-    room = max(1, width - len(indent))
-    lines = wrap(text.strip(), room, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = [""]
+    for part in _parts(text.strip()):
+        if lines[-1] and cell_width(lines[-1] + part) > width - len(indent):
+            lines.append(part.lstrip())
+        else:
+            lines[-1] += part
     return [f"{indent}{line}" for line in lines]
 
 
-def table(rows: Iterable[Row | Sequence[str]], columns: Sequence[Column] = ()) -> list[str]:
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parts between which a text may be broken, each with the spaces before it."""
+    start = 0
+    for at in range(1, len(text)):
+        if text[at - 1] != " " == text[at] or min(map(_cells, text[at - 1 : at + 1])) > 1:
+            yield text[start:at]
+            start = at
+    yield text[start:]
+
+
+def table(
+    rows: Iterable[Row | Sequence[str]],
+    columns: Sequence[Column] = (),
+    legend: Iterable[tuple[str, str]] = (),
+) -> list[str]:
     """Return the lines of a table, as wide as the terminal at most.
 
     Columns of numbers that do not fit and are not omitted follow in a second table with the first
-    column again; a text is below its row where it has no room.
+    column again; a text is below its row where it has no room. A last line names omitted columns.
 
     Args:
         rows: The rows, or their cells.
         columns: The columns; without them there is no heading.
+        legend: Titles of columns with their meanings; those of omitted columns are left out.
 
     Example:
         >>> table([("t1", "1,200")], [Column("thread"), Column("tokens", is_number=True)])
@@ -130,29 +152,32 @@ def table(rows: Iterable[Row | Sequence[str]], columns: Sequence[Column] = ()) -
     for at in sorted(places, key=lambda at: -columns[at].rank):
         if columns[at].rank and is_too_wide():
             places.remove(at)
+    omitted = [column.title for at, column in enumerate(columns) if at not in places]
     later: list[int] = []
     while columns[-1].is_number and places[2:] and is_too_wide():
         later.insert(0, places.pop())
     lines = [*_lines(all_rows, columns, widths, places)]
     if later:
         others = [0, *later]
-        rest = ([row.cells[at] for at in others] for row in own_rows)
+        rest = (Row([row.cells[at] for at in others], above=row.above) for row in own_rows)
         lines += ["", *table(rest, [columns[at] for at in others])]
-    return lines
+    if meanings := table([line for line in legend if line[0] not in omitted]):
+        lines += ["", *meanings]
+    return lines + (fold(f"Hidden: {', '.join(omitted)}.") if omitted else [])
 
 
 def _lines(
     rows: Sequence[Row], columns: Sequence[Column], widths: Sequence[int], places: Sequence[int]
 ) -> Iterator[str]:
-    """Yield rows with these columns; the last one wraps, or is below its row if a word is long."""
+    """Yield rows with these columns; the last one wraps, or is below a row that has a long word."""
     head, text = (places, None) if columns[places[-1]].is_number else (places[:-1], places[-1])
     start, width = sum(widths[at] + _GAP for at in head), terminal_width()
     room = None if width is None else max(1, width - start)
     texts = ["" if text is None else row.cells[text] for row in rows]
-    words = (cell_width(word) for cell in texts for word in cell.split())
-    least = max([min(_LEAST_TEXT, widths[places[-1]]), *words])
-    is_below = bool(head) and text is not None and room is not None and least > room
+    least = min(_LEAST_TEXT, widths[places[-1]])
     for row, cell in zip(rows, texts, strict=True):
+        longest = max(least, *(cell_width(part.strip()) for part in _parts(cell)))
+        is_below = bool(head) and text is not None and room is not None and longest > room
         yield from fold(row.above) if row.above else ()
         first, *more = [""] if is_below else fold(cell, "", room)
         line = ""

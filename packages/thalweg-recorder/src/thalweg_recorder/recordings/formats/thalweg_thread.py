@@ -13,11 +13,12 @@ from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
     LogFormat,
     SessionRows,
+    as_str,
     broken_message,
     left_out,
     pairing_notes,
 )
-from thalweg_recorder.recordings.source import RecordedFile
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 
 _ROLES = frozenset(get_args(Role))
 
@@ -30,19 +31,23 @@ def detect(source: RecordedFile) -> bool:
 
 def read(source: RecordedFile) -> Recording:
     """Return the recording; `Message.line` is the line of the message."""
-    rows, models = SessionRows.of(source), list[str]()
+    rows, heads = SessionRows.of(source), list[JsonObject]()
     messages: list[Message] = []
     for line, value in source.lines:
         if isinstance(value, dict) and value.get("thalweg") == EXPORT_NAME:
-            models.append(str(value.get("model") or ""))
+            heads.append(value)
         elif (message := _message(value)) is not None:
             messages.append(replace(message, line=line))
         else:
             messages.append(broken_message(rows.odd(line, value)))
-    model, *further = models or [""]
+    head, *further = heads or [{}]
     rows.skipped.update({"a further head": len(further)} if further else {})
+    window = head.get("window")
+    info = SessionInfo(
+        model=as_str(head.get("model")), window=window if isinstance(window, int) else 0
+    )
     notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
-    return Recording(source.name, EXPORT_NAME, tuple(messages), notes, SessionInfo(model=model))
+    return Recording(source.name, EXPORT_NAME, tuple(messages), notes, info)
 
 
 def _message(value: object) -> Message | None:

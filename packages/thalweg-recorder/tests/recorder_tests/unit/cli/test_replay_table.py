@@ -1,13 +1,12 @@
 """The table fits its terminal, and hides nothing in a pipe."""
 
-import os
 from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core_tests.terminals import terminal
 from recorder_tests.unit.lab.replay.runs import a_run
 from thalweg.cli.printing import cell_width
 from thalweg_recorder.cli.replay_table import as_lines
@@ -25,7 +24,7 @@ def lines_of(runs: list[ReplayRun], width: int | None = None) -> list[str]:
 
 def split(runs: list[ReplayRun], width: int | None = None) -> tuple[list[str], list[str]]:
     """Return the lines of the table of some runs, and those of its legend."""
-    with patch.dict(os.environ, {} if width is None else {"COLUMNS": f"{width}"}):
+    with terminal(width):
         lines = as_lines(runs)
     return lines[: lines.index("")], lines[lines.index("") + 1 :]
 
@@ -96,7 +95,22 @@ def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
     assert "goals lost" in table[0]
     hidden = " ".join(legend).partition("Hidden: ")[2]
     assert all(title in hidden for title in NAMES if title not in table[0])
-    assert [line.split("  ")[0] for line in legend[:2]] == ["cost of input", "goals lost"]
+    titles = [line.split("  ")[0] for line in legend if not line.startswith(" ")]
+    assert titles[:2] == ["cost of input", "goals lost"]
+
+
+def test_columns_in_a_second_table_are_not_hidden_and_have_a_legend() -> None:
+    """Its rows name their threads, too."""
+    policies = [replace(run, policy=f"{run.policy}-of-a-long-name") for run in RUNS]
+    with terminal(36):
+        lines = as_lines(policies)
+    first, second, legend = "\n".join(lines).split("\n\n")
+    hidden = legend.partition("Hidden: ")[2]
+
+    assert "goals lost" in second.splitlines()[0]
+    assert "goals lost" not in first + hidden
+    assert "\ngoals lost  " in legend
+    assert second.splitlines()[1] == first.splitlines()[1] == "a-thread"
 
 
 def test_at_eighty_columns_cost_and_losses_are_shown() -> None:

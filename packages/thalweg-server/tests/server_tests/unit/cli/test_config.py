@@ -218,7 +218,8 @@ def test_a_file_of_deerflow_is_never_overwritten() -> None:
     write(deerflow)
     ended = run("init", "--from", "config.yaml")
     assert ended.exit_code == 0, ended.output
-    assert "thalweg config show thalweg.yaml" in ended.stdout
+    next_steps = "thalweg config show thalweg.yaml && thalweg serve thalweg.yaml\n"
+    assert ended.stdout.endswith(next_steps)
     assert "enabled: false" in Path("thalweg.yaml").read_text(encoding="utf-8")
     Path("link.yaml").symlink_to("config.yaml")
     for name in ("config.yaml", "link.yaml"):

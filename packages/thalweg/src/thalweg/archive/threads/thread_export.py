@@ -49,18 +49,20 @@ def check_format(name: str) -> Format:
 
 
 def thread_lines(
-    messages: Iterable[Message], *, thread: str, model: str, tools: Sequence[Mapping[str, Any]]
+    messages: Iterable[Message], thread: str, context: TurnContext | None
 ) -> Iterator[str]:
     """Yield the lines of a thread.
 
     Args:
         messages: Oldest first, beginning with the system prompt.
         thread: Name of the thread.
-        model: The model of the last request; empty if it is not recorded.
-        tools: The tool schemas of the newest request.
+        context: Of the newest request, with its model, window and tool schemas; `None` if no
+            request is recorded.
     """
-    head = {"thalweg": EXPORT_NAME, "version": EXPORT_VERSION, "thread": thread, "model": model}
-    yield json.dumps({**head, "tools": list(tools)})
+    head = {"thalweg": EXPORT_NAME, "version": EXPORT_VERSION, "thread": thread}
+    model, window = (context.page.model, context.page.window) if context else ("", 0)
+    tools = list(context.tools) if context else []
+    yield json.dumps({**head, "model": model, "window": window, "tools": tools})
     for message in messages:
         yield message_to_json(message)
 
@@ -125,11 +127,9 @@ def export(
         context = next_context(archive, key)
     if context is not None and context.system is not None:
         messages.insert(0, context.system)
-    tools = context.tools if context else ()
     match form:
         case "jsonl":
-            model = context.page.model if context else ""
-            lines = thread_lines(messages, thread=key.thread, model=model, tools=tools)
+            lines = thread_lines(messages, key.thread, context)
             return (f"{line}\n" for line in lines)
         case "openai" | "anthropic":
             return iter([f"{json.dumps(_request_body(form, messages, context), indent=1)}\n"])

@@ -175,6 +175,7 @@ FORMER = "there is no such command any more"
             "thread nonsense: there is no such command; see thalweg thread --help",
         ),
         (("memory", "clear"), f"memory clear: {FORMER}; use thalweg memory delete --all"),
+        (("db", "grants", "ada"), f"db grants: {FORMER}; use thalweg db status --role ROLE"),
         (("--nonsense",), "options: unrecognized arguments: --nonsense; see thalweg --help"),
     ],
 )

@@ -2,14 +2,13 @@
 
 import pytest
 
-from thalweg.cli.prices import find_tariff, format_lifetime, prices
+from core_tests.terminals import terminal
+from thalweg.cli.prices import HEADINGS, find_tariff, format_lifetime, prices
 from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.errors import ConfigError
 
 
-def test_without_a_name_every_tariff_has_a_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     prices([], prog_name="thalweg prices")
     lines = capsys.readouterr().out.splitlines()
     named = [line.split()[0] for line in lines if "  " in line]
@@ -17,11 +16,12 @@ def test_without_a_name_every_tariff_has_a_line(
     rows = {row.name for rows in MODELS.values() for row in rows} | set(TARIFFS)
     assert sorted({*named} - {"name"}) == sorted(rows)
     assert max(map(len, lines)) <= 100
-    monkeypatch.setenv("COLUMNS", "80")
-    prices([], prog_name="thalweg prices")
+    with terminal(80):
+        prices([], prog_name="thalweg prices")
     narrow = capsys.readouterr().out.splitlines()
     assert max(map(len, narrow)) <= 80
-    assert narrow[1].split()[:5] == ["name", "read", "write", "answer", "base"]
+    assert narrow[1].split() == [*HEADINGS[:-1]]
+    assert narrow[narrow.index("OpenAI") - 2] == "Hidden: image."
 
 
 def test_with_one_all_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from core_tests.terminals import terminal
 from thalweg.archive.threads.contexts import TurnContext
 from thalweg.archive.threads.finding import ThreadOverview
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord
@@ -120,13 +121,11 @@ def test_what_came_of_a_fold_is_told_under_it() -> None:
     )
 
 
-def test_large_figures_of_a_compaction_remain_on_the_screen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_figures_of_a_compaction_remain_on_the_screen() -> None:
     """A line is broken rather than wider than a terminal."""
-    monkeypatch.setenv("COLUMNS", "80")
     lines = {2: a_saving("asked for", saving=1e9, saved=1e12, calls=1_000_000)}
-    told = [*render_turns([Taken(2, PAGE, None, is_current=True)], BranchSavings(lines))]
+    with terminal(80):
+        told = [*render_turns([Taken(2, PAGE, None, is_current=True)], BranchSavings(lines))]
 
     assert max(map(len, told)) <= 80
     assert "break-even after 1)" in " ".join(told)

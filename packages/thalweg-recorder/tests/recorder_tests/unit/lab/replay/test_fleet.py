@@ -95,6 +95,21 @@ def test_a_policy_that_cannot_fit_does_not_lose_the_other(tmp_path: Path) -> Non
     assert "parts that cannot shrink: system 5" in outcome.failures[0]
 
 
+def test_a_window_that_is_too_small_is_a_failure_of_its_recording_alone(tmp_path: Path) -> None:
+    """An export can state any window."""
+    (small := tmp_path / "a.jsonl").write_text(
+        '{"thalweg": "thalweg-thread", "version": 1, "window": 900}\n'
+        '{"role": "user", "parts": [{"kind": "text", "text": "hi"}]}\n'
+    )
+    order = replace(an_order(small, write(tmp_path / "b.jsonl")), budget=None)
+
+    outcome = replay_all(order, workers=1)
+
+    assert {name for name, _ in names(outcome)} == {"b"}
+    problem = "its window of 900 tokens is too small to replay"
+    assert outcome.failures == (f"{small}: {problem}; pass a larger one with --window",)
+
+
 def test_recordings_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     """Names get as few folders as needed; a name that is unique is unchanged."""
     paths = [
