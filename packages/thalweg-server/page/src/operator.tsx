@@ -129,7 +129,7 @@ function forOperators(problem: unknown): undefined {
   if (!(problem instanceof GatewayError) || problem.status !== 403) throw problem;
 }
 
-const ofLimit = (value: string, most: number | null | undefined, text: (n: number) => string): string => (most ? `${value} of ${text(most)}` : value);
+const ofLimit = (value: string, most: number | null | undefined, text: (n: number) => string): string => (most != null ? `${value} of ${text(most)}` : value);
 
 type Row = [string, string, number];
 

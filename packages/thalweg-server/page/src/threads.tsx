@@ -28,8 +28,14 @@ const EMPTY: Filter = { q: "", agent: "", project: "", compacted: "" };
 /** The set fields as the query of an address. */
 const queryOf = (filter: Filter): string => new URLSearchParams(Object.entries(filter).filter(([, value]) => value)).toString();
 
+/** The fields of an address; it may have others, which are none of a filter. */
+function filterOf(query: URLSearchParams): Filter {
+  const field = (name: keyof Filter) => query.get(name) ?? "";
+  return { q: field("q"), agent: field("agent"), project: field("project"), compacted: field("compacted") };
+}
+
 export function Threads({ query }: { query: URLSearchParams }) {
-  const [filter, setFilter] = useState<Filter>(() => ({ ...EMPTY, ...Object.fromEntries(query) }));
+  const [filter, setFilter] = useState<Filter>(() => filterOf(query));
   const [more, setMore] = useState<ThreadRows[]>([]);
   const named = query.toString();
   const settled = useSettled(queryOf(filter), SETTLE_MS);
@@ -44,7 +50,7 @@ export function Threads({ query }: { query: URLSearchParams }) {
     if (settled !== named) go(settled ? `/?${settled}` : "/", true);
   }, [settled]);
   useEffect(() => {
-    if (named !== settled) setFilter({ ...EMPTY, ...Object.fromEntries(query) }); // a link or the history changed the address
+    if (named !== settled) setFilter(filterOf(query)); // a link or the history changed the address
   }, [named]);
   useEffect(() => {
     document.title = "Threads – Thalweg";

@@ -5,19 +5,24 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
+from typing import Any
 
 from thalweg.archive import Archive, Passage, ThreadKey, is_thread_id
+from thalweg.archive.base import Extent
 from thalweg.archive.threads.finding import newest_import, thread_title
 from thalweg.archive.threads.journal import read_page, read_pages
 from thalweg.engine.edits import Fold
-from thalweg.errors import RecordedThreadError
+from thalweg.errors import ArchiveError, RecordedThreadError
 from thalweg_server.app.registry import Registry, ThreadRow
 
 PAGE = 100
 """Threads that are read together."""
 OWN = "own"
 """What a filter names instead of an agent: threads that no other agent recorded."""
+_CACHED = 1 << 15
+"""Threads about which each cache has an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,40 +102,43 @@ class Finder:
         words = only.words.split()
         hits = self._archive.find_threads(self._owner, only.words) if words else ()
         passages = {hit.thread: hit.passage for hit in hits}
+        for row in self._rows(after):
+            session, passage = self._session(row), passages.get(row.thread)
+            title = str(session.get("title", row.title))
+            is_named = all(_begins_in(word.casefold(), title.casefold()) for word in words)
+            if (is_named or passage) and self._is_of(row, session, only):
+                yield FoundThread(replace(row, title=title), passage)
+
+    def _rows(self, after: ThreadRow | None = None) -> Iterator[ThreadRow]:
         while rows := self._registry.list(self._owner, PAGE, after):
-            for row in map(self._titled, rows):
-                title, passage = row.title.casefold(), passages.get(row.thread)
-                is_named = all(_begins_in(word.casefold(), title) for word in words)
-                if (is_named or passage) and self._is_of(row, only):
-                    yield FoundThread(row, passage)
+            yield from rows
             after = rows[-1]
 
-    def _is_of(self, row: ThreadRow, only: ThreadFilter) -> bool:
+    def _is_of(self, row: ThreadRow, session: Mapping[str, Any], only: ThreadFilter) -> bool:
         """Return whether a thread has the agent, the project and the compactions of a filter."""
-        if not (only.agent or only.project or only.compacted):
-            return True
-        key = ThreadKey(self._owner, row.thread)
-        session = page.session if (page := newest_import(self._archive, key)) else {}
         if only.agent not in {"", session.get("agent", OWN)}:
             return False
         if only.project not in {"", session.get("project", "")}:
             return False
-        return (
-            not only.compacted
-            or bool(session.get("compactions"))
-            or any(
-                isinstance(edit, Fold)
-                for one in read_pages(self._archive, key).values()
-                for edit in one.edits
-            )
-        )
+        if not only.compacted or session.get("compactions"):
+            return True
+        key = ThreadKey(self._owner, row.thread)
+        return _is_compacted(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
 
     def origins(self) -> set[tuple[str, str]]:
         """Return the agents of the threads with their projects; `OWN` and none, of others."""
-        keys = (ThreadKey(self._owner, name) for name in self._registry.names(self._owner))
-        pages = (newest_import(self._archive, key) for key in keys)
-        sessions = (page.session if page else {} for page in pages)
+        sessions = map(self._session, self._rows())
         return {(one.get("agent", OWN), one.get("project", "")) for one in sessions}
+
+    def _session(self, row: ThreadRow) -> Mapping[str, Any]:
+        """Return the facts of a recorded session as of its newest import; empty for others."""
+        key = ThreadKey(self._owner, row.thread)
+        try:
+            if not _is_recorded(self._archive, key, row.created):  # type: ignore[arg-type]  # hashable
+                return {}
+        except ArchiveError:  # it has no readable record yet
+            return {}
+        return _newest_session(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
 
     def _is_archived(self, thread: str) -> bool:
         return bool(self._archive.length(ThreadKey(self._owner, thread)))
@@ -148,9 +156,37 @@ class Finder:
 
     def _titled(self, row: ThreadRow) -> ThreadRow:
         """Return a row with the title of today: each import of a session may change its title."""
-        key = ThreadKey(self._owner, row.thread)
-        is_recorded = bool(recorded_by(self._archive, key))
-        return replace(row, title=thread_title(self._archive, key)) if is_recorded else row
+        return replace(row, title=self._session(row).get("title", row.title))
+
+
+@lru_cache(_CACHED)
+def _is_recorded(archive: Archive, key: ThreadKey, created: int) -> bool:
+    """Return whether the first record of a thread, which never changes, is an import.
+
+    Raises:
+        ArchiveError: It has no record yet, or a damaged one; that is not cached.
+    """
+    del created  # another one after the thread was deleted and began again
+    return "agent" in read_page(archive, key, 0).session
+
+
+@lru_cache(_CACHED)
+def _newest_session(archive: Archive, key: ThreadKey, extent: Extent) -> Mapping[str, Any]:
+    """Return some facts of a recorded session, as of the sizes of its thread."""
+    del extent
+    page = newest_import(archive, key)
+    if page is None:  # it was deleted a moment ago
+        return {}
+    facts = {name: page.session.get(name, "") for name in ("agent", "project", "compactions")}
+    return {**facts, "title": thread_title(archive, key)}
+
+
+@lru_cache(_CACHED)
+def _is_compacted(archive: Archive, key: ThreadKey, extent: Extent) -> bool:
+    """Return whether a thread was compacted, on any branch, as of its sizes."""
+    del extent
+    pages = read_pages(archive, key).values()
+    return any(isinstance(edit, Fold) for page in pages for edit in page.edits)
 
 
 def _time(session: Mapping[str, object], name: str, otherwise: float) -> float:

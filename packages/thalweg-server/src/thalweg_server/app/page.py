@@ -14,6 +14,7 @@ from itertools import groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Literal
 
 from thalweg.archive import Archive, Passage, ThreadKey
+from thalweg.archive.base import Extent
 from thalweg.archive.threads import Taken, TurnContext, context_at, next_context, turns
 from thalweg.archive.threads.finding import own_threads
 from thalweg.archive.threads.journal import MANUAL_KINDS
@@ -153,7 +154,7 @@ class TenantPage:
         if thread.recorded_by:
             figures = _recorded_figures(archive, key)
             if figures.get("compactions"):
-                figures["lost"] = _lost_requests(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
+                figures["lost"] = _lost_requests(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
             return row.model_copy(update=figures)
         spent = added(
             charge.usage
@@ -179,7 +180,7 @@ class TenantPage:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         row = self._row(thread)
         if thread.recorded_by:
-            session = _recorded(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
+            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
             return recorded_overview(row, session)
         taken = turns(archive, key)
         savings = compute_savings(archive, key, taken)
@@ -198,7 +199,7 @@ class TenantPage:
     def _request(self, thread: Thread, turn: int | None, index: int | None) -> SentRequest:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         if thread.recorded_by:
-            session = _recorded(archive, key, thread.messages)  # type: ignore[arg-type]  # hashable
+            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
             turn = turn or len(recorded_calls(session))
             found = recorded_items(session, turn)
             before = recorded_items(session, turn - 1) if turn > 1 else []
@@ -216,16 +217,16 @@ class TenantPage:
 
 
 @lru_cache(maxsize=_RECORDED_AT_ONCE)
-def _recorded(archive: Archive, key: ThreadKey, length: int) -> ArchivedSession:
-    """Return a recorded session; the last few are kept until messages are added."""
-    del length
+def _recorded(archive: Archive, key: ThreadKey, extent: Extent) -> ArchivedSession:
+    """Return a recorded session; the last few are kept until something is added."""
+    del extent
     return archived_session(archive, key)
 
 
 @lru_cache(maxsize=_COUNTED_AT_ONCE)
-def _lost_requests(archive: Archive, key: ThreadKey, length: int) -> int:
-    """Return the number of lost requests of a recorded session, as of a length of its log."""
-    del length
+def _lost_requests(archive: Archive, key: ThreadKey, extent: Extent) -> int:
+    """Return the number of lost requests of a recorded session, as of the sizes of its thread."""
+    del extent
     return count_lost_requests(archive, key)
 
 

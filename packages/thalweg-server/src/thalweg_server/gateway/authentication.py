@@ -188,10 +188,19 @@ class OperatorLock:
     async def __call__(self, scope: Scope) -> str:
         """Return the owner of a request; see `Lock`."""
         owner = await self.lock(scope)
-        if not scope.get(IS_OPERATOR):
-            detail = "this needs the key of an operator: set role: operator in gateway.keys"
-            raise GatewayRefusal(403, "auth.operator", detail)
+        check_operator(scope)
         return owner
+
+
+def check_operator(scope: Scope) -> None:
+    """Refuse a request that passed its lock, unless an operator sent it.
+
+    Raises:
+        GatewayRefusal: Somebody else sent it.
+    """
+    if not scope.get(IS_OPERATOR):
+        detail = "this needs the key of an operator: set role: operator in gateway.keys"
+        raise GatewayRefusal(403, "auth.operator", detail)
 
 
 def unauthorized(code: str, detail: str, error: str) -> GatewayRefusal:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from os import PathLike
 
 from fastapi import FastAPI
+from starlette._utils import get_route_path
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -83,6 +84,7 @@ class RequestObserver:
             return
         started_at = time.perf_counter()
         scope["root_path"] = self._root_path or scope.get("root_path", "")
+        route_path = get_route_path(scope)
         status, is_stream = 500, False
 
         async def seen(message: Message) -> None:
@@ -93,7 +95,7 @@ class RequestObserver:
                 names = {name for name, _ in headers}
                 is_stream = (b"content-type", b"text/event-stream; charset=utf-8") in headers
                 headers += [header for header in _HEADERS if header[0] not in names]
-                if b"cache-control" not in names and scope["path"].startswith(_PRIVATE):
+                if b"cache-control" not in names and route_path.startswith(_PRIVATE):
                     headers.append(_NEVER_KEPT)
             await send(message)
 
@@ -103,7 +105,7 @@ class RequestObserver:
             seconds = time.perf_counter() - started_at
             operation = getattr(scope.get("route"), "operation_id", None) or "none"
             self._metrics.answered(operation, status, None if is_stream else seconds)
-            level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
+            level = logging.DEBUG if route_path in _QUIET else logging.INFO
             self._audit(scope, operation, status)
             if ACCESS.isEnabledFor(level):
                 path = _printable(scope["path"])
@@ -159,7 +161,7 @@ class Admission:
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         """Check a request in the order of cost: its body comes last."""
         rules = self._rules()
-        if (lock := rules.lock_of(scope["path"])) is not None:
+        if (lock := rules.lock_of(get_route_path(scope))) is not None:
             owner = await lock(scope)
             self._budgets.take_request(owner)
             scope[READ_FOR] = other_owner(scope)

@@ -26,8 +26,6 @@ _OPEN = frozenset(
     {"/", "/ok", "/healthz", "/livez", "/readyz", "/docs", "/openapi.json", "/favicon.ico"}
 )
 """Paths that reveal no owner's data."""
-OWNERS = "/api/page/owners"
-"""A path for operators alone."""
 _FILES_AT_ONCE = 4
 _FORM_BYTES = 1 << 20
 """Bytes of a form in addition to its files."""
@@ -39,8 +37,6 @@ class GatewayRules:
 
     settings: GatewaySettings
     lock: Lock
-    operator: Lock
-    """Lets in operators alone."""
     metrics: Lock | None
     """Who may read `/metrics`; `None` for everybody."""
     bodies: BodyLimits
@@ -56,11 +52,9 @@ class GatewayRules:
         return isinstance(self.lock, KeyLock)
 
     def lock_of(self, path: str) -> Lock | None:
-        """Return the lock of a path; `None` where everybody may come in."""
+        """Return the lock of a path below the root path; `None` if everybody may come in."""
         if path == "/metrics":
             return self.metrics
-        if path == OWNERS:
-            return self.operator
         is_open = path in _OPEN or path.startswith(("/docs/", "/page/"))
         return None if is_open else self.lock
 
@@ -111,12 +105,12 @@ def rules_of(
         tokens = None if oidc is None else ProviderTokens(oidc).owner
         lock = KeyLock(keys, tokens)
     who = settings.metrics
-    local, key, operator = LoopbackLock(), lock, OperatorLock(lock)
-    metrics = {"local": local, "anyone": None, "key": key, "operator": operator}[who]
+    operator = OperatorLock(lock)
+    metrics = {"local": LoopbackLock(), "anyone": None, "key": lock, "operator": operator}[who]
     bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
     owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
     usual = settings.limits if owner is None else _UNLIMITED
-    return GatewayRules(settings, lock, operator, metrics, bodies, owners, usual, origins)
+    return GatewayRules(settings, lock, metrics, bodies, owners, usual, origins)
 
 
 _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)

@@ -63,6 +63,12 @@ def test_an_operator_lists_owners_with_their_use_of_today(served: Served) -> Non
     assert (ada["runs"], ada["limits"]["runs_at_once"]) == (0, 32)
     assert httpx2.get(url, headers=ADA).status_code == 403
 
+    below = f"{served.url}/agents"
+    for path in ("/api/page/owners", "/metrics"):
+        refused = httpx2.get(below + path, headers=ADA)
+        assert (refused.status_code, refused.json()["code"]) == (403, "auth.operator")
+        assert httpx2.get(below + path, headers=OPERATOR).status_code == 200
+
 
 def test_a_part_that_hangs_has_failed_after_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,8 +1,13 @@
 """Search over several threads: the thread of a passage is evidence, and a filter is exact."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from core_tests.archives import archive_in_memory
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
 from thalweg.archive.search import across
+from thalweg.archive.sqlite import Transaction
 from thalweg.engine.entries import Message, Text
 
 
@@ -39,3 +44,29 @@ def test_a_thread_is_found_that_has_older_passages_with_a_word_than_are_read_of_
         archive.update_index("o")
         found = archive.find_threads("o", "common")
     assert {hit.thread for hit in found} == {"old", "new"}
+
+
+def test_threads_that_are_read_one_by_one_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database may restrict a statement to one thread: then the limits held for each already."""
+    texts = {"old": ["common answer"], "new": ["common word"] * (across.MAX_HITS + 10)}
+    listed, lookups = Transaction.listed_under, list[int]()
+
+    def counted(
+        self: Transaction,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
+        lookups.append(first)
+        return listed(self, words, first, end, limit, any_of=any_of)
+
+    with _archive(texts) as archive:
+        archive.update_index("o")
+        monkeypatch.setattr(Transaction, "bound", "1")
+        monkeypatch.setattr(Transaction, "listed_under", counted)
+        found = archive.find_threads("o", "common")
+    assert {hit.thread for hit in found} == {"old", "new"}
+    assert len(lookups) == len(texts)

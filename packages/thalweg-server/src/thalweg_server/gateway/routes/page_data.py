@@ -1,8 +1,9 @@
 """`/api/page`: what the web page reads in addition to the other operations."""
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from thalweg_server.api.page import Overview, OwnerRow, OwnerRows, SentRequest, ThreadRows
 from thalweg_server.api.shape import Number, TurnNumber
@@ -17,6 +18,7 @@ from thalweg_server.gateway.access import (
     Words,
     problems,
 )
+from thalweg_server.gateway.authentication import check_operator
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.routes.threads import Before
 
@@ -26,20 +28,27 @@ MOST_OWNERS = 100
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
 }
+
+
+async def _admit_operator(request: Request) -> None:
+    check_operator(request.scope)
+
+
 page_data = APIRouter(prefix="/api/page", tags=["page"], route_class=GatewayRoute)
 
 
-@page_data.get("/owners", responses=problems(403))
+@page_data.get("/owners", responses=problems(403), dependencies=[Depends(_admit_operator)])
 async def list_owners(shared: Shared) -> OwnerRows:
     """List the owners of the keys, and those of the last requests; for operators."""
     rules = shared.rules()
     names = {*(key.owner for key in rules.settings.keys), *shared.budgets.owners[-MOST_OWNERS:]}
-    rows = []
-    for name in sorted(names):
+
+    async def row(name: str) -> OwnerRow:
         tenant, limits = shared.app.tenant(name), rules.limits_of(name).model_dump()
-        runs, today = await tenant.runs.active(), added(await tenant.usage.today())
-        rows.append(OwnerRow(owner=name, runs=runs, today=today, limits=limits))
-    return OwnerRows(items=tuple(rows))
+        runs, today = await asyncio.gather(tenant.runs.active(), tenant.usage.today())
+        return OwnerRow(owner=name, runs=runs, today=added(today), limits=limits)
+
+    return OwnerRows(items=tuple(await asyncio.gather(*map(row, sorted(names)))))
 
 
 @page_data.get("/threads")

@@ -244,7 +244,8 @@ def find_threads(
     (`LEAST_SHARE`). See `search_threads` for the arguments.
     """
     hits = _find_in_threads(db, threads, question)
-    if any(count >= MAX_HITS for count in hits.counts):  # only its newest passages were read
+    # Where a statement may read all threads, the limits of the first pass held for all together.
+    if db.bound == UNBOUND and any(count >= MAX_HITS for count in hits.counts):
         hits = _find_in_threads(db, threads, question, separately=True)
     weigh = PassageWeights(question, hits)
     numbers: dict[int, list[int]] = {}

@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.types import Message
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
-from thalweg_server.gateway.bodies import BodyLimits, JsonBounds
+from thalweg_server.gateway.bodies import MIB, BodyLimits, JsonBounds
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.rules import rules_of
@@ -167,3 +169,14 @@ def test_who_goes_away_in_the_middle_has_sent_no_json() -> None:
     asyncio.run(admission()(scope, receive, send))
 
     assert sent[0]["status"] == 400
+
+
+@pytest.mark.parametrize("root", ["", "/agents"])
+def test_a_body_has_the_bounds_of_its_route_below_any_root_path(root: str) -> None:
+    outer = Starlette(routes=[Mount(root, admission(BodyLimits(form_bytes=1)))])
+    body = b'"' + b" " * MIB + b'"'
+    headers = {**JSON, "content-length": str(len(body))}
+
+    for path, status in (("/api/threads/t1/runs", 200), ("/api/threads", 413)):
+        answered = ask(outer, root + path, method="POST", headers=headers, parts=[body])
+        assert answered.status == status

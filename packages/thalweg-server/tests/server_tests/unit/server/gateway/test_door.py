@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
 from thalweg.errors import ConfigError
 from thalweg_server.gateway.authentication import OWNER, Keys
 from thalweg_server.gateway.budgets import Budgets
-from thalweg_server.gateway.create import Admission
+from thalweg_server.gateway.create import Admission, create_app
 from thalweg_server.gateway.rules import rules_of
-from thalweg_server.settings import GatewaySettings
+from thalweg_server.settings import GatewaySettings, Settings
 from thalweg_server.settings.sections import GatewayKey, hash_key
 
 KEYED = GatewaySettings.from_mapping(
@@ -193,13 +195,35 @@ def test_metrics_are_for_whom_the_settings_name() -> None:
     refused = knock(KEYED, path="/metrics", headers=key, client=elsewhere)
     assert (refused.status, refused.problem.code) == (403, "auth.operator")
     assert knock(KEYED, path="/metrics", headers=operator, client=elsewhere).status == 200
-    assert knock(anyone, path="/api/page/owners", headers=key).problem.code == "auth.operator"
-    assert knock(KEYED, path="/api/page/owners", headers=operator).status == 200
     assert knock(keyed, path="/metrics", headers=key, client=elsewhere).status == 200
     assert knock(local, path="/metrics").status == 200
     assert knock(local, path="/metrics", headers=key, client=elsewhere).status == 403
     assert knock(local, path="/metrics", headers={"Host": "evil.example"}).status == 403
     assert knock(anyone, path="/metrics", client=elsewhere).status == 200
+
+
+@pytest.mark.parametrize("root", ["", "/agents", "/docs", "/page"])
+def test_a_path_has_its_lock_below_any_root_path(root: str) -> None:
+    rules = rules_of(KEYED)
+    admission = Admission(echo, lambda: rules, Budgets(rules.limits_of))
+    outer = Starlette(routes=[Mount(root, admission)])
+    key, operator = {"X-API-Key": "ada-s-key"}, {"X-API-Key": "oz-s-key"}
+
+    assert ask(outer, f"{root}/metrics", headers=key).problem.code == "auth.operator"
+    assert ask(outer, f"{root}/metrics", headers=operator).status == 200
+    assert ask(outer, f"{root}/api/threads").problem.code == "auth.missing"
+    assert ask(outer, f"{root}/healthz").status == 200
+
+
+@pytest.mark.parametrize("root", ["", "/agents"])
+def test_owners_are_listed_for_operators_alone(root: str) -> None:
+    gateway = {"keys": [{"key": "ada-s-key", "owner": "ada"}], "metrics": "anyone"}
+    application = create_app(Settings.from_mapping({"gateway": gateway}))
+    outer = Starlette(routes=[Mount(root, application)])
+
+    refused = ask(outer, f"{root}/api/page/owners", headers={"X-API-Key": "ada-s-key"})
+    assert (refused.status, refused.problem.code) == (403, "auth.operator")
+    assert refused.headers["cache-control"] == "no-store"
 
 
 def test_an_operator_reads_as_an_owner_and_nobody_else_does() -> None:
