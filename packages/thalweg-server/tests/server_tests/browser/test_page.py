@@ -92,7 +92,9 @@ def test_words_are_pinned_and_released(page: Page, served: Served) -> None:
     expect(first.locator(".pinned")).to_have_count(0)
 
 
-def test_the_filters_and_the_marks_of_the_list_lead_to_their_threads(page: Page) -> None:
+def test_the_filters_and_the_marks_of_the_list_lead_to_their_threads(
+    page: Page, served: Served
+) -> None:
     page.get_by_label("Agent").select_option("Claude Code")
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page).to_have_url(re.compile("agent=claude-code"))
@@ -104,6 +106,9 @@ def test_the_filters_and_the_marks_of_the_list_lead_to_their_threads(page: Page)
     expect(page.get_by_label("Agent")).to_have_value("claude-code")
     page.get_by_role("navigation").get_by_role("link", name="Threads").click()
     expect(page.locator("tbody tr")).to_have_count(2)
+
+    page.goto(f"{served.url}/#/?agent=claude-code&limit=0")  # the filter has no field of that name
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def test_the_keyboard_chooses_a_call_and_the_original_is_one_click_away(
