@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,7 +15,7 @@ from thalweg.archive.base import Extent
 from thalweg.archive.threads.finding import newest_import, thread_title
 from thalweg.archive.threads.journal import read_page, read_pages
 from thalweg.engine.edits import Fold
-from thalweg.errors import ArchiveError, RecordedThreadError
+from thalweg.errors import EmptyThreadError, RecordedThreadError
 from thalweg_server.app.registry import Registry, ThreadRow
 
 PAGE = 100
@@ -71,11 +72,11 @@ class Finder:
 
     def get(self, thread: str) -> ThreadRow | None:
         """Return one thread; one that was created elsewhere is registered."""
-        row = self._registry.get(self._owner, thread)
-        if row is None and is_thread_id(thread) and self._is_archived(thread):
+        row, key = self._registry.get(self._owner, thread), ThreadKey(self._owner, thread)
+        if row is None and is_thread_id(thread) and self._archive.length(key):
             self._registry.adopt(self._owner, [self._row(thread)])
             row = self._registry.get(self._owner, thread)
-        return None if row is None else self._titled(row)
+        return row and replace(row, title=self._session(row).get("title", row.title))
 
     def adopt(self) -> None:
         """Register threads that were made elsewhere: on the command line, by another program."""
@@ -133,15 +134,10 @@ class Finder:
     def _session(self, row: ThreadRow) -> Mapping[str, Any]:
         """Return the facts of a recorded session as of its newest import; empty for others."""
         key = ThreadKey(self._owner, row.thread)
-        try:
-            if not _is_recorded(self._archive, key, row.created):  # type: ignore[arg-type]  # hashable
-                return {}
-        except ArchiveError:  # it has no readable record yet
-            return {}
-        return _newest_session(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
-
-    def _is_archived(self, thread: str) -> bool:
-        return bool(self._archive.length(ThreadKey(self._owner, thread)))
+        with suppress(EmptyThreadError):
+            if _is_recorded(self._archive, key, row.created):  # type: ignore[arg-type]  # hashable
+                return _newest_session(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
+        return {}
 
     def _row(self, thread: str) -> ThreadRow:
         key = ThreadKey(self._owner, thread)
@@ -154,31 +150,26 @@ class Finder:
         title = thread_title(self._archive, key)
         return ThreadRow(thread, title, round(first * 1000), round(last * 1000))
 
-    def _titled(self, row: ThreadRow) -> ThreadRow:
-        """Return a row with the title of today: each import of a session may change its title."""
-        return replace(row, title=self._session(row).get("title", row.title))
-
 
 @lru_cache(_CACHED)
 def _is_recorded(archive: Archive, key: ThreadKey, created: int) -> bool:
     """Return whether the first record of a thread, which never changes, is an import.
 
     Raises:
-        ArchiveError: It has no record yet, or a damaged one; that is not cached.
+        EmptyThreadError: It has no record yet; that is not cached.
     """
     del created  # another one after the thread was deleted and began again
+    if not archive.turn_count(key):
+        raise EmptyThreadError(key.thread)
     return "agent" in read_page(archive, key, 0).session
 
 
 @lru_cache(_CACHED)
 def _newest_session(archive: Archive, key: ThreadKey, extent: Extent) -> Mapping[str, Any]:
-    """Return some facts of a recorded session, as of the sizes of its thread."""
+    """Return the facts of a recorded session with its title, as of the sizes of its thread."""
     del extent
     page = newest_import(archive, key)
-    if page is None:  # it was deleted a moment ago
-        return {}
-    facts = {name: page.session.get(name, "") for name in ("agent", "project", "compactions")}
-    return {**facts, "title": thread_title(archive, key)}
+    return {**page.session, "title": thread_title(archive, key)} if page else {}
 
 
 @lru_cache(_CACHED)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from thalweg_server.api.page import Overview, OwnerRow, OwnerRows, SentRequest, ThreadRows
 from thalweg_server.api.shape import Number, TurnNumber
@@ -28,18 +28,13 @@ MOST_OWNERS = 100
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
 }
-
-
-async def _admit_operator(request: Request) -> None:
-    check_operator(request.scope)
-
-
 page_data = APIRouter(prefix="/api/page", tags=["page"], route_class=GatewayRoute)
 
 
-@page_data.get("/owners", responses=problems(403), dependencies=[Depends(_admit_operator)])
-async def list_owners(shared: Shared) -> OwnerRows:
+@page_data.get("/owners", responses=problems(403))
+async def list_owners(request: Request, shared: Shared) -> OwnerRows:
     """List the owners of the keys, and those of the last requests; for operators."""
+    check_operator(request.scope)
     rules = shared.rules()
     names = {*(key.owner for key in rules.settings.keys), *shared.budgets.owners[-MOST_OWNERS:]}
 

@@ -11,6 +11,7 @@ from thalweg.archive.base import Extent
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message, Text
+from thalweg.errors import ArchiveError
 from thalweg_server.app import open_app
 from thalweg_server.app.finding import OWN, Finder, ThreadFilter
 from thalweg_server.app.registry import Registry, open_registry
@@ -112,6 +113,14 @@ def test_a_list_has_what_changed_since_the_last(
     registry.delete("ada", "t1")
     add(archive, "t1", **SESSION)
     assert names(finder, agent=OWN) == []
+
+
+def test_a_list_fails_with_its_archive(archive: CountingArchive, registry: Registry) -> None:
+    registry.create("ada", "t1", "", 1)
+    archive.close()
+
+    with pytest.raises(ArchiveError, match="closed"):
+        Finder("ada", archive, registry).origins()
 
 
 @pytest.mark.anyio
