@@ -35,3 +35,16 @@ def routed_path(scope: Mapping[str, Any]) -> str:
     raw = bytes(scope.get("raw_path") or b"").decode("latin-1")
     routed = unquote(re.sub("%2f", SLASH, raw, flags=re.IGNORECASE))
     return routed if routed.replace(SLASH, "/") == path else path
+
+
+def path_below_root(scope: Mapping[str, Any]) -> str:
+    """Return the path that routes are compared with: without the root path, as Starlette does.
+
+    Example:
+        >>> path_below_root({"path": "/agents/ok", "root_path": "/agents"})
+        '/ok'
+        >>> path_below_root({"path": "/agentsok", "root_path": "/agents"})
+        '/agentsok'
+    """
+    rest: str = scope["path"].removeprefix(scope.get("root_path", ""))
+    return rest if not rest or rest.startswith("/") else str(scope["path"])

@@ -117,9 +117,8 @@ class Finder:
 
     def _is_of(self, row: ThreadRow, session: Mapping[str, Any], only: ThreadFilter) -> bool:
         """Return whether a thread has the agent, the project and the compactions of a filter."""
-        if only.agent not in {"", session.get("agent", OWN)}:
-            return False
-        if only.project not in {"", session.get("project", "")}:
+        agent, project = session.get("agent", OWN), session.get("project", "")
+        if only.agent not in {"", agent} or only.project not in {"", project}:
             return False
         if not only.compacted or session.get("compactions"):
             return True

@@ -128,17 +128,15 @@ def init(
     lines: list[str] = []
     if source is not None:
         text, lines = _convert(source, path)
-    elif everything:
-        text = files("thalweg_server.settings").joinpath("starting.yaml").read_text("utf-8")
     else:
-        text = _answered(model, sandbox, memory)
-    if source is None:
+        starting = files("thalweg_server.settings").joinpath("starting.yaml")
+        text = starting.read_text("utf-8") if everything else _answered(model, sandbox, memory)
         examine_text(text.encode(), str(path), os.environ).unless_wrong()
     _write(path, text, force=force)
     named = "" if path == Path("config.yaml") else f" {path}"
     serve = "" if source is None else f" && thalweg serve{named}"
     print_lines([*lines, f"{path}: written; edit it, then run: thalweg config show{named}{serve}"])
-    if not everything and source is None:
+    if not whole:
         print_lines(_next_steps(path))
 
 

@@ -18,13 +18,12 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
-from starlette._utils import get_route_path
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import Message, Receive, Scope
 
-from thalweg_server.api.paths import SLASH, routed_path
+from thalweg_server.api.paths import SLASH, path_below_root, routed_path
 from thalweg_server.gateway.problems import GatewayRefusal
 
 _SIGNS = re.compile(rb'[\[{]|[\]}]|,|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -203,7 +202,7 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
         received = f"a body of type {kind}" if kind else "a body without a type"
         fix = "send JSON as application/json, files as multipart/form-data"
         raise GatewayRefusal(415, "request.media_type", f"{received} is not taken; {fix}")
-    bounds = limits.json_of(get_route_path({**scope, "path": routed_path(scope)}))
+    bounds = limits.json_of(path_below_root({**scope, "path": routed_path(scope)}))
     most = bounds.bytes if is_json else limits.form_bytes
     if length.isdecimal() and int(length[:20]) > most:
         raise too_large(most)

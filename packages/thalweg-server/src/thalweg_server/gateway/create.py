@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from os import PathLike
 
 from fastapi import FastAPI
-from starlette._utils import get_route_path
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from thalweg_server.api.paths import path_below_root
 from thalweg_server.app import App, open_app
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.authentication import KEY_ID, OWNER, other_owner
@@ -84,7 +84,7 @@ class RequestObserver:
             return
         started_at = time.perf_counter()
         scope["root_path"] = self._root_path or scope.get("root_path", "")
-        route_path = get_route_path(scope)
+        route_path = path_below_root(scope)
         status, is_stream = 500, False
 
         async def seen(message: Message) -> None:
@@ -161,7 +161,7 @@ class Admission:
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         """Check a request in the order of cost: its body comes last."""
         rules = self._rules()
-        if (lock := rules.lock_of(get_route_path(scope))) is not None:
+        if (lock := rules.lock_of(path_below_root(scope))) is not None:
             owner = await lock(scope)
             self._budgets.take_request(owner)
             scope[READ_FOR] = other_owner(scope)
