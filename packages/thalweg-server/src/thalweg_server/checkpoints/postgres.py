@@ -23,7 +23,7 @@ from psycopg_pool import AsyncConnectionPool
 from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
-from thalweg_server.runs.postgres_connections import TIMEOUT_S, pooled
+from thalweg_server.runs.postgres_connections import TIMEOUT_S, configure, pipelined, pooled
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -87,7 +87,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         """Yield a cursor in a transaction that sees this owner's threads.
 
-        Setting the owner is sent to the server together with the first statement.
+        Setting the owner is sent to a server together with the first statement.
         """
         del pipeline
         if self.open_cursor is not None:
@@ -95,7 +95,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             return
         async with (
             pooled(self._pool) as connection,
-            connection.pipeline(),
+            pipelined(connection),
             connection.transaction(),
             connection.cursor(binary=True, row_factory=dict_row) as cursor,
         ):
@@ -122,6 +122,7 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
         min_size=1,
         max_size=MOST_CONNECTIONS,
         kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
+        configure=configure,
         open=False,
         timeout=TIMEOUT_S,
         check=AsyncConnectionPool.check_connection,

@@ -9,7 +9,12 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -91,7 +96,7 @@ def named(owners: Iterable[str]) -> str:
     return BETWEEN.join(sorted(set(owners)))
 
 
-async def _configure(connection: Connection) -> None:
+async def configure(connection: Connection) -> None:
     """Prepare statements, unless a pooler may use another server process for each transaction.
 
     A client of a pooler does not get the id of the server process.
@@ -99,6 +104,19 @@ async def _configure(connection: Connection) -> None:
     found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
     if found == (connection.info.backend_pid,):
         connection.prepare_threshold = _PREPARE_AFTER
+
+
+def pipelined(connection: Connection) -> AbstractAsyncContextManager[object]:
+    """Send the statements of a block together, unless a pooler is between.
+
+    PgBouncer gives a server process to whatever follows a transaction, and takes it back when it
+    has an answer. The end of a pipeline may have none: two of these block a pool of two until
+    their clients send more (https://github.com/pgbouncer/pgbouncer/issues/759).
+
+    Args:
+        connection: Of `configure`.
+    """
+    return nullcontext() if connection.prepare_threshold is None else connection.pipeline()
 
 
 @asynccontextmanager
@@ -233,7 +251,7 @@ class RunConnections:
         then: JobSql | None = None,
     ) -> Sequence[Any]:
         marks = [key.mark for key in notified]
-        async with connection.pipeline(), connection.transaction():
+        async with pipelined(connection), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
             for text, values in statements:
                 cursor = await connection.execute(driver_statement(text), values)
@@ -263,7 +281,7 @@ class RunConnections:
         return AsyncConnectionPool(
             self._url,
             kwargs=connection_options(TIMEOUT_S),
-            configure=_configure,
+            configure=configure,
             min_size=1,
             max_size=most,
             open=False,
@@ -275,7 +293,7 @@ class RunConnections:
     async def _connect(self, url: str) -> Connection:
         options = connection_options(TIMEOUT_S)
         connection = await psycopg.AsyncConnection.connect(url, **options)
-        await _configure(connection)
+        await configure(connection)
         return connection
 
     async def _lose_writer(self) -> None:

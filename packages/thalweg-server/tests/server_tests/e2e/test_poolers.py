@@ -6,14 +6,17 @@ from collections.abc import Callable
 
 import psycopg
 import pytest
+from psycopg.pq import PipelineStatus
 
 from core_tests.postgres import Pooled, Served
 from thalweg.archive import Logged, ThreadKey, open_archive
+from thalweg.database.postgres_server import connection_options
 from thalweg.engine.entries import Message, Text
 from thalweg_memory import Memory, Scope, open_memory
 from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.opening import open_journal
+from thalweg_server.runs.postgres_connections import TIMEOUT_S, configure, pipelined
 from thalweg_server.runs.running import Perform, ProcessRuns, RunOutcome
 
 OWNERS = ("ada", "bob", "cem", "dua")
@@ -117,6 +120,21 @@ class TestRuns:
                     assert (run.status, run.attempt) == ("completed", 1)
                     assert [event.seq for event in await one.read(key)] == [1, 2]
             assert {*by} == {"one", "other"}
+
+    async def test_statements_are_sent_together_to_a_server_and_not_to_a_pooler(
+        self, pooled: Pooled, served: Served
+    ) -> None:
+        """PgBouncer may keep a server process for the end of a pipeline that has no answer."""
+        for url, status in (
+            (served.url, PipelineStatus.ON),
+            (pooled.transactions, PipelineStatus.OFF),
+        ):
+            async with await psycopg.AsyncConnection.connect(
+                url, **connection_options(TIMEOUT_S)
+            ) as connection:
+                await configure(connection)
+                async with pipelined(connection):
+                    assert connection.pgconn.pipeline_status == status
 
     async def test_a_pool_without_the_address_of_the_server_is_reported(
         self, pooled: Pooled, caplog: pytest.LogCaptureFixture
