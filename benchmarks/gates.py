@@ -16,14 +16,15 @@ import time
 from collections.abc import Callable
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.form import (
+from thalweg_memory.facts.gates import (
     find_others_text,
+    find_quote,
     folded,
     hiding,
+    new_address,
     own_words,
     visible,
 )
-from thalweg_memory.facts.gates.judging import find_quote, new_address
 
 MOST_RATIO = 3.0
 MOST_MS = 50.0

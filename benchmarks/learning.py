@@ -21,16 +21,13 @@ from pydantic import BaseModel, SecretStr
 
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.facts.learning.capture import captured_turns
-from thalweg_memory.facts.learning.extraction import Item, Kind
-from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
+from thalweg_memory.facts.learning.questions import Item, Kind, LearnerRequest
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.jobs.events import JobReport
-from thalweg_memory.jobs.learner import Learner
-from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
+from thalweg_memory.handle import open_memory
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, StructuredAnswer
 from thalweg_memory.jobs.worker import Worker
-from thalweg_memory.opening import open_memory
+from thalweg_memory.middleware.capture import captured_turns
 from thalweg_memory.store.tables import MemoryStore
 
 CONVERSATIONS = Path(__file__).parent / "conversations.json"

@@ -21,13 +21,11 @@ from memory_tests.learning import Clock, answer, learner, say
 from thalweg.engine.tokens import exact_counter
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryStore, open_memory
-from thalweg_memory.base import Job
-from thalweg_memory.facts.learning.extraction import Kind
-from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
-from thalweg_memory.facts.recall.question import ask
+from thalweg_memory.facts.learning.questions import Kind, LearnerRequest
 from thalweg_memory.facts.recall.ranking import (
     REACH,
     ItemWeights,
+    ask,
     links,
     rank,
     shortlist,
@@ -36,7 +34,8 @@ from thalweg_memory.facts.recall.ranking import (
 from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, Profile, PutFact, Scope, Statement
-from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
+from thalweg_memory.jobs.learner import Respondent, StructuredAnswer
+from thalweg_memory.store.records import Job
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 200

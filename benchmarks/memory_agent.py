@@ -32,11 +32,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from thalweg import ContextMiddleware
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
-from thalweg_memory.facts.learning.learner_prompt import PLANTED
+from thalweg_memory.facts.learning.questions import PLANTED
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.events import JobReport
-from thalweg_memory.jobs.learner import Learner
-from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent
 from thalweg_memory.jobs.worker import Worker
 
 Row = dict[str, Any]
@@ -95,7 +93,7 @@ class Life:
             middleware=middleware,
             checkpointer=InMemorySaver(),
         )
-        learner = Learner(
+        self.learner = Learner(
             self.store,
             Respondent(ScriptedModel(script=self._learned), len, name="scripted"),
             settings,
@@ -103,7 +101,7 @@ class Life:
             count=lambda text: len(text) // 4,
             emit=self.reports.append,
         )
-        self.worker = Worker(self.store, learner.learn, clock=self.clock)
+        self.worker = Worker(self.store, self.learner.learn, clock=self.clock)
 
     def _page(self, name: str) -> str:
         """Read a page."""

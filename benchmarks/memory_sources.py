@@ -140,7 +140,7 @@ def judge_of(name: str, seed: int) -> Judge:
 def planted_facts() -> Mapping[str, Source]:
     """Return the planted proposals of a question for verdicts, with the right answers."""
     try:
-        from thalweg_memory.facts.learning.learner_prompt import PLANTED  # noqa: PLC0415
+        from thalweg_memory.facts.learning.questions import PLANTED  # noqa: PLC0415
     except ImportError:
         return {}
     return {one.content: (one.whose, one.carries) for one in PLANTED}

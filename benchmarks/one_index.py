@@ -3,7 +3,7 @@
     THALWEG_RECORDED=folder python -m benchmarks.one_index
 
 The archive in a SQLite file lists passages in FTS5. Compared with it, the same archive lists them
-in memory's index (`memory.search.word_rows`). Memory's index is `memory.search.index`. Compared
+in memory's index (`WordRows`). Memory's index is `memory.search.index`. Compared
 with it, the same items are in FTS5. CPU time of this process, bytes as the process wrote them.
 """
 
@@ -24,10 +24,8 @@ from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
 from thalweg.engine.transcript import as_text
 from thalweg.engine.words import stem
-from thalweg_memory.facts.recall.found import index_words
-from thalweg_memory.facts.recall.question import ask
-from thalweg_memory.search.index import Index, IndexEntry
-from thalweg_memory.search.word_rows import BLOCK_BITS, WordRows
+from thalweg_memory.facts.recall.ranking import ask, index_words
+from thalweg_memory.search.index import BLOCK_BITS, Index, IndexEntry, WordRows
 
 KEY = ThreadKey("bench", "t")
 NEWEST = 40

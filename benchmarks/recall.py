@@ -30,10 +30,10 @@ from typing import Any
 
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory import Memory, open_memory
-from thalweg_memory.facts.recall.found import RecallItem, index_words
+from thalweg_memory.facts.recall.ranking import RecallItem, index_words
 from thalweg_memory.facts.recall.seeds import MOST, render_system, top_facts
 from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
-from thalweg_memory.search.vectors import Embed, SentenceEmbedder
+from thalweg_memory.search.index import Embed, SentenceEmbedder
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)

@@ -53,7 +53,7 @@ from thalweg_memory import Memory, MemoryMiddleware, open_memory
 from thalweg_memory.facts.values import Hide, Scope, Statement, Trust
 from thalweg_memory.middleware.recall import recent
 from thalweg_memory.recalling import MESSAGE_TOKENS
-from thalweg_memory.search.vectors import Embed, SentenceEmbedder
+from thalweg_memory.search.index import Embed, SentenceEmbedder
 
 BUDGET = BUDGETS[-1]
 ASKED_AT = "2024-06-01T10:00:00Z"

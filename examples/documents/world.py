@@ -232,7 +232,7 @@ def facts(*proposals: Mapping[str, object]) -> Answer:
 
 def sources(asked: str) -> list[dict[str, object]]:
     """Answer whose the new facts are: the user's, but for the planted ones."""
-    from thalweg_memory.facts.learning.learner_prompt import PLANTED
+    from thalweg_memory.facts.learning.questions import PLANTED
 
     planted = {one.content: one for one in PLANTED}
     new = re.findall(r"^(N\d+): (.*) \(turn \d+: ", asked, re.MULTILINE)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg_memory.base import Operation, Receipt, Selection
-    from thalweg_memory.facts.recall.packing import Recalled
+    from thalweg_memory.facts.recall.rendering import Recalled
     from thalweg_memory.facts.settings import MemorySettings
     from thalweg_memory.facts.values import Fact, FactId, Profile, Scope
-    from thalweg_memory.handle import Memory
+    from thalweg_memory.handle import Memory, open_memory
     from thalweg_memory.middleware.middleware import MemoryMiddleware
-    from thalweg_memory.opening import open_memory
     from thalweg_memory.recalling import format_memory_for_injection
+    from thalweg_memory.store.records import Operation, Receipt, Selection
     from thalweg_memory.store.tables import MemoryStore
 
 __all__ = [
@@ -45,13 +44,13 @@ __getattr__, __dir__ = lazy_exports(
         "MemoryMiddleware": "thalweg_memory.middleware.middleware",
         "MemorySettings": "thalweg_memory.facts.settings",
         "MemoryStore": "thalweg_memory.store.tables",
-        "Operation": "thalweg_memory.base",
+        "Operation": "thalweg_memory.store.records",
         "Profile": "thalweg_memory.facts.values",
-        "Recalled": "thalweg_memory.facts.recall.packing",
-        "Receipt": "thalweg_memory.base",
+        "Recalled": "thalweg_memory.facts.recall.rendering",
+        "Receipt": "thalweg_memory.store.records",
         "Scope": "thalweg_memory.facts.values",
-        "Selection": "thalweg_memory.base",
+        "Selection": "thalweg_memory.store.records",
         "format_memory_for_injection": "thalweg_memory.recalling",
-        "open_memory": "thalweg_memory.opening",
+        "open_memory": "thalweg_memory.handle",
     },
 )

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Clock, Operation
 from thalweg_memory.facts.learning.lesson import after, plan_eviction
-from thalweg_memory.facts.recall.found import content_words
+from thalweg_memory.facts.recall.ranking import content_words
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Change, Fact, FactId, Profile, PutFact, Scope
+from thalweg_memory.store.records import Clock, Operation
 from thalweg_memory.store.tables import MemoryStore
 
 RACES = 100

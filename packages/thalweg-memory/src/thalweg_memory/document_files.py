@@ -22,7 +22,6 @@ from threading import local
 from thalweg.database.base import encode
 from thalweg.database.private_files import FILE_MODE, make_private_folder, open_private
 from thalweg.errors import DocumentError, StorageError
-from thalweg_memory.base import Operation, new_fact_id, utc_now
 from thalweg_memory.deciding import Decider, MemorySnapshot
 from thalweg_memory.facts.by_hand import plan_clear
 from thalweg_memory.facts.document import (
@@ -34,7 +33,7 @@ from thalweg_memory.facts.document import (
     without,
 )
 from thalweg_memory.facts.values import Change, Scope
-from thalweg_memory.store.records import FactTexts
+from thalweg_memory.store.records import FactTexts, Operation, new_fact_id, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")

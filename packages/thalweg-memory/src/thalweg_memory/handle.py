@@ -1,17 +1,21 @@
-"""`Memory`: what people and agents do with the memory of one owner."""
+"""`Memory`: what people and agents do with the memory of one owner; and how a memory is opened."""
 
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from thalweg.archive.paths import home
 from thalweg.engine.entries import Message, Text
+from thalweg.engine.extras import needs_extra
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError
-from thalweg_memory.base import Clock, Operation, Receipt, Selection, new_fact_id, utc_now
 from thalweg_memory.deciding import Decider, plan_room, similar_facts
+from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.by_hand import (
     find,
     plan_clear,
@@ -21,13 +25,12 @@ from thalweg_memory.facts.by_hand import (
     plan_review,
     stated_fact,
 )
-from thalweg_memory.facts.days import local
 from thalweg_memory.facts.document import Shape, export, plan_document, read_document
-from thalweg_memory.facts.gates.judging import first_day, judge_statement, last_day
+from thalweg_memory.facts.gates import first_day, judge_statement, last_day
 from thalweg_memory.facts.learning.lesson import folded
-from thalweg_memory.facts.merging.comparing import has_same_wording
-from thalweg_memory.facts.recall.found import content_words
-from thalweg_memory.facts.recall.packing import Recalled
+from thalweg_memory.facts.merging import has_same_wording
+from thalweg_memory.facts.recall.ranking import content_words
+from thalweg_memory.facts.recall.rendering import Recalled
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Category,
@@ -47,10 +50,75 @@ from thalweg_memory.facts.values import (
     Status,
     Trust,
     WriteSection,
+    local,
 )
-from thalweg_memory.opening import attach_document, documents_of
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
+from thalweg_memory.search.index import Embed
+from thalweg_memory.store.records import Clock, Operation, Receipt, Selection, new_fact_id, utc_now
+from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
+
+
+def open_memory(
+    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: Embed | None = None
+) -> MemoryStore:
+    """Open the memory at an address; a new one is made if there is none.
+
+    Args:
+        url_or_path: A file, which may hold an archive, too; `:memory:` for a memory that ends
+            with the process; or `postgresql://user:password@host:port/database` (extra
+            `postgres`).
+        secret: The key of the digests of forgotten texts. `None` takes the memory's own,
+            made at random when the memory is.
+        embed: Makes vectors of texts (extra `vectors`): items stored from now on are found by
+            them, too.
+
+    Raises:
+        ConfigError: Nothing can be opened there.
+        StorageError: Another process holds it, or the server cannot be reached.
+
+    Example:
+        >>> from thalweg_memory.facts.values import Scope
+        >>> with open_memory(":memory:") as memory:
+        ...     memory.version(Scope("ada"))
+        0
+    """
+    address = fspath(url_or_path)
+    scheme, separator, _ = address.partition("://")
+    if not separator:
+        return SqliteMemory(address, secret=secret, embed=embed)
+    if scheme in {"postgres", "postgresql"}:
+        return _open_postgres(address, secret, embed)
+    kind = f"{scheme}://"
+    problem = "there is no such kind of memory"
+    raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
+
+
+def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
+    with needs_extra("postgresql://"):
+        from thalweg_memory.store.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
+    return PostgresMemory(url, secret=secret, embed=embed)
+
+
+def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
+    """Keep the document of the settings equal to a store, from now on.
+
+    A store has one document: an existing one is kept.
+
+    Args:
+        store: The memory.
+        settings: The settings `storage` and `storage_path`.
+        owner: The owner of the document; see `DocumentFiles`.
+    """
+    if settings.storage == "json" and store.documents is None:
+        path = Path(settings.storage_path) if settings.storage_path else home() / "memory.json"
+        store.documents = DocumentFiles(store, path, owner=owner)
+
+
+def documents_of(store: MemoryStore) -> DocumentFiles | None:
+    """Return the documents of a store, if it has any."""
+    return store.documents if isinstance(store.documents, DocumentFiles) else None
+
 
 MOST_WAITING = 100
 """Facts that wait for review which one more is compared with, the newest."""

@@ -7,25 +7,27 @@ from dataclasses import replace
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg_memory.deciding import standing_facts
-from thalweg_memory.facts.days import current, holds
 from thalweg_memory.facts.document import read_document
 from thalweg_memory.facts.learning.lesson import worth
-from thalweg_memory.facts.recall.found import RecallItem, without
-from thalweg_memory.facts.recall.packing import PackedItem, Recalled, pack
-from thalweg_memory.facts.recall.question import RecallQuery, ask, ask_further
 from thalweg_memory.facts.recall.ranking import (
     REACH,
     ItemWeights,
     Ranked,
     RecallFeatures,
+    RecallItem,
+    RecallQuery,
+    ask,
+    ask_further,
     links,
     rank,
     shortlist,
+    without,
     worth_reading,
 )
+from thalweg_memory.facts.recall.rendering import PackedItem, Recalled, pack
 from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Trust
+from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Trust, current, holds
 from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8

@@ -13,12 +13,10 @@ from typing import Literal
 from langchain_core.messages import BaseMessage
 
 from thalweg.testing import ScriptedModel
-from thalweg_memory.facts.learning.learner_prompt import PLANTED
+from thalweg_memory.facts.learning.questions import PLANTED
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope, Statement, Trust
-from thalweg_memory.jobs.events import JobReport
-from thalweg_memory.jobs.learner import Learner
-from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent
 from thalweg_memory.store.tables import MemoryStore
 
 _TURN = re.compile(

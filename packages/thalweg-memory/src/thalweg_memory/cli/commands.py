@@ -15,8 +15,6 @@ from thalweg.cli.printing import print_json, print_lines
 from thalweg.cli.shared_options import Yes, bounded, command_group, respond, wants_json
 from thalweg.cli.values import one_of
 from thalweg.errors import ConfigError
-from thalweg_memory.base import Operation, new_fact_id, utc_now
-from thalweg_memory.cli.opening import open_store, opened
 from thalweg_memory.cli.options import (
     AsOf,
     Dry,
@@ -26,16 +24,16 @@ from thalweg_memory.cli.options import (
     Sure,
     Words,
     memory_options,
+    open_store,
+    opened,
     share_of,
 )
-from thalweg_memory.cli.plain import (
+from thalweg_memory.cli.text import (
     plain_change,
     plain_fact,
     plain_operation,
     plain_profile,
     plain_recalled,
-)
-from thalweg_memory.cli.text import (
     render_change,
     render_explained,
     render_fact,
@@ -50,6 +48,7 @@ from thalweg_memory.facts.by_hand import plan_clear, plan_delete
 from thalweg_memory.facts.document import Shape, plan_document, read_document
 from thalweg_memory.facts.values import Category, Change, Fact, Mode, RemoveFact, Status
 from thalweg_memory.handle import Memory
+from thalweg_memory.store.records import Operation, new_fact_id, utc_now
 
 CATEGORIES = get_args(Category)
 memory = command_group(

@@ -13,12 +13,10 @@ from thalweg.engine.extras import missing_extra
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
-from thalweg_memory.base import utc_now
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.events import JobReport, event_of, sentence
-from thalweg_memory.jobs.learner import Learner
-from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, event_of, sentence
 from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.store.records import utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 

@@ -1,14 +1,24 @@
-"""Options and arguments of the commands on memory."""
+"""Options and arguments of the commands on memory, and the memory that they open."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, get_args
 
 import typer
 
+from thalweg.archive.paths import default_place
 from thalweg.cli.shared_options import AsJson, GroupOptions, SharedOptions
-from thalweg.errors import ConfigError
-from thalweg_memory.facts.values import Category
+from thalweg.database.private_files import make_private_folder
+from thalweg.database.sqlite_files import has_component_tables
+from thalweg.engine.transcript import printable
+from thalweg.errors import ConfigError, DocumentError
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import Category, Scope
+from thalweg_memory.handle import Memory, attach_document, documents_of, open_memory
+from thalweg_memory.store.tables import MemoryStore
 
 Words = Annotated[
     list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
@@ -89,3 +99,64 @@ def share_of(value: float) -> float:
             "--confidence", f"{value:g} is not between 0 and 1", "pass a share such as 0.9"
         )
     return value
+
+
+DOCUMENT = "memory.json"
+
+
+@contextmanager
+def opened(
+    ctx: typer.Context, *, makes: bool = False, needs_document: bool = False
+) -> Iterator[Memory]:
+    """Open the memory of a command, and commit the edits made by hand.
+
+    Args:
+        ctx: Of the command, with its `MemoryOptions`.
+        makes: Whether to create a missing memory.
+        needs_document: Whether the command ends with exit code 2, after its output, if the
+            document cannot be read.
+
+    Raises:
+        ConfigError: There is none, or it cannot be opened.
+        StorageError: Another process holds it.
+    """
+    options = ctx.ensure_object(MemoryOptions)
+    is_readable = True
+    with open_store(options, makes=makes) as store:
+        scope = Scope(options.owner, options.agent)
+        documents = documents_of(store)
+        if documents is not None and documents.path_of(scope).parent.is_dir():
+            try:
+                documents.reload(scope)
+            except DocumentError as error:
+                sys.stderr.write(f"thalweg: {printable(str(error))}\n")
+                is_readable = False
+        yield Memory(store, scope, settings=MemorySettings())
+    if needs_document and not is_readable:
+        raise typer.Exit(2)
+
+
+def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
+    """Open a store with its document, if there is one."""
+    place = options.db or str(default_place())
+    if (
+        "://" not in place
+        and not makes
+        and not (Path(place).is_file() and has_component_tables(place, "memory"))
+    ):
+        fix = "name one with --db, or the folder of one with THALWEG_HOME"
+        raise ConfigError(place, "there is no memory", fix)
+    if "://" not in place:
+        make_private_folder(Path(place).parent)
+    path = options.document or _find_document(place)
+    store = open_memory(place)
+    if path is not None:
+        attach_document(store, MemorySettings(storage="json", storage_path=str(path)))
+    return store
+
+
+def _find_document(place: str) -> Path | None:
+    """Find the document of a database: there is one, or there was."""
+    folder = default_place().parent if "://" in place else Path(place).parent
+    candidates = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
+    return candidates[0] if any(path.exists() for path in candidates) else None

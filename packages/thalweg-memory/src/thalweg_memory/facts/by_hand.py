@@ -5,10 +5,9 @@ from dataclasses import replace
 from itertools import islice
 
 from thalweg.errors import FactRefusedError, NoSuchFactError
-from thalweg_memory.facts.gates.judging import Verdict
+from thalweg_memory.facts.gates import Verdict
 from thalweg_memory.facts.learning.lesson import fact_of, folded
-from thalweg_memory.facts.merging.comparing import sharing_most
-from thalweg_memory.facts.merging.planning import plan_merge
+from thalweg_memory.facts.merging import plan_merge, sharing_most
 from thalweg_memory.facts.values import (
     Category,
     Change,

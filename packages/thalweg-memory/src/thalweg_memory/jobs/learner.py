@@ -2,31 +2,32 @@
 
 Facts are extracted from each turn exactly once: they and the new watermark are one commit, which
 fails as a whole if the memory changed, another worker claimed the thread, or content was forgotten.
-The profile is rewritten only from facts that are valid and trusted.
+The profile is rewritten only from facts that are valid and trusted. A model is asked by schema, by
+tool, or in plain words. Each job is one sentence of the logger `thalweg.memory`: counts, reasons
+and cost, without any text of a thread.
 """
 
+import json
+import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+
+from thalweg.archive.threads.spending import answer_usage
 from thalweg.engine.pricing.cost import cost_of
 from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.tokens import Counter, exact_counter
+from thalweg.engine.tracing import trace
+from thalweg.engine.undocumented import trace_params
 from thalweg.errors import StaleWriteError, ThalwegError
-from thalweg_memory.base import Clock, Job, Learned, new_fact_id, utc_now
 from thalweg_memory.deciding import plan_room, related_facts, similar_facts, standing_facts
-from thalweg_memory.facts.days import local
-from thalweg_memory.facts.learning.extraction import Item, Pair, Paragraph, Source, proposals_of
-from thalweg_memory.facts.learning.learner_prompt import (
-    KNOWN_FACTS,
-    LearnerRequest,
-    Portion,
-    ask_for_facts,
-    ask_for_profile,
-    ask_for_verdicts,
-    next_portion,
-    smaller,
-)
 from thalweg_memory.facts.learning.lesson import (
     SECTION_CHARS,
     FactCandidate,
@@ -49,18 +50,318 @@ from thalweg_memory.facts.learning.lesson import (
     verified,
     worth,
 )
-from thalweg_memory.facts.merging.planning import Verdicts
-from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Change, Fact, FactId, Hide, Proposal, Statement, facts_of
-from thalweg_memory.jobs.events import (
-    LEARNER_PREFIX,
-    MOST_RACES,
-    JobReport,
-    ReportHandler,
-    emit,
+from thalweg_memory.facts.learning.questions import (
+    KNOWN_FACTS,
+    Item,
+    Kind,
+    LearnerRequest,
+    Pair,
+    Paragraph,
+    ParsedAnswer,
+    Portion,
+    Source,
+    answer_schema,
+    ask_for_facts,
+    ask_for_profile,
+    ask_for_verdicts,
+    better,
+    next_portion,
+    proposals_of,
+    read_answer,
+    smaller,
 )
-from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.facts.merging import Verdicts
+from thalweg_memory.facts.settings import MemorySettings
+from thalweg_memory.facts.values import (
+    Change,
+    Fact,
+    FactId,
+    Hide,
+    Proposal,
+    PutFact,
+    RemoveFact,
+    Statement,
+    WriteSection,
+    facts_of,
+    local,
+    section_path,
+)
+from thalweg_memory.prompts import prompt
+from thalweg_memory.store.records import Clock, Job, Learned, new_fact_id, utc_now
 from thalweg_memory.store.tables import MemoryStore
+
+Way = Literal["schema", "default", "tool", "text"]
+WAYS: tuple[Way, ...] = ("schema", "default", "tool", "text")
+"""`schema`: the provider enforces it. `default`: LangChain's way for this model. `tool`: as the
+arguments of a tool. `text`: the schema is part of the prompt."""
+_REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
+"""HTTP statuses that mean that a request is not understood, and not that it came too soon."""
+TRIES = 2
+"""Questions, each with one repetition, after which a model that answered none is not asked."""
+_log = logging.getLogger("thalweg.memory")
+PROBLEMS = 5
+"""Problems of an answer that a repeated request lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredAnswer:
+    """What came of one question."""
+
+    answer: ParsedAnswer
+    spent: Usage
+    text: str
+    """As the model wrote it."""
+
+
+@dataclass(slots=True)
+class Respondent:
+    """A chat model for questions, and its supported ways of structured output."""
+
+    model: BaseChatModel
+    count: Counter
+    name: str = ""
+    """`provider:name`, for events."""
+    _ways: list[Way] = field(default_factory=list)
+    """Ways that may work, the best first."""
+    _unread: int | None = 0
+    """Questions without a readable answer; `None` after the first readable one."""
+
+    def __post_init__(self) -> None:
+        """Remove the ways that the model does not support."""
+        profile = getattr(self.model, "profile", None)
+        holds = isinstance(profile, dict) and profile.get("structured_output") is True
+        self._ways = [way for way in WAYS if way != "schema" or holds]
+        self.name = self.name or named(self.model)
+
+    def ask(self, question: LearnerRequest, kind: Kind) -> StructuredAnswer:
+        """Ask, and retry once if the answer cannot be parsed completely.
+
+        The model's errors are raised, unless another way may succeed.
+        """
+        sent: list[BaseMessage] = [SystemMessage(question.rules)]
+        for request, answered in question.examples:
+            sent += HumanMessage(request), AIMessage(answered)
+        sent.append(HumanMessage(question.text))
+        reply, spent = self._send(sent, kind)
+        answer = read_answer(written(reply), kind)
+        if not answer.problems:
+            return self._counted(StructuredAnswer(answer, spent, written(reply)))
+        problem = "; ".join(answer.problems[:PROBLEMS])
+        again = HumanMessage(prompt("learn_again").render(problem=problem))
+        # As plain text: an answer with tool calls would need their results after it.
+        shown = AIMessage(written(reply) or "nothing")
+        reply, more = self._send([*sent, shown, again], kind)
+        second = read_answer(written(reply), kind)
+        return self._counted(StructuredAnswer(better(answer, second), spent + more, written(reply)))
+
+    def _counted(self, response: StructuredAnswer) -> StructuredAnswer:
+        """Note whether the model answers in form."""
+        if response.answer.is_whole or response.answer.items:
+            self._unread = None
+        elif self._unread is not None:
+            self._unread += 1
+            if self.is_unfit:
+                _log.warning(
+                    "the model %s answered %d questions of memory, none in the form that it was"
+                    " asked for: nothing is learned; set memory.model_name to another model",
+                    self.name,
+                    self._unread,
+                )
+        return response
+
+    @property
+    def is_unfit(self) -> bool:
+        """Whether the model never answered in form, and is not asked any more."""
+        return self._unread is not None and self._unread >= TRIES
+
+    def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Usage]:
+        while True:
+            way = self._ways[0]
+            try:
+                reply = _sent(self.model, messages, way, kind)
+            except Exception as error:
+                if (cut := _cut_off(error)) is not None:
+                    return cut, self._spent(cut)
+                refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
+                if not refused or len(self._ways) == 1:
+                    raise
+                self._ways = self._ways[1:]
+            else:
+                return reply, self._spent(reply)
+
+    def _spent(self, reply: AIMessage) -> Usage:
+        return answer_usage(reply, written(reply), self.name, self.count)
+
+
+def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind: Kind) -> AIMessage:
+    schema = answer_schema(kind)
+    if way == "text":
+        words = prompt("learn_json").render(schema=json.dumps(schema))
+        reply: Any = model.invoke([*messages, HumanMessage(words)])
+    else:
+        method = {"schema": "json_schema", "tool": "function_calling"}.get(way)
+        given = {"method": method} if method else {}
+        structured = model.with_structured_output(schema, include_raw=True, **given)
+        found: Any = structured.invoke(list(messages))
+        reply = found["raw"]
+    answer: AIMessage = reply
+    return answer
+
+
+def written(reply: AIMessage) -> str:
+    """Return the model's output: the arguments of its first tool call, or its text."""
+    for call in reply.tool_calls:
+        return json.dumps(call["args"], ensure_ascii=False)
+    for broken in reply.invalid_tool_calls:
+        return broken["args"] or ""
+    return str(reply.text)
+
+
+def _cut_off(error: Exception) -> AIMessage | None:
+    """Return the text of an answer that became too long, if a client raises an error for that.
+
+    OpenAI's does for answers that are held to a schema; the error holds the answer so far.
+    """
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None)
+    text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
+    if not isinstance(text, str):
+        return None
+    usage = getattr(completion, "usage", None)
+    read, wrote = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
+    counted = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return AIMessage(text, usage_metadata=counted)
+
+
+def _status(error: Exception) -> int | None:
+    for place in (error, getattr(error, "response", None)):
+        status = getattr(place, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def named(model: BaseChatModel) -> str:
+    """Return a chat model's name as `provider:name`, as far as its integration has it."""
+    params = trace_params(model)
+    return f"{params.get('ls_provider', '')}:{params.get('ls_model_name', '')}".strip(":")
+
+
+EVENT = "thalweg.memory"
+"""Type of the events, and name of those in a trace."""
+LEARNER_PREFIX = "learned:"
+"""Begins the actor of a learner's commits."""
+MOST_RACES = 100
+"""Maximum plans for one answer. Each retry follows another process's commit."""
+
+
+@dataclass(slots=True)
+class JobReport:
+    """What one job did. It is filled in while the job lasts."""
+
+    thread: str
+    attempt: int
+    turns: int = 0
+    """Turns that were learned from."""
+    proposed: int = 0
+    refused: Tally[str] = field(default_factory=Tally)
+    """Proposals that came to nothing, by why."""
+    changed: Tally[str] = field(default_factory=Tally)
+    """Changes that were made: statuses of facts, `dropped`, `section`."""
+    confidences: list[float] = field(default_factory=list)
+    """Those of the facts that were written."""
+    sections: list[str] = field(default_factory=list)
+    """Names of the sections of the profile that were written, as in the document."""
+    place: str = ""
+    """Where the memory is: a path or an address without a password."""
+    races: int = 0
+    """How often another writer changed the memory first."""
+    unreadable: int = 0
+    """Answers of which something could not be read."""
+    skipped: int = 0
+    """Turns that were passed over, since no answer about them could ever be read."""
+    spent: Usage = NO_USAGE
+    cost: float | None = None
+    """Cost of the calls in the tariff's unit; `None` if no price is available."""
+    failed: str = ""
+    """Class of the error that ended it; empty if it completed."""
+    retry_s: float | None = None
+
+    def count(self, changes: Iterable[Change]) -> None:
+        """Count changes that were made."""
+        for change in changes:
+            match change:
+                case PutFact(fact):
+                    self.changed[fact.status] += 1
+                    self.confidences.append(fact.confidence)
+                case RemoveFact():
+                    self.changed["dropped"] += 1
+                case WriteSection():
+                    self.changed["section"] += 1
+                    self.sections.append(section_path(change.name))
+                case Hide():
+                    self.changed["hidden"] += 1
+
+
+ReportHandler = Callable[[JobReport], None]
+
+
+def emit(report: JobReport) -> None:
+    """Log and trace a job."""
+    event = event_of(report)
+    level = logging.WARNING if report.failed or report.skipped else logging.INFO
+    _log.log(level, "%s", sentence(report), extra={"thalweg": event})
+    if report.changed and report.place:
+        _log.debug("thread %s: memory persisted to %s", report.thread, report.place)
+    trace(event)
+
+
+def event_of(report: JobReport) -> dict[str, Any]:
+    """Make the event of a job: plain values that JSON can hold."""
+    spent = report.spent
+    return {
+        "type": EVENT,
+        "thread": report.thread,
+        "attempt": report.attempt,
+        "turns": report.turns,
+        "proposed": report.proposed,
+        "refused": dict(report.refused),
+        "changed": dict(report.changed),
+        "confidences": list(report.confidences),
+        "sections": list(report.sections),
+        "races": report.races,
+        "unreadable": report.unreadable,
+        "skipped": report.skipped,
+        "model": spent.model,
+        "calls": spent.calls,
+        "input_tokens": spent.input,
+        "cached_tokens": spent.cached,
+        "output_tokens": spent.output,
+        "cost": report.cost,
+        "failed": report.failed,
+        "retry_s": report.retry_s,
+    }
+
+
+def sentence(report: JobReport) -> str:
+    """Return a report as one line for a person."""
+    made = ", ".join(f"{n} {what}" for what, n in sorted(report.changed.items())) or "no change"
+    why = ", ".join(f"{n} {what}" for what, n in sorted(report.refused.items()))
+    sure = ", ".join(f"{confidence:g}" for confidence in report.confidences)
+    sections, spent = ", ".join(report.sections), report.spent
+    text = (
+        f"thread {report.thread}: learned from {report.turns} turns: {made}"
+        f"{f' (confidence: {sure})' if sure else ''}"
+        f"{f'; updated {sections}' if sections else ''}"
+        f"{f'; not taken: {why}' if why else ''}"
+        f"; {spent.calls} calls, {spent.input} tokens in, {spent.output} out"
+    )
+    if report.cost is not None:
+        text += f", {report.cost:.4f}"
+    if report.failed:
+        text += f"; it failed ({report.failed}), again in {report.retry_s:.0f} s"
+    return text
+
 
 FACT_TOKENS = 16
 """Tokens that the name, category and date of a fact add."""

@@ -12,11 +12,9 @@ from thalweg.database.jobs import LEASE_S
 from thalweg.database.workers import POLL_S, JobWorker
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.base import Clock, Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.events import ReportHandler, emit
-from thalweg_memory.jobs.learner import Learner, backoff_s
-from thalweg_memory.jobs.structured import Respondent
+from thalweg_memory.jobs.learner import Learner, ReportHandler, Respondent, backoff_s, emit
+from thalweg_memory.store.records import Clock, Job, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")

@@ -1,28 +1,308 @@
-"""What memory stores of a thread when a run ends: the user's messages and the final answers.
+"""Whose memory a run works with, and what is stored of a thread when the run ends.
 
-An agent with `ContextMiddleware` has a log with the position of each message, and with those of a
-crashed run. Otherwise the state has all messages.
+Turns are the user's messages and the final answers: whole messages, none cut. An agent with
+`ContextMiddleware` has a log with the position of each message, and with those of a crashed run.
+Otherwise the state has all messages. Insertions of the harness, tool calls and tool results are no
+turns; but the messages before an answer decide how far the answer is to be trusted.
 """
 
+import hashlib
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from fnmatch import fnmatchcase
+from os import PathLike
+from typing import Any, Literal, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 
 from thalweg.archive.base import Archive, ThreadKey
 from thalweg.archive.threads.journal import ThreadBranch, read_branch
 from thalweg.archive.threads.thread_history import branch_at
+from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
 from thalweg.context.request.messages import read_state
-from thalweg.context.turn.graph_state import read_pointer_turn
+from thalweg.context.turn.graph_state import is_subagent, read_pointer_turn, thread_name
 from thalweg.context.turn.session_pool import SessionPool
 from thalweg.engine.entries import Message
-from thalweg.errors import ArchiveError, StorageError
-from thalweg_memory.base import LearningSchedule
-from thalweg_memory.facts.learning.capture import captured_turns, trust_after
-from thalweg_memory.facts.values import Statement, Trust
-from thalweg_memory.middleware.binding import BoundMemory
+from thalweg.errors import ArchiveError, ConfigError, StorageError
+from thalweg.redaction.secrets import redact
+from thalweg_memory.facts.gates import own_words, without_markers
+from thalweg_memory.facts.settings import WEB_TOOLS, MemorySettings, checked_zone
+from thalweg_memory.facts.values import Mode, Scope, Statement, Trust
+from thalweg_memory.handle import Memory, attach_document, open_memory
+from thalweg_memory.store.records import LearningSchedule
+from thalweg_memory.store.tables import MemoryStore
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""The later, the less is done."""
+SETTING, ZONE = "memory", "time_zone"
+"""Where in the `configurable` of a run's config its mode and its time zone are set."""
+
+Given = MemoryStore | Memory | str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMemory:
+    """A memory as one run may use it."""
+
+    memory: Memory
+    thread: str
+    mode: Mode
+    is_subagent: bool
+    """Whether its thread is talked to by an agent, not by the user."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether memory may be shown."""
+        return self.mode in {"on", "read_only"} and bool(self.thread)
+
+    @property
+    def is_before_conversation(self) -> bool:
+        """Whether memory is shown in the system prompt, or in a system message after it."""
+        return self.settings.placement != "tail"
+
+    @property
+    def writes(self) -> bool:
+        """Whether messages may be stored."""
+        may = self.mode == "on" and not self.settings.read_only
+        return may and not self.is_subagent and bool(self.thread)
+
+    @property
+    def settings(self) -> MemorySettings:
+        """The memory's settings."""
+        return self.memory.settings
+
+
+class MemoryBinding:
+    """The configured memory, to bind for each run.
+
+    Raises:
+        ConfigError: It is no memory, or cannot be opened.
+    """
+
+    def __init__(
+        self, given: Given, *, owner: Owner, agent: AgentName, settings: MemorySettings | None
+    ) -> None:
+        self._owner, self._agent = as_owner(owner), agent
+        self._memory = given if isinstance(given, Memory) else None
+        self.owns_store = isinstance(given, (str, PathLike))
+        if isinstance(given, Memory):
+            if settings is not None:
+                problem = "the memory that was passed has its own settings"
+                raise ConfigError("settings", problem, "set them there, or pass its store")
+            self.settings, self.store = given.settings, given.store
+            return
+        self.settings = settings or MemorySettings()
+        self.store = open_memory(given) if isinstance(given, (str, PathLike)) else _as_store(given)
+        if self.owns_store:
+            self.store.close_when_collected()
+        attach_document(self.store, self.settings)
+
+    def requested_mode(self, config: RunnableConfig) -> Mode:
+        """Return the memory mode of the settings and a run's config.
+
+        Raises:
+            ConfigError: The config names no such mode.
+        """
+        mode = _mode_of(config)
+        return mode if self.settings.enabled else "off"
+
+    def of(self, config: RunnableConfig, state: Any) -> BoundMemory:  # noqa: ANN401 (any agent's)
+        """Bind it for a run.
+
+        Raises:
+            ConfigError: The config names no such mode or time zone, or no owner.
+        """
+        name = thread_name(config, state) or ""
+        memory = self._memory or Memory(self.store, self._scope(config), settings=self.settings)
+        zone = _zone_of(config)
+        if zone:
+            settings = memory.settings.model_copy(update={"time_zone": zone})
+            memory = Memory(
+                memory.store,
+                memory.scope,
+                settings=settings,
+                count=memory.count,
+                clock=memory.clock,
+            )
+        set_to = memory.store.mode(memory.scope, name)
+        requested = self.requested_mode(config)
+        mode = requested if MODES.index(requested) >= MODES.index(set_to) else set_to
+        return BoundMemory(memory, name, mode, is_subagent(config))
+
+    def _scope(self, config: RunnableConfig) -> Scope:
+        agent = self._agent if isinstance(self._agent, str) else self._agent(config)
+        return Scope(owner_of(self._owner, config), agent)
+
+    def close(self) -> None:
+        """Close the resources opened here; an object that was passed belongs to its owner."""
+        if self.owns_store:
+            self.store.close()
+
+
+def _as_store(given: object) -> MemoryStore:
+    if all(hasattr(given, name) for name in ("capture", "commit", "find", "forget")):
+        return cast("MemoryStore", given)
+    fix = "pass a Memory, a store of open_memory, or an address"
+    raise ConfigError("memory", f"it is of type {type(given).__name__}", fix)
+
+
+def _zone_of(config: RunnableConfig) -> str:
+    named: object = config.get("configurable", {}).get(ZONE, "")
+    try:
+        return checked_zone(str(named))
+    except ValueError as error:
+        raise ConfigError(ZONE, f"a run's config names {named!r}", str(error)) from error
+
+
+def _mode_of(config: RunnableConfig) -> Mode:
+    named: object = config.get("configurable", {}).get(SETTING, MODES[0])
+    for mode in MODES:
+        if named == mode:
+            return mode
+    problem = f"a run's config names {named!r}"
+    raise ConfigError(SETTING, problem, f"use {', '.join(MODES)}")
+
+
+OWN_TOOLS = frozenset(
+    {"remember", "recall_memory", "forget_memory", "write_todos", "compact_conversation"}
+)
+"""Tools of the harness whose results hold nobody's words but the user's, the agent's and its own:
+what may be recalled is of such trust."""
+_MEMORY = re.compile(
+    r"<(?P<tag>(?:[\w-]+_)?memor(?:y|ies))(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A block of memory that was put into a text; one that nothing closes extends to the end."""
+
+
+def captured_turns(
+    messages: Iterable[tuple[int, Message]],
+    *,
+    thread: str,
+    now: str,
+    since: int = 0,
+    before: Trust = Trust.ASSISTANT,
+    web_tools: Sequence[str] = WEB_TOOLS,
+    owners: Sequence[str] = (),
+    zone: str = "",
+) -> list[Statement]:
+    """Take the turns out of a stretch of a thread.
+
+    Taken in pieces or at once, a thread yields the same turns, if each piece is passed the trust
+    after the one before it (`trust_after`), or begins with the messages before it.
+
+    Args:
+        messages: With their positions in the log, oldest first.
+        thread: The thread's id.
+        now: The time of a message that has none.
+        since: Messages below this position only decide how far answers are to be trusted.
+        before: The trust that an answer before the first message would have had.
+        web_tools: Names of tools whose results are of trust `WEB`; `*` matches anything.
+        owners: Names of the memory's owner. Without any, the first name in the thread is the
+            owner's. A user's message of another name is another person's: it is told with that
+            name, and no fact of the owner's rests on it.
+        zone: The owner's time zone, an IANA name; empty for UTC.
+
+    Returns:
+        Turns with `seq` 0: the store numbers them.
+
+    Example:
+        >>> from thalweg.engine.entries import Text
+        >>> said = [(0, Message("user", (Text("I live in Oslo."),), uid="m1"))]
+        >>> [(t.text, t.trust.name) for t in captured_turns(said, thread="t", now="")]
+        [('I live in Oslo.', 'USER')]
+    """
+    turns: list[Statement] = []
+    trust, names, owners = before, _Names(), [*owners]
+    for position, message in messages:
+        trust = min(trust, names.trust_of(message, web_tools))
+        role = _role(message)
+        if role == "user" and message.name and not owners:
+            owners = [message.name]
+        if role is None or position < since:
+            continue
+        is_own = role == "user" and (not message.name or message.name in owners)
+        text = redact(own_words(without_memory(message.text))).strip()
+        if not without_markers(text).strip():
+            continue
+        turns.append(
+            Statement(
+                thread=thread,
+                seq=0,
+                role=role,
+                text=text,
+                said_at=message.at or now,
+                trust=Trust.USER if is_own else min(trust, Trust.ASSISTANT),
+                author=message.name,
+                position=position,
+                uid=message.uid or _digest(thread, position, message),
+                zone=zone,
+            )
+        )
+    return turns
+
+
+def trust_after(
+    messages: Iterable[Message],
+    before: Trust = Trust.ASSISTANT,
+    web_tools: Sequence[str] = WEB_TOOLS,
+) -> Trust:
+    """Return how far an answer after some messages could be trusted.
+
+    A page that was read once can be repeated in any later run, so trust never rises again
+    within a thread.
+    """
+    names = _Names()
+    return min((before, *(names.trust_of(message, web_tools) for message in messages)))
+
+
+class _Names(dict[str, str]):
+    """Names of the tools that were called, by the ids of the calls: a result may have none."""
+
+    def trust_of(self, message: Message, web_tools: Sequence[str]) -> Trust:
+        """Return how far a message lowers the trust of text written after it.
+
+        A result whose tool is unknown may be from anywhere.
+        """
+        self.update((call.id, call.name) for call in message.calls)
+        if message.role != "tool":
+            return Trust.ASSISTANT
+        name = (message.name or self.get(message.answers, "")).casefold()
+        if name in OWN_TOOLS:
+            return Trust.ASSISTANT
+        is_web = not name or any(fnmatchcase(name, pattern.casefold()) for pattern in web_tools)
+        return Trust.WEB if is_web else Trust.TOOL
+
+
+def _role(message: Message) -> Literal["user", "assistant"] | None:
+    """Return whose turn a message is; `None` if it is no turn."""
+    if message.kind != "said" or '"lc_source"' in message.extra:
+        return None
+    if message.role == "user":
+        return "user"
+    if message.role == "assistant" and not message.calls:
+        return "assistant"
+    return None
+
+
+def without_memory(text: str) -> str:
+    """Remove blocks of memory from a text: recalled memory is never learned as a user's statement.
+
+    Example:
+        >>> without_memory("<memory>likes tea</memory>What do I like?")
+        'What do I like?'
+    """
+    return _MEMORY.sub("", text)
+
+
+def _digest(thread: str, position: int, message: Message) -> str:
+    """Name a message that has no id of its own."""
+    named = json.dumps([thread, position, message.role, message.text])
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
+
 
 EARLIER_MESSAGES = 60
 """Number of log messages that are searched for turns before those of the state."""

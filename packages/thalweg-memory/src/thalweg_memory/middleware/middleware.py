@@ -38,14 +38,15 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.tracing import trace
 from thalweg.errors import ConfigError, ThalwegError
-from thalweg_memory.base import utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.worker import Worker, background
-from thalweg_memory.middleware.binding import BoundMemory, Given, MemoryBinding
 from thalweg_memory.middleware.capture import (
+    BoundMemory,
+    Given,
     Kept,
+    MemoryBinding,
     UnreadMessages,
     earlier_messages,
     keep,
@@ -62,6 +63,7 @@ from thalweg_memory.middleware.recall import (
     turns_of,
 )
 from thalweg_memory.middleware.tools import memory_tools
+from thalweg_memory.store.records import utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 ANNOUNCED = "thalweg:review"

@@ -13,10 +13,9 @@ from typing import Any
 
 from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.base import Operation, utc_now
-from thalweg_memory.facts.recall.found import RecallItem
-from thalweg_memory.facts.recall.packing import Recalled
+from thalweg_memory.facts.recall.ranking import RecallItem
 from thalweg_memory.facts.recall.rendering import (
+    Recalled,
     closing,
     is_quoted,
     opening,
@@ -42,8 +41,9 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 from thalweg_memory.handle import Memory
-from thalweg_memory.middleware.binding import BoundMemory
+from thalweg_memory.middleware.capture import BoundMemory
 from thalweg_memory.recalling import MESSAGE_TOKENS
+from thalweg_memory.store.records import Operation, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 Key = FactId | int | SectionName

@@ -10,11 +10,16 @@ from langchain_core.tools import BaseTool
 
 from thalweg.context.turn.context_tools import LenientTool
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
-from thalweg_memory.facts.learning.capture import captured_turns, trust_after
-from thalweg_memory.facts.recall.found import content_words
+from thalweg_memory.facts.recall.ranking import content_words
 from thalweg_memory.facts.values import Category, Statement, Trust
-from thalweg_memory.middleware.binding import BoundMemory, MemoryBinding
-from thalweg_memory.middleware.capture import UnreadMessages, owners_of
+from thalweg_memory.middleware.capture import (
+    BoundMemory,
+    MemoryBinding,
+    UnreadMessages,
+    captured_turns,
+    owners_of,
+    trust_after,
+)
 from thalweg_memory.prompts import prompt
 
 REMEMBER, RECALL_MEMORY, FORGET_MEMORY = "remember", "recall_memory", "forget_memory"

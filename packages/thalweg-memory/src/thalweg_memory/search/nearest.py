@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from thalweg_memory.search.vectors import MOST_SCANNED, Vectors, VectorState
+from thalweg_memory.search.index import MOST_SCANNED, Vectors, VectorState
 
 MOST_BYTES = 256 * 1024 * 1024
 """Vectors that a process keeps in memory, those of the scopes that were asked for last."""

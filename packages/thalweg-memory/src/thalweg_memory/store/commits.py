@@ -1,11 +1,11 @@
-"""Commits: the steps of changes, their log with the content before and after, and their undo."""
+"""Commits: the steps of changes, the turns that they hide, their log, and their undo."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from thalweg.database.base import decode, encode
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg_memory.base import Learned, Operation
 from thalweg_memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -19,16 +19,18 @@ from thalweg_memory.facts.values import (
     WriteSection,
     facts_of,
 )
-from thalweg_memory.forgetting import hiding
 from thalweg_memory.store.records import (
     FactStep,
     Kind,
+    Learned,
+    Operation,
     SectionStep,
     Step,
     StepRow,
     TurnsStep,
     read_fact,
     read_section,
+    read_turn,
     write_fact,
     write_section,
 )
@@ -40,6 +42,103 @@ from thalweg_memory.store.scoped import (
     save_scope,
     save_thread,
 )
+
+_ANSWERS = 16
+"""Messages of the assistant that are taken for the answer to one turn, at most."""
+
+
+def taken_out(steps: Iterable[Step]) -> list[Fact]:
+    """List the facts that steps drop or reword, as they were."""
+    return [
+        step.before
+        for step in steps
+        if isinstance(step, FactStep)
+        and step.before is not None
+        and (step.after is None or step.after.content != step.before.content)
+    ]
+
+
+def hide_behind(
+    scoped: ScopeTransaction, facts: Collection[Fact], operation: int, uids: Collection[str] = ()
+) -> int:
+    """Hide the turns that facts were learned from, and those with some ids.
+
+    The answers to them are hidden as well: what the assistant wrote up to the user's next message.
+
+    Returns:
+        How many turns were hidden.
+    """
+    own = {each.uid for fact in facts for each in fact.evidence if each.uid}
+    keys = _with_uids(scoped, {*own, *uids})
+    keys |= _answers(scoped, keys)
+    return _set(scoped, keys, operation)
+
+
+def hide_all(scoped: ScopeTransaction, operation: int) -> int:
+    """Hide every turn of the scope; returns how many were shown before."""
+    (shown,) = scoped.db.row(
+        "SELECT COUNT(*) FROM memory_turn WHERE scope = ? AND hidden <= 0", (scoped.id,)
+    )
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden <= 0", (operation, scoped.id)
+    )
+    return int(shown)
+
+
+def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
+    """Show the turns that an operation hid, or hide those that an undo of it had shown again.
+
+    The sign records which operation did, so that it can be undone as well.
+    """
+    sign = 1 if is_shown else -1
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
+        (sign * operation, scoped.id, -sign * undone),
+    )
+
+
+Key = tuple[int, int]
+"""Number of the thread, and `seq` of the turn."""
+
+
+def _with_uids(scoped: ScopeTransaction, uids: Collection[str]) -> set[Key]:
+    rows = scoped.db.rows_by(
+        "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
+        sorted(scoped.digests.of("uid", uid) for uid in uids),
+        (scoped.id,),
+    )
+    return {(thread, seq) for thread, seq in rows}
+
+
+def _answers(scoped: ScopeTransaction, keys: Collection[Key]) -> set[Key]:
+    """Find the messages of the assistant that follow turns, up to the next one of another role."""
+    found: set[Key] = set()
+    for thread, seq in keys:
+        rows = scoped.db.rows(
+            "SELECT seq, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq > ?"
+            " ORDER BY seq LIMIT ?",
+            (scoped.id, thread, seq, _ANSWERS),
+        )
+        turns = (read_turn("", place, body) for place, body in rows)
+        answers = takewhile(lambda turn: turn.role == "assistant", turns)
+        found |= {(thread, turn.seq) for turn in answers}
+    return found
+
+
+def _set(scoped: ScopeTransaction, keys: Collection[Key], operation: int) -> int:
+    shown = [
+        key
+        for key in sorted(keys)
+        if scoped.db.row(
+            "SELECT 1 FROM memory_turn WHERE scope = ? AND thread = ? AND seq = ? AND hidden <= 0",
+            (scoped.id, *key),
+        )
+    ]
+    scoped.db.run_each(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND thread = ? AND seq = ?",
+        [(operation, scoped.id, *key) for key in shown],
+    )
+    return len(shown)
 
 
 def log_operation(
@@ -251,12 +350,12 @@ def by_hand(
         shown: Turns that an undo showed again.
     """
     operation = scoped.row.operation + 1
-    gone = hiding.taken_out(steps)
+    gone = taken_out(steps)
     if hides:
-        hidden = hiding.hide_all(scoped, operation)
+        hidden = hide_all(scoped, operation)
         scoped.row.cleared = scoped.row.version + 1
     else:
-        hidden = hiding.hide_behind(scoped, gone, operation, uids) if gone or uids else 0
+        hidden = hide_behind(scoped, gone, operation, uids) if gone or uids else 0
     made = [*steps, *_uncited(scoped, steps, {fact.id for fact in gone})]
     if shown is not None:
         made.append(shown)
@@ -267,7 +366,7 @@ def by_hand(
 
 def hide_turns(scoped: ScopeTransaction, uids: Collection[str], why: str) -> list[Step]:
     """Hide turns by `Statement.uid`, and the step of it for the log; none if all are hidden."""
-    hidden = hiding.hide_behind(scoped, (), scoped.row.operation + 1, uids)
+    hidden = hide_behind(scoped, (), scoped.row.operation + 1, uids)
     return [TurnsStep(why, hidden)] if hidden else []
 
 
@@ -355,7 +454,7 @@ def _turns(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsSte
     step = next((step for step in steps if isinstance(step, TurnsStep)), None)
     if step is None:
         return None
-    hiding.revert(scoped, undone, scoped.row.operation + 1, is_shown=step.is_shown)
+    revert(scoped, undone, scoped.row.operation + 1, is_shown=step.is_shown)
     if not step.is_shown:
         scoped.row.cleared = 0  # of a clear: what a run captures from here on is shown
     return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)

@@ -17,7 +17,7 @@ from thalweg.database.jobs import JobQueue
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
-from thalweg_memory.search.vectors import Embed
+from thalweg_memory.search.index import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import MemoryStore
 
@@ -96,7 +96,7 @@ class PostgresMemory(MemoryStore):
     """The memories of all scopes, in the tables `memory_…` of a PostgreSQL database.
 
     Writers of one scope wait for each other up to `busy_timeout_s`, others not at all. See
-    `PostgresDatabase`; `MemoryStore` for the contracts of the methods, and `postgres_erasure` for
+    `PostgresDatabase`; `MemoryStore` for the contracts of the methods, and `erase` for
     the forgotten content that the server keeps.
     """
 

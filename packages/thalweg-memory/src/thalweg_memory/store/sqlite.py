@@ -17,7 +17,7 @@ from thalweg.database.jobs import JobQueue
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import MemoryStoreError
-from thalweg_memory.search.vectors import Embed
+from thalweg_memory.search.index import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import MemoryStore
 

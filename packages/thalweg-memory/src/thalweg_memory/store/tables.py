@@ -11,8 +11,7 @@ from thalweg.database import jobs
 from thalweg.database.base import Database, read_secret
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Job, Learned, LearningSchedule, Operation, Receipt, Selection
-from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
+from thalweg_memory.facts.recall.ranking import RecallItem, WordOccurrences
 from thalweg_memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -29,12 +28,20 @@ from thalweg_memory.facts.values import (
     Statement,
     Status,
 )
-from thalweg_memory.forgetting import execution
-from thalweg_memory.search.index import MOST_WORDS
-from thalweg_memory.search.vectors import Embed, Embedding
-from thalweg_memory.store import commits, queue
+from thalweg_memory.search.index import MOST_WORDS, Embed, Embedding
+from thalweg_memory.store import commits, forgetting
 from thalweg_memory.store.commits import read_operations
-from thalweg_memory.store.records import FactTexts, Kind, read_fact
+from thalweg_memory.store.records import (
+    FactTexts,
+    Job,
+    Kind,
+    Learned,
+    LearningSchedule,
+    Operation,
+    Receipt,
+    Selection,
+    read_fact,
+)
 from thalweg_memory.store.scoped import (
     FORMAT,
     MemoryRows,
@@ -45,16 +52,22 @@ from thalweg_memory.store.scoped import (
     capture_turns,
     find_scope,
     find_thread,
+    finish_job,
     get_or_create_scope,
     get_or_create_thread,
     index_turns,
+    is_live,
     keep_shown,
     list_shown,
+    milliseconds,
+    note_job,
     read_turns,
     save_scope,
     save_thread,
     scopes_of_owner,
     thread_names,
+    thread_of,
+    time_of,
     turn_texts,
 )
 from thalweg_memory.store.scoped import items as read_items
@@ -228,8 +241,8 @@ class MemoryStore(ABC):
         with self._write(scope, turn_texts(turns)) as scoped:
             new = capture_turns(scoped, thread, turns, upto, begun)
             if new and schedule is not None:
-                at = queue.milliseconds(schedule.now)
-                queue.note(scoped, scope, thread, at, schedule.debounce_s, schedule.max_wait_s)
+                at = milliseconds(schedule.now)
+                note_job(scoped, scope, thread, at, schedule.debounce_s, schedule.max_wait_s)
             return new
 
     def captured(self, scope: Scope, thread: str) -> int:
@@ -316,7 +329,7 @@ class MemoryStore(ABC):
         texts = [change.fact.content for change in changes if isinstance(change, PutFact)]
         with self._changing(scope), self._write(scope, texts) as scoped:
             commits.check_version(scoped.row, expected)
-            if lease is not None and not queue.is_live(scoped.db, lease):
+            if lease is not None and not is_live(scoped.db, lease):
                 problem = "another worker claimed the thread, or the claim was withdrawn"
                 raise StaleWriteError(problem)
             if learned is not None:
@@ -376,7 +389,7 @@ class MemoryStore(ABC):
         """Find items by words, and by a vector if there are any.
 
         A fact is found by its `fact_words`, a turn by its `turn_words`; see
-        `memory.facts.recall.found`.
+        `facts.recall.ranking`.
 
         Args:
             scope: The scope.
@@ -471,17 +484,17 @@ class MemoryStore(ABC):
 
     def _would_forget(self, scope: Scope, selection: Selection) -> Receipt:
         with self._read(scope) as scoped:
-            return execution.receipt(scoped, execution.plan(scoped, selection), dry_run=True)
+            return forgetting.receipt(scoped, forgetting.plan(scoped, selection), dry_run=True)
 
     def _forget(
         self, scope: Scope, selection: Selection, now: str, forgotten: list[FactTexts]
     ) -> Receipt:
         with self._write(scope, erases=True) as scoped:
-            planned = execution.plan(scoped, selection)
-            execution.erase(scoped, scope, planned, selection, now=now)
+            planned = forgetting.plan(scoped, selection)
+            forgetting.erase(scoped, scope, planned, selection, now=now)
         read_fact.cache_clear()
         forgotten.append(planned.sayings)
-        return execution.receipt(scoped, planned, left=self._erased())
+        return forgetting.receipt(scoped, planned, left=self._erased())
 
     def set_mode(self, scope: Scope, thread: str, mode: Mode) -> None:
         """Set what memory does with a thread: `on`, `read_only`, `incognito`, `off`."""
@@ -505,9 +518,9 @@ class MemoryStore(ABC):
         self, scope: Scope, thread: str, *, now: str, debounce_s: float, max_wait_s: float
     ) -> None:
         """Record that a thread has turns to process, once it is quiet or has waited long enough."""
-        at = queue.milliseconds(now)
+        at = milliseconds(now)
         with self._write(scope) as scoped:
-            queue.note(scoped, scope, thread, at, debounce_s, max_wait_s)
+            note_job(scoped, scope, thread, at, debounce_s, max_wait_s)
 
     def lease(
         self, *, worker: str, now: str | None = None, lease_s: float = jobs.LEASE_S
@@ -530,7 +543,7 @@ class MemoryStore(ABC):
             if row is None:
                 return None
             claimed = jobs.Job(*row)
-            scope, number = queue.thread_of(claimed.key)
+            scope, number = thread_of(claimed.key)
             with self._database.reading(scope.owner) as db:
                 found = find_scope(db, scope)
                 name = thread_names(db, found.id, [number]) if found is not None else {}
@@ -551,13 +564,13 @@ class MemoryStore(ABC):
         """
         # The scope's lock orders it with `note`, which may submit the next job of the thread.
         with self._write(job.scope) as scoped:
-            queue.finish(scoped.db, job.lease, queue.milliseconds(now), retry_s)
+            finish_job(scoped.db, job.lease, milliseconds(now), retry_s)
 
     def next_due(self) -> str | None:
         """Return when the next job is due, or its lease expires; `None` if there is none."""
         with self._database.reading(None) as db:
             (due,) = db.row(*db.jobs.next_due())
-        return None if due is None else queue.time_of(due)
+        return None if due is None else time_of(due)
 
     def wait_s(self, now: str | None = None) -> float | None:
         """Return the seconds until the next job is due; `None` if there is none.
@@ -571,7 +584,7 @@ class MemoryStore(ABC):
 
     @staticmethod
     def _queue(db: MemoryRows, now: str | None) -> jobs.JobQueue:
-        return db.jobs if now is None else db.jobs.at(queue.milliseconds(now))
+        return db.jobs if now is None else db.jobs.at(milliseconds(now))
 
 
 def reindex(scoped: ScopeTransaction) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memory_tests.contract.suites.memory import MemoryStoreContract, Reopen
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.opening import attach_document, open_memory
+from thalweg_memory.handle import attach_document, open_memory
 from thalweg_memory.store.tables import MemoryStore
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from core_tests.postgres import Served
 from memory_tests.contract.suites.memory import MemoryStoreContract, Reopen
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
 from thalweg_memory.store.postgres import PostgresMemory
 from thalweg_memory.store.tables import MemoryStore
 

@@ -20,8 +20,8 @@ from memory_tests.contract.suites.memory import (
 )
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.errors import ConfigError
-from thalweg_memory.base import Selection
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from thalweg.errors import StaleWriteError
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Change, Fact, FactId, PutFact, RemoveFact, Scope
-from thalweg_memory.opening import attach_document, open_memory
+from thalweg_memory.handle import attach_document, open_memory
 from thalweg_memory.store.tables import MemoryStore
 
 ME = Scope("local")

@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from memory_tests.learning import answer
 from thalweg.testing import ScriptedModel
 from thalweg_memory.facts.values import Scope
+from thalweg_memory.handle import open_memory
 from thalweg_memory.middleware.middleware import MemoryMiddleware
-from thalweg_memory.opening import open_memory
 
 
 def script(messages: Sequence[BaseMessage]) -> str:

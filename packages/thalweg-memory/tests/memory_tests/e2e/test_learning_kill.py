@@ -19,7 +19,7 @@ from core_tests.forking import PYTHON_PATH
 from memory_tests.e2e.learning_killed import SETTINGS, clock
 from memory_tests.learning import Clock, say
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
 from thalweg_memory.store.tables import MemoryStore
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from memory_tests.learning import Clock, learner, say
 from thalweg_memory import Memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
 from thalweg_memory.store.tables import MemoryStore
 
 ADA, BOB = Scope("ada"), Scope("bob")

@@ -14,7 +14,6 @@ import pytest
 
 from thalweg.archive import Logged, SqliteArchive, ThreadKey
 from thalweg.engine.entries import Message, Text
-from thalweg_memory.base import Selection
 from thalweg_memory.facts.values import (
     Change,
     Evidence,
@@ -28,6 +27,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.sqlite import SqliteMemory
 
 ROOT = Path(__file__).parents[5]
@@ -223,7 +223,7 @@ DYING = """
 import os, signal, sys
 from thalweg_memory.facts.values import PutFact
 from thalweg_memory.facts.values import Fact, FactId, Scope
-from thalweg_memory.base import Selection
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.sqlite import SqliteMemory
 
 class Dying(SqliteMemory):

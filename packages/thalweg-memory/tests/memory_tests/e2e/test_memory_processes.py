@@ -12,7 +12,7 @@ import pytest
 from core_tests.forking import PYTHON_PATH
 from memory_tests.contract.suites.memory import check, delete, prepare
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
 
 ROOT = Path(__file__).parents[5]
 ROUNDS = 20
@@ -20,7 +20,7 @@ ROUNDS = 20
 LEARNER = """
 import random, sys
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
 from memory_tests.contract.suites.memory import learn
 chance = random.Random(1)
 with open_memory(sys.argv[1]) as memory:

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
-from thalweg_memory.facts.recall.found import RecallItem
+from thalweg_memory.facts.recall.ranking import RecallItem
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import ProfileSection, RecalledPart, Statement, Trust
 

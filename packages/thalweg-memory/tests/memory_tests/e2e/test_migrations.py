@@ -21,7 +21,7 @@ from thalweg.database.postgres_server import connect
 from thalweg.engine.transcript import as_text
 from thalweg.errors import ConfigError, HandleError
 from thalweg_memory import open_memory
-from thalweg_memory.facts.recall.found import index_words
+from thalweg_memory.facts.recall.ranking import index_words
 from thalweg_memory.facts.values import Scope
 
 BEFORE = Path(__file__).with_name("before_history.sql")

@@ -11,7 +11,6 @@ import pytest
 from core_tests.postgres import Server
 from memory_tests.e2e.test_memory_erasure import left, windows
 from thalweg.errors import ConfigError, MemoryStoreError, StorageError
-from thalweg_memory.base import Selection
 from thalweg_memory.facts.values import (
     Evidence,
     Fact,
@@ -24,6 +23,7 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, PostgresMemory
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.scoped import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"

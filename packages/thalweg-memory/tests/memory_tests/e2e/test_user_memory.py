@@ -24,7 +24,6 @@ from thalweg.engine.wires.langchain import LangChainWire
 from thalweg.errors import StorageError
 from thalweg.testing import Script, ScriptedModel
 from thalweg_memory import Memory, MemoryStore
-from thalweg_memory.base import Selection
 from thalweg_memory.facts.values import (
     Evidence,
     Fact,
@@ -38,6 +37,7 @@ from thalweg_memory.facts.values import (
 from thalweg_memory.jobs.worker import background
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_memory.recalling import MESSAGE_TOKENS
+from thalweg_memory.store.records import Selection
 
 ADA, BOB = Scope("ada"), Scope("bob")
 AT = "2026-03-01T10:00:00Z"

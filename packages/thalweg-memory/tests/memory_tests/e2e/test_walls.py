@@ -19,7 +19,7 @@ from thalweg.database import postgres
 from thalweg.database.migrations import rights
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConfigError
-from thalweg_memory.facts.recall.found import index_words
+from thalweg_memory.facts.recall.ranking import index_words
 from thalweg_memory.facts.values import (
     Change,
     Evidence,

@@ -4,8 +4,15 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from thalweg.redaction.secrets import redact
-from thalweg_memory.facts.gates.form import own_words, shown, visible, without_markers
-from thalweg_memory.facts.gates.judging import find_quote, judge, judge_statement
+from thalweg_memory.facts.gates import (
+    find_quote,
+    judge,
+    judge_statement,
+    own_words,
+    shown,
+    visible,
+    without_markers,
+)
 from thalweg_memory.facts.values import Proposal, Statement, Trust
 
 PIECES = (

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from memory_tests.learning import Clock, answer, learner, say
-from thalweg_memory.base import Selection
-from thalweg_memory.facts.learning.extraction import Paragraph
 from thalweg_memory.facts.learning.lesson import (
     Lesson,
     after,
@@ -19,6 +17,7 @@ from thalweg_memory.facts.learning.lesson import (
     plan_learning,
     plan_profile,
 )
+from thalweg_memory.facts.learning.questions import Paragraph
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Fact,
@@ -33,7 +32,8 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.tables import MemoryStore
 
 ADA = Scope("ada")

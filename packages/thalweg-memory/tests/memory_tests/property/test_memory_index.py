@@ -17,8 +17,7 @@ from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg_memory.search.index import Index, IndexEntry
-from thalweg_memory.search.word_rows import BLOCK, LENGTHS, TOTALS
+from thalweg_memory.search.index import BLOCK, LENGTHS, TOTALS, Index, IndexEntry
 from thalweg_memory.store.postgres import PostgresMemory
 
 SECRET = b"fixed"

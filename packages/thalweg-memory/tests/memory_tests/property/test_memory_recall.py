@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from memory_tests.unit.memory.facts.recalled import SmallMemory, turn
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.facts.recall.packing import pack
-from thalweg_memory.facts.recall.question import MAX_WORDS, ask
 from thalweg_memory.facts.recall.ranking import (
+    MAX_WORDS,
     ItemWeights,
     Ranked,
     RecallFeatures,
+    ask,
     links,
     rank,
     worth_reading,
 )
-from thalweg_memory.facts.recall.rendering import heading, line, render_tail, safe
+from thalweg_memory.facts.recall.rendering import heading, line, pack, render_tail, safe
 from thalweg_memory.facts.recall.seeds import render_system
 from thalweg_memory.facts.values import (
     Evidence,

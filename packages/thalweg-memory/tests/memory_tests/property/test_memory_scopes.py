@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from core_tests.postgres import fresh_database
 from memory_tests.contract.suites.memory import NOW, at, everything, fact, found, said, superseding
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg_memory.base import Learned, Selection
 from thalweg_memory.facts.values import (
     Change,
     FactId,
@@ -23,7 +22,8 @@ from thalweg_memory.facts.values import (
     Scope,
     WriteSection,
 )
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import open_memory
+from thalweg_memory.store.records import Learned, Selection
 from thalweg_memory.store.scoped import SCOPED
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore

@@ -6,10 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.days import current
-from thalweg_memory.facts.merging.comparing import Verdict, may_supersede
-from thalweg_memory.facts.merging.planning import plan_merge
-from thalweg_memory.facts.values import Change, Evidence, Fact, FactId, PutFact, Trust
+from thalweg_memory.facts.merging import Verdict, may_supersede, plan_merge
+from thalweg_memory.facts.values import Change, Evidence, Fact, FactId, PutFact, Trust, current
 
 CITIES = ("Berlin", "Munich", "Oslo", "Rome")
 SAYINGS = (

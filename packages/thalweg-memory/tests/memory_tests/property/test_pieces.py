@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.words import words
-from thalweg_memory.facts.recall.found import MOST_WORDS, pieces
+from thalweg_memory.facts.recall.ranking import MOST_WORDS, pieces
 
 texts = st.one_of(
     st.text(max_size=500),

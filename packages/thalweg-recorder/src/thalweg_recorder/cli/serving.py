@@ -37,8 +37,7 @@ def _open_answers(options: Namespace) -> Iterator["Answers"]:
     # Imported here: over stdio, the tools are listed before anything that searches is loaded.
     from thalweg_memory.facts.settings import MemorySettings  # noqa: PLC0415
     from thalweg_memory.facts.values import Scope  # noqa: PLC0415
-    from thalweg_memory.handle import Memory  # noqa: PLC0415
-    from thalweg_memory.opening import open_memory  # noqa: PLC0415
+    from thalweg_memory.handle import Memory, open_memory  # noqa: PLC0415
     from thalweg_recorder.answers import Answers  # noqa: PLC0415
     from thalweg_recorder.place import open_recorder, recorder_place  # noqa: PLC0415
 

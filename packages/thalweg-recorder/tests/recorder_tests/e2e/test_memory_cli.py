@@ -23,9 +23,9 @@ from recorder_tests.e2e.test_cli import (
 )
 from thalweg.testing import ScriptedModel
 from thalweg_memory import open_memory
-from thalweg_memory.base import utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Evidence, Fact, FactId, PutFact, Scope, Trust
+from thalweg_memory.store.records import utc_now
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202eback"
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory import MemoryStore
-from thalweg_memory.base import Job
 from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.store.records import Job
 from thalweg_server.app.performing.watching import JobEnded, ModelCalled, Publish
 from thalweg_server.app.registry import Registry
 from thalweg_server.app.spending import Prices
@@ -67,8 +67,7 @@ class LearningService:
             return self._made[1]
 
     def _make(self, settings: Settings) -> "Learner":
-        from thalweg_memory.jobs.learner import Learner  # noqa: PLC0415 (the same)
-        from thalweg_memory.jobs.structured import Respondent  # noqa: PLC0415 (the same)
+        from thalweg_memory.jobs.learner import Learner, Respondent  # noqa: PLC0415 (LangChain)
         from thalweg_server.app.agents.agents import (  # noqa: PLC0415 (LangChain: seconds)
             learner_model,
         )

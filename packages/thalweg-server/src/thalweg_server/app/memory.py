@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from thalweg_memory import Fact, Memory, Scope
 from thalweg_memory.facts.values import Mode, Status
-from thalweg_memory.opening import documents_of
+from thalweg_memory.handle import documents_of
 from thalweg_server.api.memory import (
     Commit,
     Commits,

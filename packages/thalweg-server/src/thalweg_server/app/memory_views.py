@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import asdict, fields
 
 from thalweg_memory import Operation, Recalled, Receipt
-from thalweg_memory.facts.recall.packing import PackedItem
 from thalweg_memory.facts.recall.ranking import RecallFeatures
+from thalweg_memory.facts.recall.rendering import PackedItem
 from thalweg_memory.facts.values import Change, Fact, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_server.api.memory import Commit, FactView, Forgotten, Found, Recall
 

@@ -16,7 +16,7 @@ from thalweg.database.private_files import is_open_to_others, make_private_folde
 from thalweg.errors import ConfigError, StorageError, ThalwegError
 from thalweg_memory import Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.opening import attach_document
+from thalweg_memory.handle import attach_document
 from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.agents.models import TenantModels

@@ -11,14 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from thalweg_memory.facts.gates.form import shown
-from thalweg_memory.facts.gates.judging import Verdict as Judgement
-from thalweg_memory.facts.gates.judging import find_quote, is_unsure, judge
-from thalweg_memory.facts.learning.extraction import Pair, Paragraph, Source
-from thalweg_memory.facts.learning.learner_prompt import PLANTED
-from thalweg_memory.facts.merging.comparing import Verdict, words_of
-from thalweg_memory.facts.merging.comparing import folded as words_folded
-from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
+from thalweg_memory.facts.gates import Verdict as Judgement
+from thalweg_memory.facts.gates import find_quote, is_unsure, judge, shown
+from thalweg_memory.facts.learning.questions import PLANTED, Pair, Paragraph, Source
+from thalweg_memory.facts.merging import Verdict, Verdicts, plan_merge, words_of
+from thalweg_memory.facts.merging import folded as words_folded
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Category,

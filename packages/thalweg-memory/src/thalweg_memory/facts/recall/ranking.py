@@ -1,20 +1,337 @@
 """Which of a scope's turns and facts answer a question: a pure function over search results.
 
-The score of an item is a sum of named features times a few factors (`RecallFeatures`), so that
-every choice can be explained. In three steps, so that little is read: `shortlist` by words and
+Items have words by which the index finds them; a question has significant words, people and
+a time. The score of an item is a sum of named features times a few factors (`RecallFeatures`), so
+that every choice can be explained. In three steps, so that little is read: `shortlist` by words and
 vectors alone, `worth_reading` with neighbouring turns, `rank` with the items themselves.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
-from thalweg.engine.words import Weights, rarity
-from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences
-from thalweg_memory.facts.recall.question import RecallQuery, tells_time
-from thalweg_memory.facts.values import Fact, Statement
+from thalweg.engine.data_files import read_table
+from thalweg.engine.words import (
+    STOP_WORDS,
+    WEAK_WORDS,
+    Weights,
+    find_tokens,
+    is_particle,
+    rarity,
+    stem,
+    token_words,
+    words,
+)
+from thalweg_memory.facts.values import Fact, Statement, day_in_words, local
+
+MOST_WORDS = 80
+"""Words of a piece, as `engine.words.words` counts them; a single long token may have more."""
+_SENTENCE = re.compile(r"[^\n]*?(?:[.!?\u2026][\"')\]]*(?=\s)|[\u3002\uff01\uff1f]|\n|$)\s*")
+_PARTS_OF_ONE = re.compile(rf"\s*\S{{1,{MOST_WORDS}}}\s*")
+
+
+def pieces(text: str) -> list[tuple[int, int]]:
+    """Cut a text where sentences or lines end, into pieces of about the same length.
+
+    Returns:
+        Where each begins and ends; they add up to the text. One for a text that is short.
+
+    Example:
+        >>> pieces("I hiked."), pieces("word " * 79 + "end. " + "more " * 80)
+        ([(0, 8)], [(0, 400), (400, 800)])
+    """
+    total = _size(text)
+    if total <= MOST_WORDS:
+        return [(0, len(text))]
+    enough = total / math.ceil(total / MOST_WORDS)
+    found: list[tuple[int, int]] = []
+    start = held = 0
+    for at, size in _stretches(text):
+        if held and (held >= enough or held + size > MOST_WORDS):
+            found.append((start, at))
+            start, held = at, 0
+        held += size
+    return [*found, (start, len(text))]
+
+
+def _stretches(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and size of sentences with words; of long ones those of their parts."""
+    for sentence in _SENTENCE.finditer(text):
+        size = _size(sentence[0])
+        if 0 < size <= MOST_WORDS:
+            yield sentence.start(), size
+        elif size:
+            for part in _PARTS_OF_ONE.finditer(sentence[0]):
+                yield sentence.start() + part.start(), _size(part[0])
+
+
+def _size(text: str) -> int:
+    return sum(len(token_words(token)) for token in find_tokens(text))
+
+
+@dataclass(frozen=True, slots=True)
+class RecallItem:
+    """Something that can be recalled: a fact, or a piece of a turn.
+
+    A short turn is one piece. A long one is several, with numbers in a row, so that a long
+    answer does not outweigh a short one with the same words.
+    """
+
+    number: int
+    """In its scope; newer items have higher numbers."""
+    turn: Statement | None = None
+    """The whole turn, for any piece of it."""
+    fact: Fact | None = None
+    start: int = 0
+    """Character of `turn.text` at which the piece begins."""
+    end: int | None = None
+    """Character of `turn.text` before which it ends; `None` for the end of the text."""
+
+    @property
+    def text(self) -> str:
+        """Its text: the fact's content, or its piece of the turn."""
+        if self.fact is not None:
+            return self.fact.content
+        return "" if self.turn is None else self.turn.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class WordOccurrences:
+    """Positions of the words of a question in a scope, as far as the search was worthwhile."""
+
+    places: Mapping[str, Mapping[int, int]]
+    """For each word the items that contain it, and how often.
+
+    Of the items that any word found, it has at most about `limit`, those with the most significant
+    words; each of them is there with all its words.
+    """
+    counts: Mapping[str, int]
+    """For each word how many items of the scope have it."""
+    lengths: Mapping[int, int]
+    """Words of each item that was found, as it is indexed under them; 255 means 255 or more."""
+    total: int
+    """Items of the scope that can be recalled."""
+    mean_words: float
+    """Words of an item on the average."""
+    near: Mapping[int, float]
+    """Items that vectors found, with their cosine; empty without vectors."""
+
+
+def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences:
+    """Remove items from the search results; the rarity of words does not change."""
+    if not numbers:
+        return found
+    left_out = set(numbers)
+    places = {
+        word: {number: count for number, count in there.items() if number not in left_out}
+        for word, there in found.places.items()
+    }
+    near = {number: like for number, like in found.near.items() if number not in left_out}
+    return replace(found, places=places, near=near)
+
+
+def index_words(text: str) -> list[str]:
+    """List the words of a text as memory's index has them: folded, then stemmed.
+
+    Example:
+        >>> index_words("Educational hikes, 2023")
+        ['educ', 'hik', '2023']
+    """
+    return [stem(word) for word in words(text)]
+
+
+_NO_CONTENT = {stem(word) for word in STOP_WORDS} | set(index_words("user users user's 用户"))
+
+
+def content_words(text: str) -> list[str]:
+    """List the words of a text that carry its content, as the index has them, each once.
+
+    Example:
+        >>> content_words("User's lucky number is 42")
+        ['lucki', 'number', '42']
+    """
+    return [word for word in dict.fromkeys(index_words(text)) if word not in _NO_CONTENT]
+
+
+def turn_words(turn: Statement, start: int = 0, end: int | None = None) -> list[str]:
+    """List the words that a piece of a turn is indexed under: its speaker, its text, its day.
+
+    Example:
+        >>> from thalweg_memory.facts.values import Trust
+        >>> turn_words(
+        ...     Statement("t", 0, "user", "I hiked", "2023-05-08T13:56:00Z", Trust.USER, "Ann")
+        ... )
+        ['ann', 'i', 'hik', '8', 'mai', '2023', 'mondai']
+    """
+    return index_words(
+        f"{turn.author} {turn.text[start:end]} {day_in_words(local(turn.said_at, turn.zone))}"
+    )
+
+
+def fact_words(fact: Fact) -> list[str]:
+    """List the words that a fact is indexed under.
+
+    They are those of all its wordings, of its subject and attribute as a learner read them, and of
+    the day of its statement.
+    """
+    stated_at = fact.observed_at or fact.created_at
+    read = (fact.subject, fact.attribute) if fact.attribute else ()
+    quotes = (each.quote for each in fact.evidence) if fact.claim else ()
+    texts = (fact.statement, *fact.aliases, *quotes, *read, day_in_words(stated_at))
+    return index_words(" ".join(texts))
+
+
+def read_patterns(package: str, name: str) -> dict[str, str]:
+    """Read regular expressions by name; in a table, a long one has several lines.
+
+    Args:
+        package: The package that holds the table: `__package__` of the caller.
+        name: Of the table, without its ending.
+    """
+    table = read_table(package, f"{name}.toml")
+    return {key: text.replace("\n", "") for key, text in table.items()}
+
+
+MAX_CHARS = 4_000
+"""So much of a text is read: half of it from the beginning, half from the end."""
+MAX_WORDS = 64
+"""Maximum number of words that are looked up; those of the latest text come first."""
+WEAK = 0.3
+"""Weight of a word that only shapes a question, and of a pair with a particle in it."""
+EARLIER = 0.8
+"""Weight of the words of a turn relative to those of the turn after it."""
+
+_WORDS = read_patterns(__package__, "question")
+_TIME_QUESTION = re.compile(_WORDS["asks_time"], re.IGNORECASE)
+_PAST_QUESTION = re.compile(_WORDS["asks_past"], re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """A question, or the last turns of a conversation, read."""
+
+    words: tuple[str, ...]
+    """The words to look up, as `index_words` returns them, each once."""
+    weights: tuple[float, ...]
+    """The weight of each of them in addition to its rarity, 0 to 1."""
+    mentions: frozenset[str] = frozenset()
+    """Every word in it, as the index has it: names of people are found among them."""
+    expects_time: bool = False
+    """Whether a time answers it."""
+    expects_past: bool = False
+    """Whether what held once may answer it, and no more does."""
+
+    def names(self, name: str) -> bool:
+        """Return whether a person is named in it."""
+        found = index_words(name)
+        return bool(found) and self.mentions.issuperset(found)
+
+
+def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
+    """Read a question. One that is all filler is taken literally.
+
+    Args:
+        text: The latest text.
+        earlier: The texts before it, the newest first. The older one is, the lower its weight.
+        as_of: A time in ISO 8601 that the question is about.
+
+    Example:
+        >>> question = ask("When did Melanie paint a sunrise?")
+        >>> question.words, question.expects_time, question.names("Melanie")
+        (('melani', 'paint', 'sunri'), True, True)
+    """
+    weights: dict[str, float] = {}
+    filler: list[str] = []
+    mentions: set[str] = set()
+    for age, turn_text in enumerate(map(_bounded, (text, *earlier))):
+        for word, weight in _weighed(turn_text):
+            mentions.add(word)
+            if not weight:
+                filler.append(word)
+            elif weight * EARLIER**age > weights.get(word, 0):
+                weights[word] = weight * EARLIER**age
+    if not weights:
+        weights = dict.fromkeys(filler, 1.0)
+    chosen = sorted(weights, key=lambda word: -weights[word])[:MAX_WORDS]
+    last = _bounded(text)
+    return RecallQuery(
+        words=tuple(chosen),
+        weights=tuple(weights[word] for word in chosen),
+        mentions=frozenset(mentions),
+        expects_time=bool(_TIME_QUESTION.search(last)),
+        expects_past=bool(as_of or _PAST_QUESTION.search(last)),
+    )
+
+
+def ask_further(question: RecallQuery, hits: Iterable[tuple[str, float]]) -> RecallQuery:
+    """Ask for items that share words with the first hits of a question, beyond its own words.
+
+    Pseudo-relevance feedback (Rocchio 1971): a word weighs more, the better the hits that hold it.
+
+    Args:
+        question: The first question.
+        hits: Texts that were found, with the score of each.
+
+    Example:
+        >>> first = ask("Any news of Piet?")
+        >>> ask_further(first, [("Piet looks after my beehive", 1.0)]).words
+        ('beehiv', 'look')
+    """
+    weights: dict[str, float] = {}
+    for text, score in hits:
+        for word, weight in dict(_weighed(text)).items():
+            if weight and word not in question.mentions:
+                weights[word] = weights.get(word, 0.0) + weight * score
+    most = max(weights.values(), default=1.0)
+    chosen = sorted(weights, key=lambda word: -weights[word])[:MAX_WORDS]
+    return RecallQuery(
+        words=tuple(chosen),
+        weights=tuple(weights[word] / most for word in chosen),
+        mentions=question.mentions,
+    )
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_CHARS:
+        return text
+    return f"{text[: MAX_CHARS // 2]} {text[-MAX_CHARS // 2 :]}"
+
+
+def _weighed(text: str) -> Iterator[tuple[str, float]]:
+    """List the words of a text, each with its weight; 0 for filler."""
+    for token in find_tokens(text):
+        found = token_words(token)
+        if any(map(is_particle, token)):
+            pairs = [token[at : at + 2] for at in range(len(token) - 1)] or [token]
+            shares = [1 - sum(map(is_particle, pair)) / len(pair) for pair in pairs]
+            weights: Iterable[float] = (
+                1.0 if share == 1 else WEAK if share else 0.0 for share in shares
+            )
+        else:
+            weights = (WEAK if word in WEAK_WORDS else 1.0 for word in found)
+        for word, weight in zip(found, weights, strict=True):
+            yield stem(word), 0.0 if word in STOP_WORDS else weight
+
+
+_TIMES = frozenset(_WORDS["times"].split())
+_LETTERS = re.compile(r"[a-z]+")
+_FIGURES = re.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,2}:\d\d)(?!\d)")
+_TIMES_IN_CHINESE = re.compile(_WORDS["times_in_chinese"])
+
+
+def tells_time(text: str) -> bool:
+    """Return whether something in a text may answer when, or how long.
+
+    Example:
+        >>> tells_time("I went last week"), tells_time("I went there"), tells_time("昨天去了")
+        (True, False, True)
+    """
+    if not _TIMES.isdisjoint(_LETTERS.findall(text.lower())) or _FIGURES.search(text):
+        return True
+    return not text.isascii() and _TIMES_IN_CHINESE.search(text) is not None
+
 
 SHORTLIST = 48
 """Items whose neighbours are looked for."""

@@ -20,7 +20,6 @@ from thalweg.errors import (
     StorageError,
 )
 from thalweg_memory import Memory
-from thalweg_memory.base import Operation, Selection
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.document import export
 from thalweg_memory.facts.settings import MemorySettings
@@ -37,7 +36,8 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
-from thalweg_memory.opening import attach_document, documents_of, open_memory
+from thalweg_memory.handle import attach_document, documents_of, open_memory
+from thalweg_memory.store.records import Operation, Selection
 from thalweg_memory.store.tables import MemoryStore
 
 ME = Scope("local")

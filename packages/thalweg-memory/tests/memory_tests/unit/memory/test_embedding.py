@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from thalweg.errors import ConfigError
-from thalweg_memory.search.vectors import SentenceEmbedder, packed
+from thalweg_memory.search.index import SentenceEmbedder, packed
 
 
 def _numbers(vector: bytes) -> tuple[float, ...]:

@@ -10,10 +10,10 @@ import pytest
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
-from thalweg_memory.base import Learned
 from thalweg_memory.deciding import similar_facts
 from thalweg_memory.facts.values import NO_FACT, FactId, Statement, Trust
-from thalweg_memory.forgetting.remaining import Lineage
+from thalweg_memory.store.forgetting import Lineage
+from thalweg_memory.store.records import Learned
 
 NOW = "2026-03-01T10:00:00Z"
 

@@ -7,8 +7,7 @@ import pytest
 
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg_memory.search.index import MOST_WORDS, Index, IndexEntry
-from thalweg_memory.search.word_rows import hashed
+from thalweg_memory.search.index import MOST_WORDS, Index, IndexEntry, hashed
 
 SECRET = b"fixed"
 

@@ -23,7 +23,6 @@ from memory_tests.contract.suites.memory.values import (
     superseding,
 )
 from thalweg.errors import MemoryStoreError, NoSuchOperationError, StaleWriteError
-from thalweg_memory.base import Learned, Operation
 from thalweg_memory.facts.values import (
     Evidence,
     Fact,
@@ -35,6 +34,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.records import Learned, Operation
 from thalweg_memory.store.tables import MemoryStore
 
 

@@ -25,7 +25,6 @@ from memory_tests.contract.suites.memory.values import (
     superseding,
 )
 from thalweg.errors import NoSuchOperationError, StaleWriteError
-from thalweg_memory.base import Selection
 from thalweg_memory.facts.values import (
     Evidence,
     FactId,
@@ -36,6 +35,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.records import Selection
 from thalweg_memory.store.tables import MemoryStore
 
 

@@ -15,8 +15,8 @@ from memory_tests.contract.suites.memory.values import (
     put,
 )
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Job
 from thalweg_memory.facts.values import Scope
+from thalweg_memory.store.records import Job
 from thalweg_memory.store.tables import MemoryStore
 
 

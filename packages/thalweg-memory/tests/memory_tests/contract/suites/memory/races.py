@@ -24,8 +24,8 @@ from memory_tests.contract.suites.memory.values import (
     said,
 )
 from thalweg.errors import StaleWriteError
-from thalweg_memory.base import Learned, Selection
 from thalweg_memory.facts.values import Scope
+from thalweg_memory.store.records import Learned, Selection
 from thalweg_memory.store.tables import MemoryStore
 
 

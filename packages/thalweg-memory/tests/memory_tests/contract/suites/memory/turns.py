@@ -21,9 +21,9 @@ from memory_tests.contract.suites.memory.values import (
     put,
     said,
 )
-from thalweg_memory.base import LearningSchedule
-from thalweg_memory.facts.recall.found import index_words
+from thalweg_memory.facts.recall.ranking import index_words
 from thalweg_memory.facts.values import FactId, Profile, RecalledPart, ShownFacts
+from thalweg_memory.store.records import LearningSchedule
 from thalweg_memory.store.tables import MemoryStore
 
 

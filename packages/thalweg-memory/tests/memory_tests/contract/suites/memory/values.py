@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from thalweg.database import jobs
-from thalweg_memory.base import Job, Learned, Operation, Selection
-from thalweg_memory.facts.recall.found import index_words
+from thalweg_memory.facts.recall.ranking import index_words
 from thalweg_memory.facts.values import (
     Change,
     Evidence,
@@ -18,6 +17,7 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
+from thalweg_memory.store.records import Job, Learned, Operation, Selection
 from thalweg_memory.store.tables import MemoryStore
 
 Reopen = Callable[[], MemoryStore]

@@ -5,14 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thalweg_memory.facts.recall.found import RecallItem, WordOccurrences, fact_words, turn_words
-from thalweg_memory.facts.recall.question import ask
 from thalweg_memory.facts.recall.ranking import (
     ItemWeights,
     Ranked,
+    RecallItem,
+    WordOccurrences,
+    ask,
+    fact_words,
     links,
     rank,
     shortlist,
+    turn_words,
     worth_reading,
 )
 from thalweg_memory.facts.values import Evidence, Fact, FactId, Statement, Trust

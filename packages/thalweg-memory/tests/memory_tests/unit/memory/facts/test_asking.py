@@ -7,12 +7,13 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.gates.judging import judge
-from thalweg_memory.facts.learning.extraction import Item, proposals_of
-from thalweg_memory.facts.learning.learner_prompt import (
+from thalweg_memory.facts.gates import judge
+from thalweg_memory.facts.learning.questions import (
+    Item,
     Portion,
     ask_for_facts,
     ask_for_profile,
+    proposals_of,
     shortened,
 )
 from thalweg_memory.facts.values import Fact, FactId, Profile, ProfileSection, Statement, Trust

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.entries import Message, Text, ToolCall
-from thalweg_memory.facts.learning.capture import captured_turns, trust_after, without_memory
 from thalweg_memory.facts.values import Statement, Trust
+from thalweg_memory.middleware.capture import captured_turns, trust_after, without_memory
 
 NOW = "2026-03-01T10:00:00Z"
 

@@ -8,16 +8,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from thalweg_memory.facts.learning.extraction import (
+from thalweg_memory.facts.learning.questions import (
     Item,
     Kind,
     Paragraph,
+    Portion,
     answer_schema,
     better,
     proposals_of,
     read_answer,
 )
-from thalweg_memory.facts.learning.learner_prompt import Portion
 from thalweg_memory.facts.values import FactId, Statement, Trust
 
 FACT = {

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg_memory.facts.gates.form import shown
-from thalweg_memory.facts.gates.judging import Verdict, judge, judge_statement
+from thalweg_memory.facts.gates import Verdict, judge, judge_statement, shown
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Proposal, Statement, Trust
 

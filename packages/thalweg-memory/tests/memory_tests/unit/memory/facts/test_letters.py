@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg_memory.facts.gates.form import folded, hiding, visible
+from thalweg_memory.facts.gates import folded, hiding, visible
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,6 @@ from types import MappingProxyType
 import pytest
 
 from thalweg_memory.facts.by_hand import plan_remember
-from thalweg_memory.facts.days import current, holds
-from thalweg_memory.facts.learning.extraction import Pair, Source
-from thalweg_memory.facts.learning.learner_prompt import (
-    PLANTED,
-    LearnerRequest,
-    Portion,
-    VerdictRequest,
-    ask_for_verdicts,
-)
 from thalweg_memory.facts.learning.lesson import (
     FactCandidate,
     as_verified,
@@ -23,9 +14,27 @@ from thalweg_memory.facts.learning.lesson import (
     verdicts_of,
     verified,
 )
-from thalweg_memory.facts.merging.comparing import Verdict, may_merge, may_supersede
-from thalweg_memory.facts.merging.planning import Verdicts, plan_merge
-from thalweg_memory.facts.values import NO_FACT, Change, Evidence, Fact, FactId, PutFact, Trust
+from thalweg_memory.facts.learning.questions import (
+    PLANTED,
+    LearnerRequest,
+    Pair,
+    Portion,
+    Source,
+    VerdictRequest,
+    ask_for_verdicts,
+)
+from thalweg_memory.facts.merging import Verdict, Verdicts, may_merge, may_supersede, plan_merge
+from thalweg_memory.facts.values import (
+    NO_FACT,
+    Change,
+    Evidence,
+    Fact,
+    FactId,
+    PutFact,
+    Trust,
+    current,
+    holds,
+)
 
 
 def fact(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg_memory.facts.gates.form import MAX_CHARS, own_words, without_markers
+from thalweg_memory.facts.gates import MAX_CHARS, own_words, without_markers
 
 ENGLISH = "I only shop at Acme."
 

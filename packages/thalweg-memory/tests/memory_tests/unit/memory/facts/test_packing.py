@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from memory_tests.unit.memory.facts.recalled import fact, turn
 from thalweg.engine.tokens import exact_counter
-from thalweg_memory.facts.recall.found import RecallItem
-from thalweg_memory.facts.recall.packing import Recalled, pack
-from thalweg_memory.facts.recall.ranking import Ranked, RecallFeatures
+from thalweg_memory.facts.recall.ranking import Ranked, RecallFeatures, RecallItem
+from thalweg_memory.facts.recall.rendering import Recalled, pack
 from thalweg_memory.facts.values import Fact, Profile, ProfileSection, Statement
 
 _COUNT = exact_counter()

@@ -5,7 +5,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.learning.learner_prompt import TURN_TOKENS, Portion, next_portion, smaller
+from thalweg_memory.facts.learning.questions import TURN_TOKENS, Portion, next_portion, smaller
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Statement, Trust
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from thalweg_memory.facts.recall.found import index_words
-from thalweg_memory.facts.recall.question import MAX_WORDS, ask, ask_further, tells_time
+from thalweg_memory.facts.recall.ranking import MAX_WORDS, ask, ask_further, index_words, tells_time
 
 
 def test_filler_is_not_looked_up() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from memory_tests.unit.memory.facts.recalled import fact, turn
-from thalweg_memory.facts.recall.found import RecallItem
+from thalweg_memory.facts.recall.ranking import RecallItem
 from thalweg_memory.facts.recall.rendering import render_tail, safe
 from thalweg_memory.facts.values import Profile, ProfileSection
 

@@ -12,7 +12,6 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say, sources
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg_memory.base import Job, Selection
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     Fact,
@@ -25,10 +24,9 @@ from thalweg_memory.facts.values import (
     Trust,
     WriteSection,
 )
-from thalweg_memory.handle import Memory
-from thalweg_memory.jobs.events import JobReport, event_of, sentence
-from thalweg_memory.jobs.learner import Learner
-from thalweg_memory.opening import open_memory
+from thalweg_memory.handle import Memory, open_memory
+from thalweg_memory.jobs.learner import JobReport, Learner, event_of, sentence
+from thalweg_memory.store.records import Job, Selection
 from thalweg_memory.store.tables import MemoryStore
 
 ADA = Scope("ada")

@@ -11,9 +11,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.testing import ScriptedModel
-from thalweg_memory.facts.learning.extraction import Item
-from thalweg_memory.facts.learning.learner_prompt import LearnerRequest
-from thalweg_memory.jobs.structured import Respondent, StructuredAnswer
+from thalweg_memory.facts.learning.questions import Item, LearnerRequest
+from thalweg_memory.jobs.learner import Respondent, StructuredAnswer
 
 FACT = {
     "turn": 1,

@@ -12,11 +12,11 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, answer, learner, say
 from thalweg.errors import ConfigError, StorageError
 from thalweg.testing import ScriptedModel
-from thalweg_memory.base import Job, utc_now
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
+from thalweg_memory.handle import open_memory
 from thalweg_memory.jobs.worker import Worker, background
-from thalweg_memory.opening import open_memory
+from thalweg_memory.store.records import Job, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 FOREVER_S = 60

@@ -9,23 +9,426 @@ is stored as the first or the last day that it may name.
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal, NoReturn
+from functools import lru_cache
+from typing import Literal, NamedTuple, NoReturn
 
 from thalweg.redaction.secrets import REDACTION, redact
-from thalweg_memory.facts.days import day_in_words, local
-from thalweg_memory.facts.gates.form import (
-    MARKER,
-    folded,
-    hiding,
-    shown,
-    visible,
-    without_markers,
-)
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Category, Evidence, Proposal, Statement, Trust
+from thalweg_memory.facts.values import (
+    Category,
+    Evidence,
+    Proposal,
+    Statement,
+    Trust,
+    day_in_words,
+    local,
+)
+
+_SYMBOL = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf"
+    "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff#*0-9"
+)
+_JOINING = "\u0600-\u06ff\u0700-\u074f\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1820-\u18aa"
+"""Scripts whose spelling needs joiners: Arabic, Syriac, those of India, Burmese, Khmer, Mongol."""
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
+_HONEST = (
+    f"{_FLAG}"
+    f"|(?:(?<=[{_SYMBOL}])|(?<=[{_SYMBOL}]\ufe0f))\u200d(?=[{_SYMBOL}])"
+    f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+    f"|(?<=[{_SYMBOL}])[\ufe0e\ufe0f]"
+    f"|(?<=[{_HAN}])[\U000e0100-\U000e01ef]"
+)
+"""Where characters without a shape are spelling: flags, joined emoji, Persian, Hindi, names."""
+_SHAPELESS = (
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
+_HIDDEN = re.compile(f"({_HONEST})|{_SHAPELESS}")
+_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
+
+
+def with_plain_lines(text: str) -> str:
+    """End every line in a line feed."""
+    return _BREAKS.sub("\n", text)
+
+
+def visible(text: str) -> str:
+    r"""Return a text without invisible characters: zero widths, direction marks, tags, controls.
+
+    Joiners are kept where spelling needs them. Lines end in line feeds.
+
+    Example:
+        >>> visible("ig\u200bnore\u202e this\r\n")
+        'ignore this\n'
+    """
+    return _HIDDEN.sub(lambda found: found[1] or "", with_plain_lines(text))
+
+
+def folded(text: str) -> str:
+    """Write a text as it is compared: compatible forms (`ＡＢ`, `𝐀𝐁`) are plain letters.
+
+    Example:
+        >>> folded("ＡＢＣ 𝐝𝐞𝐟 ①")
+        'ABC def 1'
+    """
+    return unicodedata.normalize("NFKC", visible(text))
+
+
+_INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
+_PRIVATE = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_STATEMENT = re.compile(r"[^.!?\n。！？]*(?:[.!?\n。！？]+|$)")
+
+
+def hiding(text: str) -> list[tuple[int, int]]:
+    r"""Return the statements with hidden characters, which are not typed but from elsewhere.
+
+    Soft hyphens, single direction marks and icons of a vendor are ignored.
+
+    Example:
+        >>> hiding("Hello. My bank\u200b is Fox. Bye.")
+        [(6, 23)]
+    """
+    if not _HIDDEN.search(text):
+        return []
+    return [
+        found.span()
+        for found in _STATEMENT.finditer(text)
+        if any(
+            not (hidden[1] or hidden[0] in _INNOCENT or _PRIVATE.match(hidden[0]))
+            and not (hidden.start() == 0 and hidden[0] == "\ufeff")
+            for hidden in _HIDDEN.finditer(text, *found.span())
+        )
+    ]
+
+
+TAKEN = "\ue000"
+"""Replaces each character that was already removed; no visible text contains it."""
+
+Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
+
+
+class QuotedSpan(NamedTuple):
+    """A stretch that is not its speaker's own words."""
+
+    start: int
+    end: int
+    """The index after its last character."""
+    kind: Kind
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the start and the end of each line, without its line feed.
+
+    Example:
+        >>> list(lines("a\nbc"))
+        [(0, 1), (2, 4)]
+    """
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield start, end
+        start = end + 1
+    yield start, len(text)
+
+
+def stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a range without the space around it; nothing for a range of spaces.
+
+    Example:
+        >>> [*stripped("a b  c", 1, 5)], [*stripped("a b  c", 3, 5)]
+        ([(2, 3)], [])
+    """
+    inner = text[start:end]
+    if inner.strip():
+        yield start + len(inner) - len(inner.lstrip()), start + len(inner.rstrip())
+
+
+def find_others_text(text: str) -> list[QuotedSpan]:
+    r"""Find text whose form marks it as not the speaker's own.
+
+    Example:
+        >>> find_others_text("see\n```\nx\n```")
+        [QuotedSpan(start=4, end=13, kind='code')]
+    """
+    return [
+        *_fences(text),
+        *_tags(text),
+        *_data(text),
+        *_line_runs(text),
+        *_ruled(text),
+        *_transcripts(text),
+    ]
+
+
+_FENCE = re.compile(r"^[ \t>]*(?:```|~~~|\"\"\"|''').*$", re.MULTILINE)
+
+
+def _fences(text: str) -> Iterator[QuotedSpan]:
+    """Take everything from the first fence to the last, or to the end when one is open.
+
+    Text between two blocks is taken as well: a pasted text could have closed the first.
+    """
+    marks = [mark for mark in _FENCE.finditer(text) if not _is_inline(mark[0])]
+    if marks:
+        end = marks[-1].end() if len(marks) % 2 == 0 else len(text)
+        yield QuotedSpan(marks[0].start(), end, "code")
+
+
+def _is_inline(line: str) -> bool:
+    """Return whether the fence is closed on its own line, like inline code in a sentence."""
+    return line.strip()[:3] in line.strip()[3:]
+
+
+_ROLE = (
+    r"(?:system|user|assistant|human|ai|bot|developer|tool|function|memory|memories|instructions?"
+    r"|prompt|admin|im_start|im_end|inst|sys|facts?|untrusted|override|thinking"
+    r"|(?:system|user|assistant|tool|memory|function)[_-]\w+)"
+)
+"""Names of roles in the markup of chat templates."""
+_DELIMITER = re.compile(
+    rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
+    r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
+    r"[^\]\n]{0,40}\]|\[\[[^\]\n]{0,60}\]\]"
+    rf"|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
+    r"|^[ \t]*[-=*_#~]{2,}[ \t]*(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
+    r"|^[ \t]*(?-i:(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*)[-=*_#~]*[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ELEMENT = re.compile(r"<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:-]*)")
+_COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$(?![\s\S]))|^\[//\]: #.*$", re.MULTILINE)
+
+
+def _tags(text: str) -> Iterator[QuotedSpan]:
+    """Yield elements with their content; from a turn's delimiter on yield everything."""
+    if found := _DELIMITER.search(text):
+        yield QuotedSpan(found.start(), len(text), "quoted text")
+    closed = {found[1]: found.start() for found in _CLOSING.finditer(text)}
+    done = 0
+    for found in _ELEMENT.finditer(text):
+        close = closed.get(found[1], -1)
+        if found.start() >= done and close > found.start():
+            done = (text.find(">", close) + 1) or len(text)
+            yield QuotedSpan(found.start(), done, "quoted text")
+    for found in _COMMENT.finditer(text):
+        yield QuotedSpan(*found.span(), "quoted text")
+
+
+_DATA = re.compile(r"[\[{]\s*(?:[\"'{\[]|\w+[\"']?\s*:\s*[\"'{\[\d])")
+_BRACKETS = re.compile(r"[\[\]{}]")
+
+
+SHORT_DATA = re.compile(
+    r"\{\s*[\"']?\w{1,30}[\"']?\s*:\s*(?:[\"'][A-Za-z0-9_-]{0,30}[\"']|\d{1,12}|true|false|null)\s*\}"
+)
+"""An object of one field with a one-word value: too small to be a statement."""
+
+
+def _data(text: str) -> Iterator[QuotedSpan]:
+    """Take JSON and its like, to the bracket that closes it, or to the end."""
+    done = 0
+    for found in _DATA.finditer(text):
+        if found.start() >= done:
+            done = _closing(text, found.start())
+            if SHORT_DATA.fullmatch(text, found.start(), done):
+                continue
+            if re.search(r"[\"'\w]\s*:", text[found.start() : done]) or done == len(text):
+                yield QuotedSpan(found.start(), done, "quoted text")
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    for found in _BRACKETS.finditer(text, start):
+        depth += 1 if found[0] in "[{" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)
+
+
+_STAMP = (
+    r"\[?\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
+    r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
+)
+_HEADER = re.compile(
+    r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To)[ \t*]*[:：][ \t*]*\S", re.IGNORECASE
+)
+"""Fields of a mail, as RFC 5322 names them."""
+_RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
+    (_HEADER, 2, "quoted text"),
+    (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
+    (re.compile(rf"[ \t]*+{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
+    (re.compile(rf"[ \t]*+\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
+    (re.compile(r"[^(\n]*\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
+)
+"""Forms of lines, how many of them in a row are taken for one, and for what."""
+
+
+def _line_runs(text: str) -> Iterator[QuotedSpan]:
+    """Take runs of lines of one form, each from the first to the last; a mail to the end."""
+    for form, least, kind in _RUNS:
+        run: list[tuple[int, int]] = []
+        for start, end in (*lines(text), (-1, -1)):
+            inside = start >= 0 and (
+                form.match(text, start, end) is not None
+                or (bool(run) and kind == "quoted text" and _runs_on(text, run[-1], start, end))
+            )
+            if inside:
+                run.append((start, end))
+                continue
+            if len(run) >= least:
+                yield QuotedSpan(run[0][0], len(text) if form is _HEADER else run[-1][1], kind)
+            run = []
+
+
+def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
+    """Return whether a line continues a quoted one after a wrap: it starts in lower case."""
+    is_quote = text[last[0] : last[1]].lstrip().startswith((">", "＞"))
+    return is_quote and text[start : start + 1].islower() and end > start
+
+
+_RULE = re.compile(
+    r"^[ \t]*(?:[-=*_#~—]{3,}|[-=*#~]{2,}[^\n]{1,80}?[-=*#~]{2,})[ \t]*$", re.MULTILINE
+)
+
+
+def _ruled(text: str) -> Iterator[QuotedSpan]:
+    """Yield text below a rule."""
+    if (rule := _RULE.search(text)) and text[rule.end() :].strip():
+        yield QuotedSpan(rule.start(), len(text), "pasted text")
+
+
+_LABEL = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"  # a list's mark, bold
+    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)[*_]{0,2}[:：](?!//)"
+)
+_ROLE_LABEL = re.compile(r"system|assistant|developer|prompt", re.IGNORECASE)
+
+
+def _transcripts(text: str) -> Iterator[QuotedSpan]:
+    """Yield speech in lines that begin with a speaker's label, to the message's end.
+
+    A label is one if it is there twice, or if it is the role of a chat template: then the labels
+    before it are as well.
+    """
+    seen: dict[str, int] = {}
+    for start, end in lines(text):
+        if (label := _LABEL.match(text, start, end)) is None:
+            continue
+        name = label[1].strip().casefold()
+        if name in seen or _ROLE_LABEL.fullmatch(name):
+            first = seen[name] if name in seen else min((start, *seen.values()))
+            yield QuotedSpan(first, len(text), "quoted text")
+            return
+        seen[name] = start
+
+
+MARKER = re.compile(
+    r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
+)
+"""The replacement of removed text."""
+_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
+MAX_CHARS = 20_000
+"""Of a longer text only the beginning and the end are read: one message is never typed so long."""
+_KEPT_CHARS = 9_900
+"""Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
+
+
+def own_words(text: str) -> str:
+    r"""Return a message without others' text: quotations, pasted text, code, logs.
+
+    Quotation marks around a name are kept ("I call it 'Atlas'"), and so are commands in backticks.
+    The result is never longer than the text, and has no hidden characters.
+
+    Example:
+        >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
+        '[quoted text, 41 characters]\n\nFriday is fine with me.'
+    """
+    text = _bounded(with_plain_lines(text))
+    hidden = [QuotedSpan(*place, "hidden text") for place in hiding(text)]
+    text = visible(_marked(text, hidden))
+    while (shorter := _left_out(text)) != text:
+        text = shorter
+    return text
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_CHARS:
+        return text
+    start = text.rfind("\n", 0, _KEPT_CHARS) + 1 or _KEPT_CHARS
+    end = text.find("\n", len(text) - _KEPT_CHARS)
+    return _marked(
+        text, [QuotedSpan(start, end if end >= 0 else len(text) - _KEPT_CHARS, "pasted text")]
+    )
+
+
+def without_markers(text: str) -> str:
+    """Take the markers out of own words.
+
+    Example:
+        >>> without_markers("[code, 40 characters] I wrote that").strip()
+        'I wrote that'
+    """
+    return MARKER.sub(" ", text)
+
+
+def _left_out(text: str) -> str:
+    left = _OUT.sub(lambda found: TAKEN * len(found[0]), text)
+    return _marked(text, find_others_text(left))
+
+
+def _marked(text: str, found: Iterable[QuotedSpan]) -> str:
+    """Replace all found ranges by markers; existing markers are kept."""
+    pieces: list[str] = []
+    done = 0
+    for span in _joined(text, found):
+        pieces += text[done : span.start], _marker(span, text[span.start : span.end])
+        done = span.end
+    return "".join((*pieces, text[done:]))
+
+
+def _joined(text: str, spans: Iterable[QuotedSpan]) -> list[QuotedSpan]:
+    """Join spans that overlap or have only space between them; markers alone are no span."""
+    joined: list[QuotedSpan] = []
+    for span in sorted(_trimmed(text, spans)):
+        last = joined[-1] if joined else None
+        if last and not text[last.end : span.start].strip():
+            joined[-1] = QuotedSpan(last.start, max(last.end, span.end), last.kind)
+        else:
+            joined.append(span)
+    return [span for span in joined if without_markers(text[span.start : span.end]).strip()]
+
+
+def _trimmed(text: str, spans: Iterable[QuotedSpan]) -> Iterable[QuotedSpan]:
+    for span in spans:
+        for start, end in stripped(text, span.start, span.end):
+            yield QuotedSpan(start, end, span.kind)
+
+
+def _marker(span: QuotedSpan, inner: str) -> str:
+    """Return the longest marker that is not longer than the text it replaces."""
+    withheld = sum(int(found[1] or 0) - len(found[0]) for found in MARKER.finditer(inner))
+    for marker in (f"[{span.kind}, {len(inner) + withheld} characters]", f"[{span.kind}]", "[…]"):
+        if len(marker) <= len(inner):
+            return marker
+    return ""
+
+
+@lru_cache(maxsize=64)
+def shown(text: str) -> str:
+    r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
+
+    Example:
+        >>> shown("my password is hunter2\u200b")
+        '[hidden text]'
+    """
+    return visible(redact(own_words(text)))
+
 
 MAX_FACT_CHARS = 400
 """Longest content of a fact."""
