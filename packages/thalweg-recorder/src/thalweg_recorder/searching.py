@@ -16,6 +16,8 @@ from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions, new
 
 WIDER = 4
 """How many times the tokens of an answer are searched where passages are picked from the hits."""
+ORIGIN_TOKENS = 150
+"""Of an answer, left for the times, titles and projects of its hits."""
 TITLE_CHARS = 60
 """Of a session's title in a hit."""
 MAX_NAMED = 8
@@ -135,7 +137,7 @@ def search_sessions(
     if only.names_sessions:
         threads = [thread for thread, _ in only.select(list_sessions(archive, owner))]
     words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
-    room = max_tokens * (WIDER if only.names_messages else 1)
+    room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
     hits = archive.search_threads(
         owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
     )
