@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -128,3 +129,31 @@ def test_an_agent_that_is_not_recorded_is_named_with_the_command(tmp_path: Path)
     installed = user(tmp_path, "record", "on", "--agent", "claude-code", "--yes")
     assert installed.returncode == 0, installed.stderr
     assert findings(tmp_path)["recorder claude-code"]["state"] == "ok"
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_reported_for_the_folder_and_for_each_recorded_agent(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if os.geteuid() or mount is None or unmount is None:
+        pytest.skip("needs the right to mount")
+    command = [mount, "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount")
+    try:
+        home = {"THALWEG_HOME": str(small)}
+        (tmp_path / ".claude").mkdir()
+        installed = user(tmp_path, "record", "on", "--agent", "claude-code", "--yes", **home)
+        assert installed.returncode == 0, installed.stderr
+        assert findings(tmp_path, **home)["recorder claude-code"]["state"] == "ok"
+
+        (small / "filler").write_bytes(bytes(shutil.disk_usage(small).free - 100_000))
+        found = findings(tmp_path, **home)
+
+        for what in ("data folder", "recorder claude-code"):
+            assert found[what]["state"] == "broken"
+            assert "No space left on device" in found[what]["seen"]
+        assert "thalweg record import" in found["recorder claude-code"]["fix"]
+    finally:
+        subprocess.run([unmount, "-l", str(small)], check=False)

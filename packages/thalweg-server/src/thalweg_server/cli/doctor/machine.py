@@ -16,6 +16,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError, ThalwegError
 from thalweg_agent.backends.bubblewrap import check_bubblewrap
 from thalweg_server.cli.doctor.finding import Finding, State
+from thalweg_server.cli.doctor.storage import write_problem
 from thalweg_server.models import AvailableModel
 from thalweg_server.models.providers import PROVIDERS, key_of
 
@@ -128,6 +129,9 @@ def recorder(home: Path) -> Iterator[Finding]:
             continue
         if changes:
             yield Finding(name, f"its sessions are not recorded (settings in {place})", fix, "off")
+        elif problem := write_problem(folder.absolute()):
+            seen = f"its sessions cannot be recorded in {folder} ({problem})"
+            yield Finding(name, seen, "free space, then thalweg record import", "broken")
         else:
             yield Finding(name, f"its sessions are recorded (settings in {place})")
     yield from _queue(folder)

@@ -14,28 +14,40 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg_server.cli.doctor.finding import Finding
 
 FILES: Final = ("thalweg.db", "runs.db")
+LEAST_BYTES: Final = 1_000_000
+"""Free space that a data folder needs."""
 _TIMEOUT_S: Final = 5.0
 
 
 def folder(home: Path) -> Iterator[Finding]:
     """Check the data folder and the SQLite files in it."""
     home = home.absolute()
-    try:
-        nearest = next(folder for folder in (home, *home.parents) if folder.exists())
-        with tempfile.TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        seen = f"{home} cannot be written ({error.strerror})"
-        fix = "make it writable, or set THALWEG_HOME to a folder that is"
-        yield Finding("data folder", seen, fix, "broken")
+    if problem := write_problem(home):
+        fix = "free space or make it writable, or set THALWEG_HOME to a folder that is"
+        yield Finding("data folder", f"{home} cannot be written ({problem})", fix, "broken")
         return
-    if nearest != home:
+    if not home.exists():
         yield Finding("data folder", f"{home}, not there yet; it can be created and written")
         return
     yield Finding("data folder", f"{home}, {_size(home)}, can be written")
     for path in (home / name for name in FILES):
         if path.is_file():
             yield _database(path)
+
+
+def write_problem(home: Path) -> str:
+    """Return why a folder, or the nearest existing one above it, cannot be written; empty if it can.
+
+    A file of `LEAST_BYTES` is written and removed: a full disk still accepts an empty one.
+    """
+    try:
+        nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(bytes(LEAST_BYTES))
+            file.flush()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _size(home: Path) -> str:
