@@ -36,7 +36,7 @@ def folder(home: Path) -> Iterator[Finding]:
 
 
 def write_problem(home: Path) -> str:
-    """Return why a folder, or the nearest existing one above it, cannot be written; empty if it can.
+    """Return why a folder, or the nearest one above it that exists, is not writable; else empty.
 
     A file of `LEAST_BYTES` is written and removed: a full disk still accepts an empty one.
     """
