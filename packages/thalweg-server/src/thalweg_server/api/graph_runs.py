@@ -11,6 +11,9 @@ from thalweg_server.api.shape import Shape
 Mode = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
 """What a graph streams; `events` are those of LangChain's `astream_events`, version 2."""
 
+BUILT_IN = "agent"
+"""The id of the gateway's agent as a graph."""
+
 
 class GraphRun(Shape):
     """The request of a run of a graph, as its row stores it."""
@@ -58,3 +61,24 @@ def read_request(request: str) -> NewRun | GraphRun:
     given: dict[str, Any] = json.loads(request)
     kind = GraphRun if "graph" in given else NewRun
     return kind.model_validate(given)
+
+
+def as_graph_run(request: NewRun | GraphRun) -> GraphRun:
+    """Return a run of `/api` as one of the gateway's agent."""
+    if isinstance(request, GraphRun):
+        return request
+    contents = [one.content for one in request.messages]
+    if request.message is not None:
+        contents = [request.message]
+    messages: list[JsonValue] = [
+        {"role": "user", "content": content if isinstance(content, str) else [*content]}
+        for content in contents
+    ]
+    names = ("memory", "agent", "place", "model")
+    return GraphRun(
+        graph=BUILT_IN,
+        input={"messages": messages} if messages else None,
+        command=None if request.resume is None else {"resume": request.resume},
+        config={"configurable": {name: getattr(request, name) for name in names}},
+        modes=(),
+    )

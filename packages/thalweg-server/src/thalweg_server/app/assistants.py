@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4, uuid5
 
 from thalweg.errors import NoSuchAssistantError
-from thalweg_server.app.agents.graph_definitions import BUILT_IN, graph_definitions
+from thalweg_server.api.graph_runs import BUILT_IN
+from thalweg_server.app.agents.graph_definitions import graph_definitions
 from thalweg_server.app.runs import now_ms
 from thalweg_server.app.views import moment
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from thalweg.errors import AnswerError, BusyError, NoSuchThreadError
-from thalweg_server.app.agents.graph_definitions import BUILT_IN
+from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app.finding import Finder, ThreadFilter
 from thalweg_server.app.registry import THREAD_METADATA, ThreadRow
 from thalweg_server.app.runs import now_ms

@@ -435,7 +435,7 @@ class TenantThreads:
             return None
         agents = await self._parts.agents()
         agent = await agents.of(self._parts.settings())
-        graph = agent.graph.copy({"checkpointer": saver})
+        graph = agent.copy({"checkpointer": saver})
         return await graph.aget_state({"configurable": {"thread_id": thread, "owner": self._owner}})
 
 

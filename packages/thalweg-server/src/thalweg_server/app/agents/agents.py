@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from weakref import WeakValueDictionary
@@ -40,7 +39,7 @@ from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import FilesystemPermission, rights
 from thalweg_memory import MemoryStore
 from thalweg_memory.middleware.middleware import MemoryMiddleware
-from thalweg_server.app.agents.graph_definitions import BUILT_IN
+from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app.agents.graphs import OwnGraphs
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.agents.skills import skills_below
@@ -68,15 +67,6 @@ SKILLS = "/skills"
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltAgent:
-    """An agent with its metadata."""
-
-    graph: Agent
-    model: str
-    """The name that it was asked for by."""
-
-
 class Agents:
     """Builds agents, and caches them as long as the settings are the same.
 
@@ -100,13 +90,13 @@ class Agents:
         self._places = places
         self._mcp = McpTools()
         self._settings: Settings | None = None
-        self._made: dict[tuple[str, KeptState], BuiltAgent] = {}
+        self._made: dict[tuple[str, KeptState], Agent] = {}
         self._graphs = OwnGraphs()
         self._lock = asyncio.Lock()
 
     async def of(
         self, settings: Settings, model: str | None = None, *, state: KeptState = "run"
-    ) -> BuiltAgent:
+    ) -> Agent:
         """Return the agent for settings.
 
         Args:
@@ -124,7 +114,7 @@ class Agents:
             if (name, state) not in self._made:
                 tools = await self._mcp.of(settings.mcp_servers)
                 made = await asyncio.to_thread(self._make, settings, name, tools, state)
-                self._made[name, state] = BuiltAgent(made, name)
+                self._made[name, state] = made
             return self._made[name, state]
 
     def is_own(self, settings: Settings, graph: str) -> bool:
@@ -156,7 +146,7 @@ class Agents:
             known = (*self._graphs.definitions(settings), BUILT_IN)
             problem = f"there is no graph {graph!r}"
             raise ConfigError("agents", problem, f"there are: {', '.join(dict.fromkeys(known))}")
-        return (await self.of(settings, model, state=STATE_MESSAGES)).graph
+        return await self.of(settings, model, state=STATE_MESSAGES)
 
     async def close(self) -> None:
         """End connections to servers of tools."""

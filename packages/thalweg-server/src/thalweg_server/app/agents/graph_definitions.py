@@ -7,9 +7,6 @@ from pathlib import Path
 from thalweg.errors import ConfigError
 from thalweg_server.settings.sections import Settings
 
-BUILT_IN = "agent"
-"""The id of the gateway's agent as a graph."""
-
 
 @dataclass(frozen=True, slots=True)
 class GraphDefinition:

@@ -1,18 +1,28 @@
 """Execution of a run of any graph: its stream is kept in the journal as the graph emits it."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, convert_to_messages
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    convert_to_messages,
+)
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, Send, StreamMode
+from langgraph.constants import START
+from langgraph.types import Command, Send, StateSnapshot, StreamMode
 from pydantic import JsonValue
 
 from thalweg.errors import AnswerError
 from thalweg_server.api.events import RunCompleted, RunInterrupted
 from thalweg_server.api.graph_runs import GraphRun
+from thalweg_server.api.runs import NewRun
 from thalweg_server.app.agents.agents import Agent
 from thalweg_server.app.files.run_files import AGENT, OWNER, PLACE
+from thalweg_server.app.performing.cut_off import is_cut_off
 from thalweg_server.app.performing.graph_parts import PartEncoder
 from thalweg_server.app.performing.steps import (
     INTERRUPT,
@@ -113,8 +123,19 @@ async def perform_graph(
     emitter: EventEmitter,
     *,
     is_again: bool,
+    turn: NewRun | None = None,
 ) -> RunOutcome:
-    """Perform a run of a graph to its end, or resume one of another process."""
+    """Perform a run of a graph to its end, or resume one of another process.
+
+    Args:
+        graph: The graph, over the run's checkpoints.
+        saver: Its checkpoints.
+        config: See `graph_config`.
+        request: The run's request.
+        emitter: Writes its events.
+        is_again: Whether another attempt may have begun.
+        turn: The request as `/api` has it, if the run is of `/api`.
+    """
     translator, run = emitter.translator, emitter.run
     encoder = PartEncoder(request.modes, subgraphs=request.subgraphs)
     given = input_of(run.key.run, request)
@@ -131,11 +152,11 @@ async def perform_graph(
         waits = False
         if not has_input:
             config = await _begins_at(graph, config, request)
-            if request.command is not None:
-                state = await graph.aget_state(config)
-                if resume is not None:
-                    check_answer(questions_of(state), resume)
-                given = command_of(request.command)
+            if turn is not None and resume is None:
+                await _prepare_turn(graph, config, turn)
+            if resume is not None:
+                check_answer(questions_of(await graph.aget_state(config)), resume)
+            given = given if request.command is None else command_of(request.command)
         parts = _stream(graph, None if has_input else given, config, request)
         async for namespace, mode, payload in parts:
             waits |= not namespace and mode == "updates" and INTERRUPT in payload
@@ -154,6 +175,48 @@ async def perform_graph(
     await emitter.publish(*translator.end())
     done = RunCompleted(text=translator.text, usage=translator.usage)
     return RunOutcome("completed", done.model_dump_json())
+
+
+async def _prepare_turn(graph: Agent, config: RunnableConfig, turn: NewRun) -> None:
+    """Remove what the run replaces: unanswered messages, or an answer that was cut off.
+
+    Raises:
+        AnswerError: There is nothing to retry.
+    """
+    state = await graph.aget_state(config)
+    if turn.retry and is_cut_off(state):
+        await _remove(graph, config, _messages(state.values)[-1:])
+    elif turn.retry and rests(state):
+        problem = "a question waits" if state.interrupts else "no failed or cancelled run is left"
+        raise AnswerError(problem, "answer it" if state.interrupts else "send a message")
+    elif turn.unanswered == "drop":
+        await _drop_unanswered(graph, config, state)
+
+
+async def _drop_unanswered(graph: Agent, config: RunnableConfig, state: StateSnapshot) -> None:
+    """Remove the messages of the newest run from the state, if nothing follows them.
+
+    An update by hand, as LangGraph has it: the context then leaves them out of the thread, too.
+    The run is not named as its source: it does not have the run's own input.
+    """
+    messages = _messages(state.values)
+    newest = _run_of(messages[-1]) if messages else ""
+    last = takewhile(
+        lambda message: isinstance(message, HumanMessage) and _run_of(message) == newest,
+        reversed(messages),
+    )
+    await _remove(graph, config, [*last])
+
+
+async def _remove(graph: Agent, config: RunnableConfig, messages: Sequence[BaseMessage]) -> None:
+    if removals := [RemoveMessage(id=str(message.id)) for message in messages]:
+        place: RunnableConfig = {"configurable": config["configurable"]}
+        await graph.aupdate_state(place, {"messages": removals}, as_node=START)
+
+
+def _run_of(message: BaseMessage) -> str:
+    """Return the run that brought a message, from the id that `input_of` made."""
+    return str(message.id).rpartition("-")[0]
 
 
 async def _begins_at(graph: Agent, config: RunnableConfig, request: GraphRun) -> RunnableConfig:
