@@ -29,7 +29,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from thalweg_server.api.memory import NewFact
+from thalweg_memory import Memory
 from thalweg_server.app import open_app
 from thalweg_server.gateway import create_app
 from thalweg_server.gateway.serving import GatewayServer, address_of, bound, pauses_less
@@ -90,8 +90,8 @@ async def serve(home: str, rate: float, ticks: int) -> None:
         tenant = app.tenant("local")
         for number in range(FACTS):
             said = f"Ada's preference number {number} is to have things done in way {number * 7}."
-            await tenant.memory.add(NewFact(content=said))
-        document = (await tenant.memory.document()).model_dump(mode="json")
+            await tenant.memory.ask(Memory.remember, said)
+        document = json.loads(await tenant.memory.ask(Memory.export))
         gateway, plain = create_app(app), bare(document, rate)
 
         async def both(scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from starlette.types import ASGIApp, Message
 
-from thalweg_server.api.memory import NewFact
+from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import NewThread
 from thalweg_server.app import App, Tenant, open_app
@@ -136,14 +136,17 @@ class World:
             upload = await bob.files.upload(name, "notes.md", [THEIRS.encode()])
             self.ids += [name, run.id, upload.name]
             self.paths += [upload.path, f"../{name}{upload.path}", f"../../bob/{name}{upload.path}"]
-        fact = await bob.memory.add(NewFact(content=f"Bob knows {THEIRS}"))
+        fact = await bob.memory.ask(Memory.remember, f"Bob knows {THEIRS}")
         self.ids += [fact.id, "1", "2"]
 
 
 async def state(bob: Tenant) -> str:
     """Hash all that the other owner has."""
     threads = (await bob.threads.list(limit=1_000)).items
-    told: list[object] = [await bob.memory.export("full"), await bob.memory.history(1_000)]
+    told: list[object] = [
+        await bob.memory.ask(Memory.export),
+        await bob.memory.ask(Memory.history, limit=1_000),
+    ]
     for thread in threads:
         told += [thread, await bob.threads.history(thread.id), await bob.runs.list(thread.id)]
         uploads = await bob.files.uploads(thread.id)

@@ -34,10 +34,9 @@ from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.openai_api import openai
 from thalweg_server.gateway.problems import GatewayRefusal, answers_problems, refuse
 from thalweg_server.gateway.routes.catalogue import catalogue
-from thalweg_server.gateway.routes.facts import facts
 from thalweg_server.gateway.routes.files import files
 from thalweg_server.gateway.routes.health import health
-from thalweg_server.gateway.routes.memory import memory
+from thalweg_server.gateway.routes.memory import facts, memory
 from thalweg_server.gateway.routes.page import shows_its_page
 from thalweg_server.gateway.routes.page_data import page_data
 from thalweg_server.gateway.routes.runs import runs

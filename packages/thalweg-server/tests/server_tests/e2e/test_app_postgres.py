@@ -12,8 +12,8 @@ from psycopg_pool import AsyncConnectionPool
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, check_laws, say
 from thalweg.errors import ThreadExistsError
+from thalweg_memory import Memory
 from thalweg_server.api.graph_runs import GraphRun
-from thalweg_server.api.memory import NewFact
 from thalweg_server.api.threads import NewThread, Rewind
 from thalweg_server.app import open_app
 from thalweg_server.checkpoints import postgres as checkpoints
@@ -35,7 +35,7 @@ async def test_a_thread_goes_on_from_another_home_on_the_same_server(
         ada, bob = app.tenant("ada"), app.tenant("bob")
         check_laws(await say(ada, "t1", "delegate"))
         await say(ada, "t1", "write it down")
-        await ada.memory.add(NewFact(content="User prefers tea to coffee"))
+        await ada.memory.ask(Memory.remember, "User prefers tea to coffee")
         assert answer(await say(bob, "t1", "hello")) == "You said: hello. Before it: 0 requests."
         assert (await app.health()).status == "ok"
         with pytest.raises(ThreadExistsError):

@@ -210,7 +210,8 @@ async def _drop_unanswered(graph: Agent, config: RunnableConfig, state: StateSna
 
 async def _remove(graph: Agent, config: RunnableConfig, messages: Sequence[BaseMessage]) -> None:
     if removals := [RemoveMessage(id=str(message.id)) for message in messages]:
-        place: RunnableConfig = {"configurable": config["configurable"]}
+        given = config["configurable"]  # its `run_id` would make LangGraph ignore the run's input
+        place: RunnableConfig = {"configurable": {key: given[key] for key in ("thread_id", OWNER)}}
         await graph.aupdate_state(place, {"messages": removals}, as_node=START)
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import TypeAdapter
 
 from thalweg.errors import NoSuchRunError, NoSuchThreadError, ThalwegError
@@ -38,27 +38,27 @@ LastEventId = Annotated[str | None, Header()]
 # -- starting --------------------------------------------------------------------------------
 
 
+async def _thread(request: Request) -> str | None:
+    thread: str | None = request.path_params.get("thread")
+    return thread
+
+
+PathThread = Annotated[str | None, Depends(_thread)]
+"""The thread of a path; `None` if the path has none: the run then gets a thread of its own."""
+
+
 @runs.post(_R)
+@runs.post("/runs")
 async def langgraph_create_run(
     tenant: CurrentTenant,
     shared: Shared,
-    thread: ThreadId,
+    thread: PathThread,
     new: NewGraphRun,
     request: Request,
     response: Response,
 ) -> View:
     """Start a run in the background."""
     run = await _start(tenant, shared, thread, new)
-    response.headers.update(_headers(request, run))
-    return run_view(run)
-
-
-@runs.post("/runs")
-async def langgraph_create_stateless_run(
-    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request, response: Response
-) -> View:
-    """Start a run in the background, on a thread of its own."""
-    run = await _start(tenant, shared, None, new)
     response.headers.update(_headers(request, run))
     return run_view(run)
 
@@ -72,8 +72,9 @@ async def langgraph_create_runs(
 
 
 @runs.post(f"{_R}/stream", response_class=EventStream)
+@runs.post("/runs/stream", response_class=EventStream)
 async def langgraph_stream_run(
-    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewGraphRun, request: Request
+    tenant: CurrentTenant, shared: Shared, thread: PathThread, new: NewGraphRun, request: Request
 ) -> EventStream:
     """Start a run and stream it."""
     shared.streams.check(tenant.owner)
@@ -81,31 +82,13 @@ async def langgraph_stream_run(
     return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
 
 
-@runs.post("/runs/stream", response_class=EventStream)
-async def langgraph_stream_stateless_run(
-    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request
-) -> EventStream:
-    """Start a run on a thread of its own, and stream it."""
-    shared.streams.check(tenant.owner)
-    run = await _start(tenant, shared, None, new)
-    return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
-
-
 @runs.post(f"{_R}/wait")
+@runs.post("/runs/wait")
 async def langgraph_wait_run(
-    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewGraphRun, request: Request
+    tenant: CurrentTenant, shared: Shared, thread: PathThread, new: NewGraphRun, request: Request
 ) -> Response:
     """Start a run, and return its last state."""
     run = await _start(tenant, shared, thread, new)
-    return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
-
-
-@runs.post("/runs/wait")
-async def langgraph_wait_stateless_run(
-    tenant: CurrentTenant, shared: Shared, new: NewGraphRun, request: Request
-) -> Response:
-    """Start a run on a thread of its own, and return its last state."""
-    run = await _start(tenant, shared, None, new)
     return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
 
 
