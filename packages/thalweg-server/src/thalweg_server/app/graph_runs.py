@@ -6,15 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
-from thalweg.archive import ThreadKey, parse_thread_id
-from thalweg.archive.threads.finding import title_of
 from thalweg.errors import AnswerError, BusyError, NoSuchRunError
 from thalweg_server.api.graph_runs import GraphRun
-from thalweg_server.app.agents.models import named_model
-from thalweg_server.app.finding import check_writable
 from thalweg_server.app.graph_threads import TenantGraphThreads
-from thalweg_server.app.media_urls import check_media_urls
-from thalweg_server.app.runs import now_ms
+from thalweg_server.app.runs import check_run, now_ms, touch_thread
 from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 
 if TYPE_CHECKING:
@@ -71,19 +66,13 @@ class TenantGraphRuns:
             RecordedThreadError: The thread is an imported session.
         """
         parts, id_ = self._parts, thread or str(uuid4())
-        parse_thread_id(id_)
-        await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, id_))
-        if isinstance(new.input, dict) and not parts.settings().gateway.private_urls:
-            check_media_urls(new.input.get("messages"))
-        if new.model_name is not None:
-            named_model(parts.settings(), new.model_name, any_model=parts.any_model)
+        await check_run(parts, self._owner, id_, new)
         if thread is not None and not creates:
             await self._threads.get(thread)
         if is_temporary:
             documents, now = parts.registry.documents, now_ms()
             await asyncio.to_thread(documents.put, self._owner, TEMPORARY, id_, {}, now)
-        touch, title = parts.registry.touch, _title(new)
-        await asyncio.to_thread(lambda: touch(self._owner, id_, now_ms(), title=title))
+        await touch_thread(parts, self._owner, id_, new)
         known = {"graph_id": new.graph, "assistant_id": new.assistant}
         await self._threads.merge(id_, known)
         unended = await parts.journal.unended(self._owner, id_)
@@ -208,14 +197,3 @@ class TenantGraphRuns:
         with suppress(NoSuchRunError):
             await self._parts.runs.cancel(key)
             await self._parts.runs.join(key)
-
-
-def _title(new: GraphRun) -> str:
-    """Return the title of a thread: the text of the first message of its first run."""
-    messages = new.input.get("messages") if isinstance(new.input, dict) else None
-    first = messages[0] if isinstance(messages, list) and messages else messages
-    content = first.get("content") if isinstance(first, dict) else first
-    if isinstance(content, list):
-        texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]
-        content = " ".join(texts)
-    return title_of(content) if isinstance(content, str) else ""

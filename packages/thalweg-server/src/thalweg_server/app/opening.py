@@ -19,25 +19,14 @@ from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.handle import attach_document
 from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.api.graph_runs import GraphRun, read_request
-from thalweg_server.app.agents.models import TenantModels
-from thalweg_server.app.agents.skills import TenantSkills
-from thalweg_server.app.assistants import TenantAssistants
-from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.files.sandboxes import check_sandbox
-from thalweg_server.app.graph_runs import TenantGraphRuns
-from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.graph_views import run_view, snapshot_view
-from thalweg_server.app.memory import TenantMemory
-from thalweg_server.app.page import TenantPage
 from thalweg_server.app.parts import AppParts
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.response_cache import ResponseCache
 from thalweg_server.app.retention import Retention
-from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.tenant import Tenant
-from thalweg_server.app.threads import TenantThreads
-from thalweg_server.app.usage import TenantUsage
 from thalweg_server.app.webhooks import send_webhook
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import RunKey, RunRecord
@@ -135,26 +124,7 @@ class App:
         if not is_owner(owner):
             fix = "use a name of at most 255 printable characters"
             raise ConfigError("owner", f"no owner can be named {owner[:40]!a}", fix)
-        parts = self.parts
-        files = ThreadFiles(
-            owner, parts.places, policy=_upload_policy(self.settings), converter=parts.converter
-        )
-        threads = TenantThreads(owner, parts)
-        return Tenant(
-            owner=owner,
-            threads=threads,
-            runs=TenantRuns(owner, parts),
-            memory=TenantMemory(owner, parts),
-            usage=TenantUsage(owner, parts),
-            page=TenantPage(owner, parts, threads),
-            models=TenantModels(parts.settings),
-            skills=TenantSkills(parts.settings),
-            files=files,
-            assistants=TenantAssistants(owner, parts),
-            graph_threads=TenantGraphThreads(owner, parts),
-            graph_runs=TenantGraphRuns(owner, parts),
-            documents=parts.registry.documents,
-        )
+        return Tenant(owner, self.parts, _upload_policy(self.settings))
 
     async def health(self) -> Health:
         """Return whether archive, memory, checkpoints, runs and threads can be read.

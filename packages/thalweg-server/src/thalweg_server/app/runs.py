@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from thalweg.archive import ThreadKey, parse_thread_id
 from thalweg.archive.threads.finding import title_of
 from thalweg.errors import NoSuchRunError, NoSuchThreadError
 from thalweg_server.api.events import EVENT, Numbered
+from thalweg_server.api.graph_runs import GraphRun, as_graph_run
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.app.agents.models import named_model
@@ -24,15 +26,34 @@ if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
 
-def text_of(new: NewRun) -> str:
-    """Return the text of the messages of a run, in one line."""
-    texts = [new.message] if new.message is not None else []
-    for given in new.messages:
-        if isinstance(given.content, str):
-            texts.append(given.content)
-        else:
-            texts += [str(block.get("text", "")) for block in given.content]
-    return " ".join(texts)
+async def check_run(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:
+    """Validate a new run.
+
+    Raises:
+        ThreadIdError: The thread's id is invalid.
+        RecordedThreadError: The thread is an imported session.
+        NoSuchModelError: The request names a model that there is not.
+        ConfigError: A message has an address on a private network.
+    """
+    parse_thread_id(thread)
+    await asyncio.to_thread(check_writable, parts.archive, ThreadKey(owner, thread))
+    if request.model_name is not None:
+        named_model(parts.settings(), request.model_name, any_model=parts.any_model)
+    if isinstance(request.input, dict) and not parts.settings().gateway.private_urls:
+        check_media_urls(request.input.get("messages"))
+
+
+async def touch_thread(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:
+    """Record the use of a thread; its title is the text of the first message of its first run."""
+    messages = request.input.get("messages") if isinstance(request.input, dict) else None
+    first = messages[0] if isinstance(messages, list) and messages else messages
+    content = first.get("content") if isinstance(first, dict) else first
+    if isinstance(content, list):
+        texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]
+        content = " ".join(texts)
+    title = title_of(content) if isinstance(content, str) else ""
+    touch = partial(parts.registry.touch, owner, thread, now_ms(), title=title)
+    await asyncio.to_thread(touch)
 
 
 class TenantRuns:
@@ -59,18 +80,13 @@ class TenantRuns:
             ThreadIdError: The thread's id is invalid.
             RecordedThreadError: The thread is an imported session.
         """
-        parse_thread_id(thread)
-        parts = self._parts
-        await asyncio.to_thread(check_writable, parts.archive, ThreadKey(self._owner, thread))
+        parts, as_graph = self._parts, as_graph_run(new)
+        await check_run(parts, self._owner, thread, as_graph)
         named_model(parts.settings(), new.model, any_model=parts.any_model)
-        if not parts.settings().gateway.private_urls:
-            check_media_urls(new.model_dump(include={"message", "messages"}))
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
         request = new.model_dump_json(exclude={"id", "if_busy", "priority"})
         run = await parts.runs.start(key, request, if_busy=new.if_busy, priority=new.priority)
-        registry, now = parts.registry, now_ms()
-        title = title_of(text_of(new))  # noted when it runs: what is refused makes no thread
-        await asyncio.to_thread(lambda: registry.touch(self._owner, thread, now, title=title))
+        await touch_thread(parts, self._owner, thread, as_graph)  # what is refused makes no thread
         return shown(run)
 
     async def list(self, thread: str, *, limit: int = 50, before: str | None = None) -> Runs:

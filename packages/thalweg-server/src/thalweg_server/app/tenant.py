@@ -1,12 +1,10 @@
 """All that one owner can reach."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thalweg_server.app.agents.models import TenantModels
 from thalweg_server.app.agents.skills import TenantSkills
 from thalweg_server.app.assistants import TenantAssistants
-from thalweg_server.app.documents import Documents
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.graph_runs import TenantGraphRuns
 from thalweg_server.app.graph_threads import TenantGraphThreads
@@ -15,32 +13,34 @@ from thalweg_server.app.page import TenantPage
 from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.app.usage import TenantUsage
+from thalweg_server.uploads.intake import UploadPolicy
 
 if TYPE_CHECKING:
     from thalweg_server.app.document_store import DocumentStore
+    from thalweg_server.app.parts import AppParts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
     """One owner's threads, runs, memory and files; another's cannot be named."""
 
-    owner: str
-    threads: TenantThreads
-    runs: TenantRuns
-    memory: TenantMemory
-    usage: TenantUsage
-    page: TenantPage
-    models: TenantModels
-    skills: TenantSkills
-    files: ThreadFiles
-    assistants: TenantAssistants
-    graph_threads: TenantGraphThreads
-    graph_runs: TenantGraphRuns
-    documents: Documents
+    def __init__(self, owner: str, parts: "AppParts", policy: UploadPolicy) -> None:
+        self.owner = owner
+        self.threads = TenantThreads(owner, parts)
+        self.runs = TenantRuns(owner, parts)
+        self.memory = TenantMemory(owner, parts)
+        self.usage = TenantUsage(owner, parts)
+        self.page = TenantPage(owner, parts, self.threads)
+        self.models = TenantModels(parts.settings)
+        self.skills = TenantSkills(parts.settings)
+        self.files = ThreadFiles(owner, parts.places, policy=policy, converter=parts.converter)
+        self.assistants = TenantAssistants(owner, parts)
+        self.graph_threads = TenantGraphThreads(owner, parts)
+        self.graph_runs = TenantGraphRuns(owner, parts)
+        self._documents = parts.registry.documents
 
     @property
     def store(self) -> "DocumentStore":
         """The owner's items, as LangGraph's store."""
         from thalweg_server.app.document_store import DocumentStore  # noqa: PLC0415 (LangGraph: seconds)
 
-        return DocumentStore(self.documents, self.owner)
+        return DocumentStore(self._documents, self.owner)

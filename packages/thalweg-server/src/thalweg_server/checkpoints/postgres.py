@@ -77,17 +77,6 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         self._prefix = f"{tag}:"
         self.open_cursor: AsyncCursor[DictRow] | None = None
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete checkpoints of threads, except for the strategy `keep_latest`.
-
-        Raises:
-            NotImplementedError: For `keep_latest`, whose transactions cannot set an owner.
-        """
-        if strategy == "keep_latest":
-            msg = "with row-level security, checkpoints are deleted with their thread only"
-            raise NotImplementedError(msg)
-        await super().aprune(thread_ids, strategy=strategy)
-
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
         """Store all writes, in order, in one transaction, or none of them."""
         async with self._cursor() as cursor:
