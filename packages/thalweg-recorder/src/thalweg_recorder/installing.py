@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +10,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from thalweg.database.private_files import make_private_folder, open_private
+from thalweg.database.private_files import make_private_folder
 from thalweg.errors import ConfigError
 from thalweg_recorder import hook
 from thalweg_recorder.hosts import Configuration, HostCommands, configurations
+from thalweg_recorder.place import write_private
 from thalweg_recorder.recordings.agents import AGENTS, AgentPlaces, Machine
 
 MANIFEST = "installed.json"
@@ -169,13 +169,13 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
             before = known["before"] if keeps and known is not None else _encoded(change.before)
             written = {"before": before, "written": _digest(change.after)}
             manifest[str(change.path)] = {**written, "agent": change.agent, "folder": change.folder}
-            _write(folder / MANIFEST, json.dumps(manifest, indent=1))
+            write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
         if change.after is None:
             change.path.unlink()
         else:
-            _write(change.path, change.after)
+            write_private(change.path, change.after)
         if not installs:
-            _write(folder / MANIFEST, json.dumps(manifest, indent=1))
+            write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
 
 
 def _restored(text: str | None, one: Configuration, known: Mapping[str, str] | None) -> str | None:
@@ -193,22 +193,6 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, with the mode that it has."""
-    make_private_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb", opener=open_private) as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def installed_folders(folder: Path) -> dict[str, list[Path]]:

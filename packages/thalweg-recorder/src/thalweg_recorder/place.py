@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive import Archive, open_archive
-from thalweg.database.private_files import make_private_folder
+from thalweg.database.private_files import make_private_folder, open_private
 
 
 def recorder_home() -> Path:
@@ -31,3 +31,19 @@ def open_recorder(address: str | PathLike[str] | None = None) -> Archive:
     if address is None:
         make_private_folder(recorder_home())
     return open_archive(fspath(recorder_place() if address is None else address))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file whole or not at all: mode 0600, or that of the file that it replaces."""
+    make_private_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb", opener=open_private) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

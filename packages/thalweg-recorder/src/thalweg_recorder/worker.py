@@ -5,7 +5,6 @@ If a session is about to be compacted, its structured summary is written, withou
 
 import fcntl
 import json
-import os
 import shutil
 import sys
 import time
@@ -25,7 +24,7 @@ from thalweg.errors import ThalwegError
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import CHUNK_BYTES, LOCK, session_file
 from thalweg_recorder.importing import Imported, import_copy, import_sessions
-from thalweg_recorder.place import open_recorder
+from thalweg_recorder.place import open_recorder, write_private
 from thalweg_recorder.recordings.files import file_of
 from thalweg_recorder.sessions import OWNER
 
@@ -68,12 +67,12 @@ def work(folder: Path) -> int:
         How many events were handled.
     """
     done = 0
-    while any(_queued(folder)):
+    while waiting(folder):
         with _lock(folder) as acquired:
             if not acquired:
                 return done
             with open_recorder(folder / "thalweg.db") as archive:
-                handled = sum(_handle(archive, folder, place) for place in _queued(folder))
+                handled = sum(_handle(archive, folder, place) for place in waiting(folder))
                 archive.update_index(OWNER)
             _drop_orphans(folder)
         if not handled:
@@ -81,10 +80,6 @@ def work(folder: Path) -> int:
         done += handled
         # A hook that came while the lock was held started no worker: look again.
     return done
-
-
-def _queued(folder: Path) -> Iterator[Path]:
-    yield from sorted((folder / "queue").glob("*.json"))
 
 
 def failed(folder: Path) -> list[Path]:
@@ -100,7 +95,7 @@ def requeue(folder: Path) -> None:
 
 def waiting(folder: Path) -> list[Path]:
     """Return the events that wait for the worker."""
-    return list(_queued(folder))
+    return sorted((folder / "queue").glob("*.json"))
 
 
 @contextmanager
@@ -140,7 +135,7 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
                 return _set_aside(place, event, imported.error)
             if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
                 text = summarize(archive, ThreadKey(OWNER, imported.thread))
-                _write(folder / "summaries" / f"{session_file(session)}.md", text)
+                write_private(folder / "summaries" / f"{session_file(session)}.md", text)
     except (ThalwegError, OSError) as error:
         _report(str(error))
         return False
@@ -153,7 +148,7 @@ def _set_aside(place: Path, event: dict[str, str], error: str) -> bool:
     _report(error)
     target = place.parent / "failed" / f"{session_file(event['session_id'])}.json"
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    _write(place, json.dumps({**event, "error": error}))
+    write_private(place, json.dumps({**event, "error": error}))
     _move(place, target)
     return True
 
@@ -204,14 +199,6 @@ def _drop_orphans(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-
-
-def _write(place: Path, text: str) -> None:
-    """Write a file for this user alone, whole or not at all."""
-    temporary = place.with_suffix(f".{os.getpid()}.part")
-    with open(temporary, "w", encoding="utf-8", opener=open_private) as file:
-        file.write(text)
-    temporary.replace(place)
 
 
 if __name__ == "__main__":
