@@ -21,10 +21,9 @@ from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.files.sandboxes import check_sandbox
 from thalweg_server.app.graph_views import run_view, snapshot_view
-from thalweg_server.app.parts import AppParts
+from thalweg_server.app.parts import AppParts, ResponseCache
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
-from thalweg_server.app.response_cache import ResponseCache
 from thalweg_server.app.retention import Retention
 from thalweg_server.app.tenant import Tenant
 from thalweg_server.app.webhooks import send_webhook

@@ -47,9 +47,8 @@ from thalweg_server.api.page import (
 )
 from thalweg_server.api.threads import Thread
 from thalweg_server.app.finding import ThreadFilter
-from thalweg_server.app.spending import Prices, added, usage_of
+from thalweg_server.app.spending import Prices, added, charges_of, usage_of
 from thalweg_server.app.threads import TenantThreads
-from thalweg_server.app.usage import charges_of
 from thalweg_server.app.views import edit_view, message_view
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
 """Resources that are open while an application runs, shared by all owners."""
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from thalweg.archive import Archive
 from thalweg_memory import MemoryStore
 from thalweg_server.app.registry import Registry
-from thalweg_server.app.response_cache import ResponseCache
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.running import ProcessRuns
@@ -18,6 +19,49 @@ from thalweg_server.uploads.converting import Converter
 if TYPE_CHECKING:
     from thalweg_server.app.agents.agents import Agents
     from thalweg_server.checkpoints.owners import Checkpoints
+
+T = TypeVar("T")
+MOST = 512
+"""Answers that are kept; those that were asked for last."""
+
+
+class ResponseCache:
+    """Caches answers with the version of their source. Thread-safe.
+
+    Example:
+        >>> kept = ResponseCache()
+        >>> kept.get("ada", 1, lambda: "made"), kept.get("ada", 1, lambda: "made again")
+        ('made', 'made')
+        >>> kept.get("ada", 2, lambda: "made again")
+        'made again'
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._answers: OrderedDict[object, tuple[int, object]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: object, version: int, make: Callable[[], T]) -> T:
+        """Return a cached value, computed if there is none of this version.
+
+        Args:
+            key: Owner and name; values of one key have one type.
+            version: Version of its source, read before.
+            make: Computes it. A concurrent change has a higher version, and the value is computed
+                again.
+        """
+        with self._lock:
+            found = self._answers.get(key)
+            if found is not None and found[0] == version:
+                self._answers.move_to_end(key)
+                return cast("T", found[1])
+        answer = make()
+        with self._lock:
+            self._answers[key] = (version, answer)
+            self._answers.move_to_end(key)
+            while len(self._answers) > self._most:
+                self._answers.popitem(last=False)
+        return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from thalweg_server.app.agents.models import TenantModels
-from thalweg_server.app.agents.skills import TenantSkills
+from thalweg_server.app.agents.models import TenantModels, TenantSkills
 from thalweg_server.app.assistants import TenantAssistants
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.graph_runs import TenantGraphRuns
@@ -11,8 +10,8 @@ from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.memory import TenantMemory
 from thalweg_server.app.page import TenantPage
 from thalweg_server.app.runs import TenantRuns
+from thalweg_server.app.spending import TenantUsage
 from thalweg_server.app.threads import TenantThreads
-from thalweg_server.app.usage import TenantUsage
 from thalweg_server.uploads.intake import UploadPolicy
 
 if TYPE_CHECKING:

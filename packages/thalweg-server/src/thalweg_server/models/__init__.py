@@ -8,8 +8,7 @@ Two rules:
   with its variable.
 """
 
-from thalweg_server.models.discovery import AvailableModel, find_models
-from thalweg_server.models.first_model import how_to_answer
+from thalweg_server.models.discovery import AvailableModel, find_models, how_to_answer
 from thalweg_server.models.making import chat_model, model_by_name
 
 __all__ = ["AvailableModel", "chat_model", "find_models", "how_to_answer", "model_by_name"]

@@ -1,8 +1,8 @@
-"""What could answer here and now: keys, and servers that listen."""
+"""What could answer here and now: keys, and servers that listen; help for who has neither."""
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -11,7 +11,9 @@ from time import monotonic
 from typing import Final
 from urllib.request import ProxyHandler, build_opener
 
+from thalweg.engine.extras import install_command
 from thalweg_server.models.providers import PROVIDERS, ModelProvider, key_of, provider
+from thalweg_server.prompts import prompt
 
 WITHIN_S: Final = 0.3
 """Seconds that all servers together are waited for."""
@@ -139,3 +141,39 @@ def _names(url: str, key: str, name: str) -> list[str] | None:
     names = (one.get(name) for one in listed if isinstance(one, dict))
     usable = (one for one in names if isinstance(one, str) and one.isprintable() and one)
     return list(usable)[:_MOST_MODELS]
+
+
+_SHOWN = 6
+"""Offers that fit on a screen with the rest of the text."""
+
+
+def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
+    """Return, for one screen, how to get a model, and which were found.
+
+    Args:
+        offers: The result of `find_models`.
+
+    Example:
+        >>> found = AvailableModel("ollama:qwen3:4b", "Ollama at http://127.0.0.1:11434")
+        >>> print(how_to_answer([found]).splitlines()[-1])
+          thalweg chat --model ollama:qwen3:4b  (Ollama at http://127.0.0.1:11434)
+    """
+    if not offers:
+        found = "Not found: a key in the environment, a server that listens."
+        return _render(found)
+    lines = [
+        f"  thalweg chat --model {offer.name}  ({_describe(offer)})" for offer in offers[:_SHOWN]
+    ]
+    more = len(offers) - _SHOWN
+    if more > 0:
+        lines.append(f"  and {more} more: thalweg doctor")
+    return _render("\n".join(["Found here:", *lines]))
+
+
+def _render(found: str) -> str:
+    commands = {extra: install_command(extra) for extra in ("anthropic", "ollama", "openai")}
+    return prompt("how_to_answer").render(found=found, **commands)
+
+
+def _describe(offer: AvailableModel) -> str:
+    return offer.what if offer.is_ready else f"{offer.what}; first: {offer.missing}"

@@ -41,11 +41,10 @@ from thalweg_memory import MemoryStore
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app.agents.graphs import OwnGraphs
-from thalweg_server.app.agents.models import named_model
-from thalweg_server.app.agents.skills import skills_below
+from thalweg_server.app.agents.models import named_model, skills_below
 from thalweg_server.app.agents.tools import McpTools, imported
-from thalweg_server.app.files.remote import RemoteShell
 from thalweg_server.app.files.run_files import (
+    RemoteShell,
     RunFiles,
     RunShell,
     agent_of_run,

@@ -29,8 +29,7 @@ from thalweg_server.app.agents.agents import Agent, Agents
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.document_store import DocumentStore
 from thalweg_server.app.parts import AppParts
-from thalweg_server.app.performing.cut_off import keep_cut_off
-from thalweg_server.app.performing.graph_runs import graph_config, perform_graph
+from thalweg_server.app.performing.graph_runs import graph_config, keep_cut_off, perform_graph
 from thalweg_server.app.performing.model_calls import ModelCalls
 from thalweg_server.app.performing.problems import problem_of
 from thalweg_server.app.performing.spans import run_span, trace_of
