@@ -402,8 +402,6 @@ class EngineSlot:
         view, repairs = repaired(engine, newest_form(session, messages), call.wire)
         known = {before.system, before.tools, before.tariff, ""}
         new = [t for t, d in zip(texts, (system, tools, prices), strict=True) if d not in known]
-        if new:
-            session.archive.attach(session.key, *new)
         overhead = engine.window.overhead.get("system", 0)
         page = TurnRecord(
             kind="call",
@@ -421,7 +419,7 @@ class EngineSlot:
             repairs=tuple(r for r in repairs if r.position >= before.length or is_cold),
             additions=tuple(with_instructions([], overhead)),
         )
-        session.enter(page, edits)
+        session.enter(page, edits, new)
         if call.requested:
             self._replaced[session.key] = [one.message for one in session.held], view
         return view

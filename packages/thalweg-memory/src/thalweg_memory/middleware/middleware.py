@@ -32,7 +32,7 @@ from thalweg.context.request.models import is_stand_in, model_name, provider_of
 from thalweg.context.turn.additions import Inserts, with_inserts, with_part
 from thalweg.context.turn.effects import run_in_worker
 from thalweg.context.turn.events import CustomStream
-from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.threads import SessionPool
 from thalweg.engine.additions import MEMORY, Addition
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import tariff_for

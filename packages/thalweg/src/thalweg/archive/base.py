@@ -229,6 +229,7 @@ class Archive(Protocol):
         *,
         length: int,
         log: Sequence[Logged] = (),
+        attachments: Sequence[str] = (),
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
@@ -239,6 +240,7 @@ class Archive(Protocol):
             turn: The record.
             length: Length of the log that the writer has seen.
             log: Messages to append, oldest first; the record was decided on these, too.
+            attachments: Texts to store with the thread, as `attach` does.
             generation: Generation of the thread that the writer has seen; 0 for any.
             expected: Records of the journal that the writer has seen; `None` appends to any.
 

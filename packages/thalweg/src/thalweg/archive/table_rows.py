@@ -297,6 +297,8 @@ def add_blob_references(db: ArchiveRows, thread: int, blobs: Sequence[Blob]) -> 
     The references are added first: `prune`, which locks out writers, then deletes none of them in
     between. The order is fixed, so that no two writers deadlock.
     """
+    if not blobs:
+        return
     ordered = sorted({blob.hash: blob for blob in blobs}.items())
     db.run_each(
         "INSERT INTO archive_holding VALUES (?, ?) ON CONFLICT DO NOTHING",

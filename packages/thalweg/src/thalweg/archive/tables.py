@@ -140,6 +140,7 @@ class TableArchive(Archive):
         *,
         length: int,
         log: Sequence[Logged] = (),
+        attachments: Sequence[str] = (),
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
@@ -153,6 +154,7 @@ class TableArchive(Archive):
             if expected not in {None, number}:
                 raise ConflictError(key.thread, length, current_length)
             insert_messages(db, thread, length, stored)
+            add_blob_references(db, thread, [*map(attachment_blob, attachments)])
             db.insert("archive_turn", [(thread, number, body, turn.state)])
         return number
 

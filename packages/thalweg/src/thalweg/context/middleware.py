@@ -42,7 +42,7 @@ from thalweg.context.turn.effects import (
     run,
     sync_and_async,
 )
-from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.threads import SessionPool
 from thalweg.context.turn.turn import take_turn
 from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConflictError
@@ -56,15 +56,13 @@ def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[s
     """
     if state.get("thalweg_turn") is None:
         return None
-    key = sessions.key(config, state)
-    parsed = sessions.read(key, state["messages"])
-    retry = Retry()
+    run, retry = sessions.run(config, state), Retry()
     while True:
-        opened = sessions.open(key, state["thalweg_turn"], parsed, config)
+        opened = sessions.open(run)
         session = opened.session
         try:
-            sessions.sync(opened, parsed, config, state["thalweg_turn"])
-            removed_ids = sessions.release(session, config)
+            sessions.sync(opened, run)
+            removed_ids = sessions.release(session, run)
             page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
             page = replace(page, repairs=opened.last_check.take(0))
             session.enter(page, ())

@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from thalweg.archive import ThreadKey
 from thalweg.archive.threads import history
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn import session_pool
+from thalweg.context.turn import threads
 from thalweg.testing import ScriptedModel
 
 ONE = {"configurable": {"thread_id": "1"}}
@@ -203,7 +203,7 @@ def test_threads_that_come_from_outside_do_not_pile_up_in_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A server that passes whole histories keeps no more than are open."""
-    monkeypatch.setattr(session_pool, "OPEN_THREADS", 3)
+    monkeypatch.setattr(threads, "OPEN_THREADS", 3)
     ours = ContextMiddleware()
     one = agent(middleware=ours)
     for number in range(8):

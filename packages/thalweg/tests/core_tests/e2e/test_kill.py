@@ -18,7 +18,7 @@ from core_tests.forking import Forked, start
 from core_tests.postgres import fresh_database
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import page_from_json, read_page
-from thalweg.context.turn.graph_state import read_pointer_turn
+from thalweg.context.turn.threads import read_pointer_turn
 from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message
 

@@ -17,7 +17,7 @@ from core_tests.archives import archive_in_memory
 from core_tests.e2e.scripted import RuledModel, agent_with, says
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.graph_state import read_pointer_turn, thread_name, write_pointer
+from thalweg.context.turn.threads import read_pointer_turn, thread_name, write_pointer
 from thalweg.engine.settings import ContextPolicy
 
 

@@ -21,7 +21,7 @@ from core_tests.e2e.scripted import Agent, RuledModel, StreamingModel, agent_wit
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.archive.threads.journal import read_page
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.graph_state import read_pointer_turn
+from thalweg.context.turn.threads import read_pointer_turn
 from thalweg.engine import ContextPolicy, Pricing
 from thalweg.engine.entries import Message
 from thalweg.errors import LostThreadError

@@ -24,7 +24,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
 
 from thalweg.context.turn.effects import Flow, SyncOrAsync
-from thalweg.context.turn.graph_state import child_name
+from thalweg.context.turn.threads import child_name
 from thalweg.engine.tracing import trace
 from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg_agent.backends.concurrency.state_channel import GONE

@@ -506,6 +506,7 @@ def append_page(
     *,
     length: int,
     log: Sequence[Logged] = (),
+    attachments: Sequence[str] = (),
     state: bytes = b"",
     generation: int = 0,
 ) -> tuple[int, TurnRecord]:
@@ -518,6 +519,7 @@ def append_page(
         parent: The record of its parent, which is usually the newest; else the newest is read.
         length: Length of the log that the writer has seen.
         log: Messages to append to the log with it.
+        attachments: Texts to attach to the thread.
         state: See `TurnRow`.
         generation: Generation of the thread (`Archive.extent`); 0 for any.
 
@@ -536,7 +538,13 @@ def append_page(
         row = TurnRow(page_to_json(numbered), state)
         try:
             record = archive.add_turn(
-                key, row, length=length, log=log, generation=generation, expected=count
+                key,
+                row,
+                length=length,
+                log=log,
+                attachments=attachments,
+                generation=generation,
+                expected=count,
             )
         except ConflictError:
             found = archive.turn_count(key)
@@ -555,6 +563,7 @@ def enter_page(
     engine: Engine,
     log: Sequence[Logged] = (),
     *,
+    attachments: Sequence[str] = (),
     length: int | None = None,
     generation: int = 0,
 ) -> tuple[int, TurnRecord]:
@@ -567,6 +576,7 @@ def enter_page(
         parent: The record of its parent.
         engine: The engine after the record.
         log: Messages not in the archive yet, on which the record was decided, too.
+        attachments: Texts to attach to the thread.
         length: Current length of the log; by default the record's, without `log`.
         generation: Generation of the thread (`Archive.extent`); 0 for any.
 
@@ -583,7 +593,15 @@ def enter_page(
     state = snapshot_to_bytes(engine.standing()) if has_fold else b""
     known_length = page.length - len(log) if length is None else length
     return append_page(
-        archive, key, page, parent, length=known_length, log=log, state=state, generation=generation
+        archive,
+        key,
+        page,
+        parent,
+        length=known_length,
+        log=log,
+        attachments=attachments,
+        state=state,
+        generation=generation,
     )
 
 

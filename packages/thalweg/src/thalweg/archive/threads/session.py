@@ -420,7 +420,7 @@ class ThreadSession:
         ended before its state had a checkpoint pointer. Messages without ids, which no graph's
         state has, are compared with the log from its beginning.
         """
-        if new_messages and not new_messages[0].uid:
+        if not log_length or (new_messages and not new_messages[0].uid):
             self.length = self.root = 0
             return
         positions_by_uid = self.archive.positions(
@@ -561,7 +561,9 @@ class ThreadSession:
         self._hold_all(kept)
         return removed_ids
 
-    def enter(self, page: TurnRecord, edits: Sequence[Edit]) -> int:
+    def enter(
+        self, page: TurnRecord, edits: Sequence[Edit], attachments: Sequence[str] = ()
+    ) -> int:
         """Add a turn to the journal, from which the thread then continues.
 
         Messages that are not in the archive yet are written with it.
@@ -569,6 +571,7 @@ class ThreadSession:
         Args:
             page: The turn record; its place in the tree is filled in.
             edits: Edits committed since the last turn.
+            attachments: Texts to attach to the thread; see `Archive.attach`.
 
         Returns:
             The place of its record in the journal.
@@ -592,9 +595,15 @@ class ThreadSession:
             answered=self.answers.take(),
             note="; ".join(filter(None, (self.note, page.note))),
         )
-        log, generation = self.unwritten, self.generation
         self.number, self.page = enter_page(
-            self.archive, self.key, page, self.page, self.engine, log, generation=generation
+            self.archive,
+            self.key,
+            page,
+            self.page,
+            self.engine,
+            self.unwritten,
+            attachments=attachments,
+            generation=self.generation,
         )
         self.unwritten, self.carried, self.note, self.instead_of = [], (), "", None
         self._note_generation()
@@ -621,6 +630,7 @@ def open_session(
     manual: "ManualOperations | None" = None,
     *,
     starts_at_state: bool = False,
+    generation: int | None = None,
 ) -> ThreadSession:
     """Open a thread as a state recorded it.
 
@@ -639,11 +649,12 @@ def open_session(
         manual: Manual operations since then; see `left_by_hand`.
         starts_at_state: Whether the thread begins at the start of the state if its first message
             was removed.
+        generation: Generation of the thread (`Archive.extent`); read if it is `None`.
 
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
-    generation = archive.extent(key).generation
+    generation = archive.extent(key).generation if generation is None else generation
     number, page = _newest_readable(archive, key, state_turn)
     held_messages = list(read_branch(archive, key, ThreadBranch(page.held)))
     alignment = plan_alignment([message for _, message in held_messages], messages)

@@ -23,8 +23,7 @@ from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.ready_tools import ReadyTool, Tool, tool_name
 from thalweg.context.request.last_check import with_tool
 from thalweg.context.request.models import DEFAULT_WINDOW
-from thalweg.context.turn.graph_state import keeps_state, read_pointer_turn
-from thalweg.context.turn.session_pool import SessionPool
+from thalweg.context.turn.threads import SessionPool, keeps_state, read_pointer_turn
 from thalweg.engine.entries import Text
 from thalweg.engine.prompts import prompt
 from thalweg.engine.settings import ContextPolicy, ToolNames

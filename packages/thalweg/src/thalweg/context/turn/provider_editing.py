@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from thalweg.context.request.cache_marks import is_anthropic
 from thalweg.context.request.messages import TargetModel, is_own
 from thalweg.context.request.models import Body, BodyTransform
-from thalweg.context.turn.session_pool import OpenThread
+from thalweg.context.turn.threads import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import (
     MIN_TRIGGER_TOKENS,

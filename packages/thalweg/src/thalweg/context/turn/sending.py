@@ -30,7 +30,7 @@ from thalweg.context.request.size import (
 )
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import CustomStream, count_edits, emit_rejection
-from thalweg.context.turn.session_pool import OpenThread, SessionPool
+from thalweg.context.turn.threads import OpenThread, SessionPool
 from thalweg.engine.edits import Edit
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.token_factors import first_calibration

@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.archive import ThreadKey
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.session import Retry
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
@@ -35,11 +34,10 @@ from thalweg.context.turn.additions import Inserts, inserts_of, listed_additions
 from thalweg.context.turn.context_tools import OwnTools
 from thalweg.context.turn.effects import Flow
 from thalweg.context.turn.events import TurnReport, emit_repairs, emit_turn, report_assumptions
-from thalweg.context.turn.graph_state import keeps_state
 from thalweg.context.turn.provider_editing import ProviderEditing, cleared_uses
 from thalweg.context.turn.sending import Sending
-from thalweg.context.turn.session_pool import OpenThread, SessionPool
 from thalweg.context.turn.summaries import ReadFolded, Summarizer, SummaryJob, SummaryTask
+from thalweg.context.turn.threads import AgentRun, OpenThread, SessionPool
 from thalweg.engine.additions import with_instructions
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import COMPACTED_BY_PROVIDER
@@ -223,8 +221,7 @@ class _Turn:
     registered: Sequence[BaseTool]
     """Our tools."""
     own: OwnTools = field(init=False)
-    key: ThreadKey = field(init=False)
-    messages: list[Message] = field(init=False)
+    run: AgentRun = field(init=False)
     model: KnownModel = field(init=False)
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
@@ -250,8 +247,7 @@ class _Turn:
         )
         if self.model.with_late_system is not None:
             self.request = self.request.override(model=self.model.with_late_system)
-        self.key = self.sessions.key(self.config, self.request.state)
-        self.messages = self.sessions.read(self.key, self.request.state["messages"])
+        self.run = self.sessions.run(self.config, self.request.state)
         self.limits = self.model.limits
         self.count = counter_for(self.sessions.count, self.limits.model)
         self.priced = self.sessions.price(self.model.provider, self.limits.model)
@@ -320,13 +316,9 @@ class _Turn:
                 return
 
     def _acquire_thread(self) -> None:
-        pointer = self.request.state.get("thalweg_turn")
-        pointer = pointer if isinstance(pointer, str) else None
-        self.open = self.sessions.open(
-            self.key, pointer, self.messages, self.config, self.limits.model
-        )
+        self.open = self.sessions.open(self.run, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
-        self.sessions.sync(self.open, self.messages, self.config, pointer)
+        self.sessions.sync(self.open, self.run)
         engine.budget = self._budget
         engine.speak_to(self.limits.model)
         engine.binds = (
@@ -369,7 +361,7 @@ class _Turn:
         if not self.open.session.page.edits:
             return
         report = TurnReport(
-            key=self.key,
+            key=self.run.key,
             page=self.open.session.page,
             tariff=self.tariff,
             before=before,
@@ -414,7 +406,8 @@ class _Turn:
     def _plan_rejected_removal(self) -> Sequence[Edit]:
         """Plan to remove the content that a provider refused last, and its repair (I43)."""
         session = self.open.session
-        begins_run = bool(self.messages) and self.messages[-1].role == "user"
+        messages = self.run.messages
+        begins_run = bool(messages) and messages[-1].role == "user"
         if not self.sending.tried and not (begins_run and session.last_rejection()):
             return ()
         return plan_plain(session.engine.planning_context())
@@ -446,7 +439,7 @@ class _Turn:
         session = self.open.session
         session.write()
         live, first = session.engine.window.entries, max(first, session.engine.window.systems)
-        logged = enumerate(session.archive.messages(self.key, first, last), first)
+        logged = enumerate(session.archive.messages(session.key, first, last), first)
         return [(p, m) for p, m in logged if p in session.line and p not in live]
 
     def _with_summaries(
@@ -485,7 +478,8 @@ class _Turn:
     ) -> None:
         session = self.open.session
         listed = listed_additions(self.request, session.engine.window.insert_positions, self.count)
-        system, tools, tariff = self.open.attach(self.overhead, self.tariff)
+        digests, attachments = self.open.attachments(self.overhead, self.tariff)
+        system, tools, tariff = digests
         page = TurnRecord(
             kind="call",
             at=time.time(),
@@ -506,9 +500,9 @@ class _Turn:
             additions=tuple(with_instructions(listed, self.overhead.system_tokens)),
         )
         page = replace(page, account=self._account(page, edits, summarizer))
-        session.enter(page, edits)
+        session.enter(page, edits, attachments)
         if session.page.repairs:
-            emit_repairs(self.key, session.page, self.request.runtime)
+            emit_repairs(session.key, session.page, self.request.runtime)
 
     def _account(
         self, page: TurnRecord, edits: Sequence[Edit], summarizer: Summarizer
@@ -604,7 +598,7 @@ class _Turn:
         if self.sessions.policy.prompt_caching:
             marks = self.open.cache_marker.transform(
                 request.model,
-                self.key,
+                self.run.key,
                 self.tariff,
                 has_record=self.open.has_record(self.sessions.policy),
                 is_continued=is_continued,
@@ -621,7 +615,7 @@ class _Turn:
             DeletedThreadError: The thread was deleted while the model answered.
         """
         session = self.open.session
-        if keeps_state(self.config):
+        if self.run.keeps_state:
             session.check_exists()
         session.is_running = True
         self.inserts.sent({*session.engine.window.insert_positions}, self.sessions)

@@ -11,7 +11,7 @@ from langchain.agents import create_agent
 from thalweg import ContextMiddleware
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.table_rows import index_progress
-from thalweg.context.turn.session_pool import INDEX_BATCH
+from thalweg.context.turn.threads import INDEX_BATCH
 from thalweg.testing import ScriptedModel
 
 KEY = ThreadKey("local", "t")

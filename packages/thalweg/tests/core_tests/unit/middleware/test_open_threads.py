@@ -2,29 +2,22 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core_tests.unit.archive.threads.driver import KEY
-from thalweg.archive import SqliteArchive, ThreadKey
+from thalweg.archive import Logged, SqliteArchive
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.session import ThreadSession
 from thalweg.context.request.size import Overhead
-from thalweg.context.turn.session_pool import OpenThread
+from thalweg.context.turn.threads import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
+from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
-
-
-class CountingArchive(SqliteArchive):
-    """Counts what is attached."""
-
-    attached = 0
-
-    def attach(self, key: ThreadKey, *texts: str) -> list[str]:
-        """See `Archive.attach`."""
-        self.attached += len(texts)
-        return super().attach(key, *texts)
+from thalweg.errors import ConflictError, HandleError
 
 
 def beside(system: str, tools: str = "[]") -> Overhead:
@@ -33,46 +26,65 @@ def beside(system: str, tools: str = "[]") -> Overhead:
 
 
 PRICES = TARIFFS["anthropic"]
+BLANK = TurnRecord(kind="call", at=0.0, length=0)
 
 
 def opened(archive: SqliteArchive) -> OpenThread:
     """Open a new thread."""
     policy = RentOrBuy(PRICES)
     engine = Engine(Budget(window=2_000, max_output=0), policy, exact_counter(), "{}-{}".format)
-    return OpenThread(
-        ThreadSession(archive, KEY, engine, TurnRecord(kind="call", at=0.0, length=0))
-    )
+    return OpenThread(ThreadSession(archive, KEY, engine, BLANK))
+
+
+def enter(thread: OpenThread, overhead: Overhead) -> tuple[int, TurnRecord]:
+    """Enter a turn with a prompt; return how many texts were stored, and its record."""
+    (system, tools, tariff), new = thread.attachments(overhead, PRICES)
+    thread.session.enter(replace(BLANK, system=system, tools=tools, tariff=tariff), (), new)
+    return len(new), thread.session.page
 
 
 def test_a_prompt_that_changes_every_time_is_not_kept_in_memory() -> None:
     """The newest is identified by its digest; one that does not change is written once."""
-    archive = CountingArchive(":memory:")
+    archive = SqliteArchive(":memory:")
     archive.close_when_collected()
     thread = opened(archive)
+    attached = 0
     for n in range(20):
-        said = beside(f"It is {n} o'clock \ud800. " * 100)
-        system, tools, tariff = thread.attach(said, PRICES)
-        assert archive.attachment(KEY, system).startswith(f"It is {n} o")
-        assert archive.attachment(KEY, tools) == "[]"
-        assert Tariff.model_validate_json(archive.attachment(KEY, tariff)) == PRICES
-        page = thread.session.page
-        thread.session.page = replace(page, system=system, tools=tools, tariff=tariff)
+        number, page = enter(thread, beside(f"It is {n} o'clock \ud800. " * 100))
+        attached += number
+        assert archive.attachment(KEY, page.system).startswith(f"It is {n} o")
+        assert archive.attachment(KEY, page.tools) == "[]"
+        assert Tariff.model_validate_json(archive.attachment(KEY, page.tariff)) == PRICES
 
-    assert archive.attached == 22
-    assert thread.attach(beside("", ""), PRICES) == ("", "", tariff)
-    assert archive.attached == 22
+    assert attached == 22
+    number, page = enter(thread, beside("", ""))
+    assert (number, page.system, page.tools) == (0, "", "")
+    assert page.tariff
     assert "clock" not in repr(thread)
 
 
 def test_to_ask_whether_a_prompt_changed_writes_nothing() -> None:
     """A request may never be sent."""
-    archive = CountingArchive(":memory:")
+    archive = SqliteArchive(":memory:")
     archive.close_when_collected()
     thread = opened(archive)
 
     assert thread.overhead_changed(beside("new"))
-    assert archive.attached == 0
-    system, tools, _ = thread.attach(beside("new"), PRICES)
-    thread.session.page = replace(thread.session.page, system=system, tools=tools)
+    assert archive.turn_count(KEY) == 0
+    enter(thread, beside("new"))
     assert not thread.overhead_changed(beside("new"))
     assert thread.overhead_changed(beside("newer"))
+
+
+def test_a_turn_that_is_not_first_stores_no_prompt() -> None:
+    """The prompt is written with its turn, all or nothing."""
+    archive = SqliteArchive(":memory:")
+    archive.close_when_collected()
+    thread = opened(archive)
+    archive.append(KEY, [Logged(Message("user", (Text("Another run was first."),)))])
+    (system, *_), new = thread.attachments(beside("new"), PRICES)
+
+    with pytest.raises(ConflictError):
+        thread.session.enter(replace(BLANK, system=system), (), new)
+    with pytest.raises(HandleError):
+        archive.attachment(KEY, system)

@@ -1,7 +1,22 @@
-"""The archive, the policy and the open threads of one middleware."""
+"""The threads of an agent's runs: names, checkpoint pointers, and the threads that are open.
 
+No caller can choose a name that joins another owner's thread.
+
+A state may reach another thread or another archive: checkpoints are copied, a run may have another
+owner, an agent may be recreated with another archive. So a checkpoint pointer names the journal of
+its turn, and how many messages are in the archive's log and no longer in the state.
+
+A log that is longer than its state has one of two reasons. Another run was faster: its messages
+belong to the thread. Or a person went back to an older checkpoint: later messages are not part of
+the branch. Checkpoints distinguish the two, since LangGraph records the source of each.
+"""
+
+import asyncio
+import hashlib
+import json
 import logging
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +31,12 @@ from uuid import uuid4
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 
 from thalweg.archive import Archive, ThreadKey, default_place
-from thalweg.archive.base import SUBAGENT_SEPARATOR, Extent
+from thalweg.archive.base import SUBAGENT_SEPARATOR, Extent, escape_thread_id
 from thalweg.archive.paths import open_autoclosing
 from thalweg.archive.threads.session import (
     ThreadSession,
@@ -40,32 +56,306 @@ from thalweg.context.arguments import (
 from thalweg.context.message_counter import TokenCounter, as_message_counter
 from thalweg.context.request.cache_marks import CacheMarker
 from thalweg.context.request.last_check import LastCheck
-from thalweg.context.request.messages import MessageWriter, ParsedMessages, stored_binding
+from thalweg.context.request.messages import (
+    MessageWriter,
+    ParsedMessages,
+    read_state,
+    stored_binding,
+)
 from thalweg.context.request.models import DEFAULT_WINDOW
 from thalweg.context.request.size import Ceilings, Overhead, digest_of
-from thalweg.context.turn.graph_state import (
-    checkpointer,
-    has_checkpoint_id,
-    is_anonymous,
-    is_rewound,
-    keeps_state,
-    parse_pointer,
-    read_pointer_turn,
-    thread_name,
-    write_pointer,
-)
+from thalweg.context.turn.effects import LOOP
 from thalweg.context.turn.summaries import SummaryJobs
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.engine.compaction.provider_edits import ProviderClearing
 from thalweg.engine.edits import PendingSummary
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Message
+from thalweg.engine.entries import Message, message_to_json, stored_form
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
 from thalweg.errors import ConflictError, LostThreadError
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPointer:
+    """The checkpoint pointer that a state holds."""
+
+    thread: str
+    """Digest of the owner and the thread."""
+    archive: str
+    """`Archive.identity` of the archive that has the journal; empty in an older mark."""
+    turn: int
+    """Place of the turn's record in the journal."""
+    released: int | None
+    """Number of messages that were removed from the state and are in the archive alone; `None` in a
+    pointer of a version that did not count them."""
+
+    def is_of(self, key: ThreadKey) -> bool:
+        """Return whether a state is of this thread and owner, in any archive."""
+        return self.thread == _thread_digest(key)
+
+
+def write_pointer(key: ThreadKey, turn: int, *, archive: str = "", released: int = 0) -> str:
+    """Return the checkpoint pointer to a turn of a thread.
+
+    Args:
+        key: The thread.
+        turn: Place of the turn's record in the journal.
+        archive: `Archive.identity` of the archive that has the journal.
+        released: Messages of the thread that the state does not hold any more.
+
+    Example:
+        >>> key = ThreadKey("ada", "t1")
+        >>> pointer = write_pointer(key, 12, archive="a1", released=3)
+        >>> (
+        ...     read_pointer_turn(pointer, key, "a1"),
+        ...     read_pointer_turn(pointer, ThreadKey("bob", "t1"), "a1"),
+        ... )
+        (12, None)
+        >>> parse_pointer(pointer).released
+        3
+    """
+    return f"{_thread_digest(key)}:{archive}:{turn}:{released}"
+
+
+def read_pointer_turn(pointer: object, key: ThreadKey, archive: str = "") -> int | None:
+    """Return the turn of a checkpoint pointer; `None` for another thread or without a pointer."""
+    parsed = parse_pointer(pointer)
+    if parsed is None or not parsed.is_of(key):
+        return None
+    is_same_archive = parsed.released is None or parsed.archive == archive
+    return parsed.turn if is_same_archive else None
+
+
+def parse_pointer(pointer: object) -> CheckpointPointer | None:
+    """Parse a checkpoint pointer of any thread; return `None` if it is invalid."""
+    match pointer.split(":") if isinstance(pointer, str) else ():
+        case (thread, archive, turn, released) if turn.isdecimal() and released.isdecimal():
+            return CheckpointPointer(thread, archive, int(turn), int(released))
+        case (thread, turn) if turn.isdecimal():
+            return CheckpointPointer(thread, "", int(turn), None)
+        case _:
+            return None
+
+
+@lru_cache(maxsize=1024)
+def _thread_digest(key: ThreadKey) -> str:
+    return hashlib.sha256(json.dumps([key.owner, key.thread]).encode()).hexdigest()[:12]
+
+
+_TOOLS = "tools"
+"""The node of an agent that runs its tools."""
+
+
+def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN401 (any agent's)
+    """Return the name of the thread of a run.
+
+    A subagent runs inside a step of its parent's graph and has a thread of its own. If the caller
+    passes the messages to every run (there is no `thread_id`, or the agent is a node of a graph
+    that keeps them), the thread is identified by its first message: the same messages continue that
+    thread.
+
+    Returns:
+        `None` if there is no message.
+    """
+    thread = config.get("configurable", {}).get("thread_id")
+    parent_step = _parent_step(config)
+    escaped_id = "" if thread is None else escape_thread_id(str(thread))
+    if thread is not None and not is_node(config):
+        return f"{escaped_id}{SUBAGENT_SEPARATOR}{parent_step}" if parent_step else escaped_id
+    if not state["messages"]:
+        return None
+    (first,) = read_state(state["messages"][:1])
+    if thread is None:
+        return f"{SUBAGENT_SEPARATOR}without-id:{_message_digest(first)}"
+    steps = [
+        step if step.startswith(f"{_TOOLS}:") else step.partition(":")[0]
+        for step in parent_step.split("|")
+    ]
+    return f"{escaped_id}{SUBAGENT_SEPARATOR}{'|'.join(steps)}:{_message_digest(first)}"
+
+
+def is_anonymous(key: ThreadKey) -> bool:
+    """Return whether a thread has no id: the caller passes its messages to every run."""
+    return key.thread.startswith(SUBAGENT_SEPARATOR)
+
+
+def child_name(config: RunnableConfig) -> str | None:
+    """Name the thread of a subagent that the tool call of this config runs; see `thread_name`.
+
+    Returns:
+        `None` if the call's own thread has no name: the child's first message names it.
+    """
+    configurable = config.get("configurable", {})
+    thread, parent_step = configurable.get("thread_id"), configurable.get("checkpoint_ns")
+    if thread is None or not parent_step:
+        return None
+    return f"{escape_thread_id(str(thread))}{SUBAGENT_SEPARATOR}{parent_step}"
+
+
+def is_node(config: RunnableConfig) -> bool:
+    """Return whether an agent is a node of a graph that passes all messages to every run.
+
+    Its own state is then empty at each run: LangGraph stores it under the id of the step. A
+    subagent that a tool calls is no node, nor is one with its own checkpoints
+    (`checkpointer=True`), which has no id of a step.
+    """
+    steps = [step.partition(":")[0] for step in _parent_step(config).split("|") if ":" in step]
+    return bool(steps) and steps[-1] != _TOOLS
+
+
+def is_subagent(config: RunnableConfig) -> bool:
+    """Return whether an agent was called by another agent's tool, and not by the user."""
+    return bool(_parent_step(config)) and not is_node(config)
+
+
+def _parent_step(config: RunnableConfig) -> str:
+    """Return the step of a parent's graph in which an agent runs; empty for none."""
+    return str(config.get("configurable", {}).get("checkpoint_ns", "")).rpartition("|")[0]
+
+
+def _message_digest(message: Message) -> str:
+    """Return a digest of a message's id and content, the same after a checkpointer stored it."""
+    message = stored_form(message)
+    identity = Message(message.role, message.parts, answers=message.answers, uid=message.uid)
+    return hashlib.sha256(message_to_json(identity).encode()).hexdigest()[:32]
+
+
+MANUAL_SOURCES = ("update", "fork")
+"""Sources of checkpoints that a person made."""
+NEWEST_CHECKPOINT = ""
+"""Placeholder for the id of a thread's newest checkpoint."""
+WAIT_S, MAX_WAITS = 0.02, 25
+"""A step may already run while its checkpoint is still being written: how often to read again."""
+
+
+def checkpointer(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
+    """Return the checkpointer of a run; `None` if it has none."""
+    saver = config.get("configurable", {}).get("__pregel_checkpointer")
+    return saver if isinstance(saver, BaseCheckpointSaver) else None
+
+
+def keeps_state(config: RunnableConfig) -> bool:
+    """Return whether a checkpointer stores the state of a run until the next one.
+
+    If none does, or the agent is a node of a graph that passes all messages to every run, the
+    messages come from the caller, which also receives those that the run returns.
+    """
+    has_thread_id = config.get("configurable", {}).get("thread_id") is not None
+    return has_thread_id and checkpointer(config) is not None and not is_node(config)
+
+
+def has_checkpoint_id(config: RunnableConfig) -> bool:
+    """Return whether a run was asked to start from a certain checkpoint."""
+    return "checkpoint_id" in (config.get("metadata") or {})
+
+
+def is_rewound(config: RunnableConfig, pointer: str | None) -> bool | None:
+    """Return whether a model is called with a state that a manual operation made.
+
+    Args:
+        config: Of the model's step.
+        pointer: The checkpoint pointer of the state: manual operations before it do not count.
+
+    Returns:
+        `None` if unknown: there is no checkpoint, or not yet.
+    """
+    configurable = config.get("configurable", {})
+    saver, namespace = (
+        checkpointer(config),
+        str(configurable.get("checkpoint_ns", "")).rpartition("|")[0],
+    )
+    checkpoint_id = configurable.get("checkpoint_map", {}).get(namespace)
+    if saver is None or checkpoint_id is None:
+        return None
+    if (
+        configurable.get("__pregel_durability") == "exit"
+    ):  # this run's own checkpoint comes at its end
+        if has_checkpoint_id(config):
+            return None
+        checkpoint_id = NEWEST_CHECKPOINT
+    try:
+        return _is_manual(
+            saver, config, pointer, (str(configurable.get("thread_id")), namespace, checkpoint_id)
+        )
+    except _UnreadableError:
+        return None
+
+
+def _is_manual(
+    saver: BaseCheckpointSaver[Any],
+    config: RunnableConfig,
+    pointer: str | None,
+    address: tuple[str, str, str],
+) -> bool | None:
+    thread, namespace, checkpoint_id = address
+    checkpoint = _find_checkpoint(saver, thread, namespace, checkpoint_id)
+    if checkpoint is None and checkpoint_id and has_checkpoint_id(config):
+        return None
+    if checkpoint is None and checkpoint_id:  # not written yet: what a person wrote before it is
+        checkpoint = _find_checkpoint(saver, thread, namespace, NEWEST_CHECKPOINT)
+    while checkpoint and checkpoint.checkpoint["channel_values"].get("thalweg_turn") == pointer:
+        source = checkpoint.metadata.get("source")
+        if source in MANUAL_SOURCES or (has_checkpoint_id(config) and source == "input"):
+            return True
+        checkpoint = (
+            _read_checkpoint(saver, checkpoint.parent_config) if checkpoint.parent_config else None
+        )
+    return False
+
+
+def _find_checkpoint(
+    saver: BaseCheckpointSaver[Any], thread: str, namespace: str, checkpoint_id: str
+) -> CheckpointTuple | None:
+    configurable = {"thread_id": thread, "checkpoint_ns": namespace}
+    checkpoint_config: RunnableConfig = {
+        "configurable": {**configurable, "checkpoint_id": checkpoint_id}
+        if checkpoint_id
+        else configurable
+    }
+    for _ in range(MAX_WAITS if checkpoint_id else 1):
+        if checkpoint := _read_checkpoint(saver, checkpoint_config):
+            return checkpoint
+        time.sleep(WAIT_S)
+    return None
+
+
+def _read_checkpoint(
+    saver: BaseCheckpointSaver[Any], checkpoint_config: RunnableConfig
+) -> CheckpointTuple | None:
+    """Read a checkpoint; if a saver is only async, on the event loop of the run.
+
+    Raises:
+        _UnreadableError: There is no event loop.
+    """
+    try:
+        return saver.get_tuple(checkpoint_config)
+    except (NotImplementedError, asyncio.InvalidStateError) as error:
+        loop = LOOP.get()
+        if loop is None:
+            raise _UnreadableError from error
+    return asyncio.run_coroutine_threadsafe(saver.aget_tuple(checkpoint_config), loop).result()
+
+
+class _UnreadableError(Exception):
+    """A saver cannot be read from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """The state of an agent in one step of a run, and the thread that it continues."""
+
+    key: ThreadKey
+    config: RunnableConfig
+    pointer: str | None
+    """The checkpoint pointer of the state; `None` before the first turn."""
+    messages: list[Message]
+    """The messages of the state, oldest first."""
+    keeps_state: bool
+    """See `keeps_state`."""
 
 
 @dataclass(slots=True)
@@ -130,23 +420,28 @@ class OpenThread:
             self.added = max(0, self.added + sent_tokens - window.tokens)
             window.set_overhead("added", self.added)
 
-    def attach(self, overhead: Overhead, tariff: Tariff) -> tuple[str, str, str]:
-        """Store system prompt, tools and prices with the thread, unless the last request had them.
+    def attachments(self, overhead: Overhead, tariff: Tariff) -> tuple[tuple[str, ...], list[str]]:
+        """Return what is stored with the next turn: system prompt, tools and prices.
 
         Returns:
-            The digest of each; empty if there is none.
+            The digest of each, empty if there is none; and the texts that the last turn had not.
         """
-        page, tariff_json = self.session.page, tariff.model_dump_json()
-        digests = (*overhead.digests, digest_of(tariff_json))
+        page, (tariff_json, tariff_digest) = self.session.page, _tariff_text(tariff)
+        digests = (*overhead.digests, tariff_digest)
         known_digests = {"", page.system, page.tools, page.tariff}
         texts = zip(digests, (overhead.system, overhead.tools, tariff_json), strict=True)
-        if new := [text for digest, text in texts if digest not in known_digests]:
-            self.session.archive.attach(self.session.key, *new)
-        return digests
+        return digests, [text for digest, text in texts if digest not in known_digests]
 
     def overhead_changed(self, overhead: Overhead) -> bool:
         """Return whether the system prompt or the tools differ from those of the last request."""
         return overhead.digests != (self.session.page.system, self.session.page.tools)
+
+
+@lru_cache(maxsize=64)
+def _tariff_text(tariff: Tariff) -> tuple[str, str]:
+    """Return prices as JSON, with the digest."""
+    tariff_json = tariff.model_dump_json()
+    return tariff_json, digest_of(tariff_json)
 
 
 OPEN_THREADS = 256
@@ -171,11 +466,6 @@ _PASSED_ARCHIVE = ""
 SPARE_DIVISOR = 4
 """A state that keeps a number of messages is cut when it has a fourth more, so that many are
 removed at once and not a few with every run."""
-
-
-def _newest_turn(archive: Archive, key: ThreadKey) -> int | None:
-    number = archive.turn_count(key) - 1
-    return None if number < 0 else number
 
 
 class SessionPool:
@@ -280,7 +570,18 @@ class SessionPool:
         name = thread_name(config, state)
         return ThreadKey(owner, f"{SUBAGENT_SEPARATOR}{uuid4().hex}" if name is None else name)
 
-    def read(self, key: ThreadKey, messages: Sequence[BaseMessage]) -> list[Message]:
+    def run(self, config: RunnableConfig, state: Any) -> AgentRun:  # noqa: ANN401 (any agent's)
+        """Read the state of a run."""
+        key, pointer = self.key(config, state), state.get("thalweg_turn")
+        return AgentRun(
+            key,
+            config,
+            pointer if isinstance(pointer, str) else None,
+            self._read(key, state["messages"]),
+            keeps_state(config),
+        )
+
+    def _read(self, key: ThreadKey, messages: Sequence[BaseMessage]) -> list[Message]:
         """Read the messages of a thread's state; those of its last state are not read again."""
         with self._lock:
             old_parsed = self._parsed_states.pop(key, ParsedMessages())
@@ -291,13 +592,13 @@ class SessionPool:
                 self._parsed_states.popitem(last=False)
         return parsed.messages
 
-    def release(self, session: ThreadSession, config: RunnableConfig) -> list[str]:
+    def release(self, session: ThreadSession, run: AgentRun) -> list[str]:
         """Return the messages to remove from a state at the end of a run.
 
         Returns:
             Ids of the messages to remove.
         """
-        if not keeps_state(config):
+        if not run.keeps_state:
             return []
         is_durable = self._address is not None and session.archive.outlives_process
         if self.state == "whole" or not is_durable:
@@ -306,15 +607,8 @@ class SessionPool:
             return session.release(self.state, spare=self.state // SPARE_DIVISOR)
         return session.release(1)
 
-    def open(
-        self,
-        key: ThreadKey,
-        pointer: str | None,
-        messages: Sequence[Message],
-        config: RunnableConfig,
-        model: str = "",
-    ) -> OpenThread:
-        """Acquire a thread exclusively: one that is open in this process, or from the archive.
+    def open(self, run: AgentRun, model: str = "") -> OpenThread:
+        """Acquire the thread of a run exclusively: as it is open in this process, or is archived.
 
         Manual operations on the thread since the checkpoint of the state are applied, unless the
         run starts from an older checkpoint by request.
@@ -322,20 +616,18 @@ class SessionPool:
         Its engine has the budget and the prices of an unknown model: the sender sets those of the
         model in use. Images count as with `model`, if the thread is not open yet.
         """
-        archive, is_state_kept = self.archive, keeps_state(config)
-        turn = read_pointer_turn(pointer, key, archive.identity)
-        if pointer is None:
-            turn = (
-                copied_turn(archive, key, messages) if is_state_kept else _newest_turn(archive, key)
-            )
+        archive, key, messages = self.archive, run.key, run.messages
+        turn = read_pointer_turn(run.pointer, key, archive.identity)
+        extent = archive.extent(key)
+        if run.pointer is None and extent.turns:
+            turn = copied_turn(archive, key, messages) if run.keeps_state else extent.turns - 1
         with self._lock:
             pooled = None if turn is None else self._open.pop((key, turn), None)
         if turn is not None and pooled is None and not archive.turns(key, turn, turn):
             turn = None
-        if turn is None and pointer:
-            self._adopt(archive, key, pointer, len(messages))
-        extent = archive.extent(key)
-        ignores_manual = (turn is None and is_state_kept) or has_checkpoint_id(config)
+        if turn is None and run.pointer:
+            self._adopt(archive, key, run.pointer, len(messages))
+        ignores_manual = (turn is None and run.keeps_state) or has_checkpoint_id(run.config)
         is_newest = extent.turns == (0 if turn is None else turn + 1)
         manual = None
         if not ignores_manual and not is_newest:
@@ -350,11 +642,17 @@ class SessionPool:
             pooled.extent = extent
             return pooled
         make_engine, starts_at_state = partial(self._engine, model), self.state != "run"
-        return OpenThread(
-            open_session(
-                archive, key, turn, messages, make_engine, manual, starts_at_state=starts_at_state
-            )
+        session = open_session(
+            archive,
+            key,
+            turn,
+            messages,
+            make_engine,
+            manual,
+            starts_at_state=starts_at_state,
+            generation=extent.generation,
         )
+        return OpenThread(session, extent=None if manual else extent)
 
     def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
@@ -383,13 +681,7 @@ class SessionPool:
             self._adopted.add(key)
             _log.warning(_ADOPTED, key.thread, archive.identity, messages)
 
-    def sync(
-        self,
-        opened: OpenThread,
-        messages: Sequence[Message],
-        config: RunnableConfig,
-        pointer: str | None,
-    ) -> None:
+    def sync(self, opened: OpenThread, run: AgentRun) -> None:
         """Bring a thread's log up to date with the messages of a state; see `ThreadSession.sync`.
 
         Messages that others appended cannot belong to a thread whose messages all come from
@@ -405,17 +697,17 @@ class SessionPool:
 
         def others_belong() -> bool:
             is_same_archive = (
-                read_pointer_turn(pointer, session.key, session.archive.identity) is not None
+                read_pointer_turn(run.pointer, session.key, session.archive.identity) is not None
             )
-            if not is_same_archive or not keeps_state(config):
+            if not is_same_archive or not run.keeps_state:
                 return False
-            is_state_rewound = is_rewound(config, pointer)
+            is_state_rewound = is_rewound(run.config, run.pointer)
             return session.is_running if is_state_rewound is None else not is_state_rewound
 
         try:
-            session.sync(messages, others_belong=others_belong, extent=opened.extent)
+            session.sync(run.messages, others_belong=others_belong, extent=opened.extent)
         except ConflictError:
-            if session.is_running and keeps_state(config):
+            if session.is_running and run.keeps_state:
                 session.check_exists()
             raise
         finally:
