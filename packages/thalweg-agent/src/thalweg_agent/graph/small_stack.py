@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.graph.state import CompiledStateGraph
 
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.context_tools import ContextTool
+from thalweg.context.ready_tools import ContextTool
 from thalweg.engine.settings import ContextPolicy
 from thalweg_agent.backends.calls.foreign import as_backend
 from thalweg_agent.backends.protocol import BackendProtocol

@@ -21,9 +21,15 @@ from langchain_core.runnables import RunnableConfig
 from thalweg.archive.base import Archive, ThreadKey
 from thalweg.archive.threads.journal import ThreadBranch, read_branch
 from thalweg.archive.threads.thread_history import branch_at
-from thalweg.context.arguments import AgentName, Owner, as_owner, owner_of
+from thalweg.context.arguments import AgentName, Owner, as_owner
 from thalweg.context.request.messages import read_state
-from thalweg.context.turn.threads import SessionPool, is_subagent, read_pointer_turn, thread_name
+from thalweg.context.turn.threads import (
+    SessionPool,
+    is_subagent,
+    owner_of,
+    read_pointer_turn,
+    thread_name,
+)
 from thalweg.engine.entries import Message
 from thalweg.errors import ArchiveError, ConfigError, StorageError
 from thalweg.redaction.secrets import redact

@@ -8,7 +8,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from thalweg.context.turn.context_tools import LenientTool
+from thalweg.context.ready_tools import LenientTool
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, ThalwegError
 from thalweg_memory.facts.recall.ranking import content_words
 from thalweg_memory.facts.values import Category, Statement, Trust

@@ -110,6 +110,8 @@ class TurnRow:
     state: bytes = b""
     """The state to continue from this turn without reading the log from its beginning; empty on
     most turns."""
+    attachments: Sequence[str] = ()
+    """Texts to store with the thread, as `Archive.attach` does."""
 
 
 class Extent(NamedTuple):
@@ -208,7 +210,7 @@ class Archive(Protocol):
 
     def length(self, key: ThreadKey) -> int:
         """Return the number of messages in the log."""
-        ...
+        return self.extent(key).length
 
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Return messages, equal to the appended ones (except for origins), `last` included."""
@@ -229,7 +231,6 @@ class Archive(Protocol):
         *,
         length: int,
         log: Sequence[Logged] = (),
-        attachments: Sequence[str] = (),
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
@@ -240,7 +241,6 @@ class Archive(Protocol):
             turn: The record.
             length: Length of the log that the writer has seen.
             log: Messages to append, oldest first; the record was decided on these, too.
-            attachments: Texts to store with the thread, as `attach` does.
             generation: Generation of the thread that the writer has seen; 0 for any.
             expected: Records of the journal that the writer has seen; `None` appends to any.
 
@@ -259,7 +259,7 @@ class Archive(Protocol):
 
     def turn_count(self, key: ThreadKey) -> int:
         """Return the number of records in the journal."""
-        ...
+        return self.extent(key).turns
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """Return the state of one record of the journal; empty if it has none."""

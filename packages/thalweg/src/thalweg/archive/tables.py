@@ -102,10 +102,6 @@ class TableArchive(Archive):
             thread, length = find_thread(db, key)
             return Extent() if thread is None else Extent(thread, length, _turn_count(db, thread))
 
-    def length(self, key: ThreadKey) -> int:
-        """Return the number of messages in the log."""
-        return self.extent(key).length
-
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
         """Return messages, `last` included."""
         with self._database.reading(key.owner) as db:
@@ -140,7 +136,6 @@ class TableArchive(Archive):
         *,
         length: int,
         log: Sequence[Logged] = (),
-        attachments: Sequence[str] = (),
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
@@ -154,7 +149,7 @@ class TableArchive(Archive):
             if expected not in {None, number}:
                 raise ConflictError(key.thread, length, current_length)
             insert_messages(db, thread, length, stored)
-            add_blob_references(db, thread, [*map(attachment_blob, attachments)])
+            add_blob_references(db, thread, [*map(attachment_blob, turn.attachments)])
             db.insert("archive_turn", [(thread, number, body, turn.state)])
         return number
 
@@ -168,10 +163,6 @@ class TableArchive(Archive):
                 (find_thread(db, key)[0], first, last_position),
             )
             return [unpack(body, packed=True) for (body,) in rows]
-
-    def turn_count(self, key: ThreadKey) -> int:
-        """Return the number of records in the journal."""
-        return self.extent(key).turns
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """Return the state of one record of the journal; empty if it has none."""

@@ -57,21 +57,6 @@ def as_owner(value: object) -> Owner:
     raise ConfigError("owner", f"it is {short_value(value)}", fix)
 
 
-def owner_of(owner: Owner, config: RunnableConfig) -> str:
-    """Return the owner of a run.
-
-    Raises:
-        ConfigError: The function for it returned no name.
-    """
-    if isinstance(owner, str):
-        return owner
-    name: object = owner(config)
-    if isinstance(name, str) and name:
-        return name
-    problem = f"the function's value for this run is {short_value(name)}"
-    raise ConfigError("owner", problem, "let it return a non-empty str")
-
-
 def as_kept_state(value: object) -> KeptState:
     """Validate how many messages the state keeps.
 

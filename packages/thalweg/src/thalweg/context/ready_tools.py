@@ -4,20 +4,31 @@ LangChain infers the schema of a function's arguments when a tool is created, de
 from it, without the arguments that the harness injects, when a model first sees the tool, and
 serializes that as JSON: milliseconds each, for every tool of every agent. Ours are the same every
 time.
+
+`OwnTools` decides which of ours are in a request, and rejects another tool with the same name. A
+reference implies that the tool which reads it is in the request (I51). Without a reference, an
+agent without tools remains without them (I52); see decision 0072.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from langchain.agents.middleware.types import ModelRequest
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, create_model
 
+from thalweg.engine.settings import ContextPolicy
+from thalweg.errors import ConfigError
+
 Tool = BaseTool | dict[str, Any]
 """A tool of a request: LangChain's object, or a provider's dictionary."""
+_RUNTIME_ARGUMENT = "runtime"
+"""The argument in which LangGraph passes a tool the context of its run."""
 _DEFER_KEY = "defer_loading"
 """Key in `extras` of a tool whose schema the provider withholds until a search for it."""
 
@@ -117,3 +128,108 @@ def as_openai(tool: Tool) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _cached_as_openai(name: str, description: str, schema: type[BaseModel]) -> dict[str, Any]:
     return convert_to_openai_tool(ReadyTool(name=name, description=description, args_schema=schema))
+
+
+class LenientTool(ReadyTool):
+    """A tool that passes over arguments which it does not take: models make some up."""
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (LangChain's)
+        """See `BaseTool.run`; `arun` comes here as well."""
+        if isinstance(tool_input, dict):
+            accepted_names = {*self.args, _RUNTIME_ARGUMENT}
+            tool_input = {
+                name: value for name, value in tool_input.items() if name in accepted_names
+            }
+        return super().run(tool_input, *args, **kwargs)
+
+
+class ContextTool(LenientTool):
+    """A tool of the context engine: requests have it only if it is of use."""
+
+
+def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
+    """Return tools with one of ours among them: the last, if it was not there."""
+    if tool is None or any(tool_name(present) == tool.name for present in tools):
+        return [*tools]
+    return [*tools, tool]
+
+
+@dataclass(slots=True)
+class OwnTools:
+    """The tools of a request, the user's and ours."""
+
+    given: tuple[Tool, ...]
+    """As the request came: other middleware may have removed some."""
+    registered: Mapping[str, BaseTool]
+    """Ours that the agent can execute, by name."""
+    policy: ContextPolicy
+    is_taken: bool
+    """Whether the model accepts our tools."""
+    others: tuple[Tool, ...] = field(init=False)
+    """Those that are not ours."""
+
+    def __post_init__(self) -> None:
+        self.others = tuple(tool for tool in self.given if not isinstance(tool, ContextTool))
+
+    @classmethod
+    def of(
+        cls,
+        request: ModelRequest[Any],
+        registered: Sequence[BaseTool],
+        policy: ContextPolicy,
+        *,
+        is_taken: bool = True,
+    ) -> "OwnTools":
+        """Read the tools of a request.
+
+        Args:
+            request: The request, before ours are removed or added.
+            registered: Ours that the agent can execute.
+            policy: When ours are sent.
+            is_taken: Whether the model takes tools.
+
+        Raises:
+            ConfigError: Another tool has the name of one of ours.
+        """
+        known = {tool.name: tool for tool in registered}
+        for tool in request.tools:
+            name = tool_name(tool)
+            if name in known and not isinstance(tool, ContextTool):
+                raise _name_conflict_error(str(name), policy)
+        return cls(tuple(request.tools), known, policy, is_taken and bool(known))
+
+    @property
+    def recall(self) -> BaseTool | None:
+        """The tool that reads references, if the model takes it."""
+        return self.registered.get(self.policy.tool_names.recall) if self.is_taken else None
+
+    @property
+    def reference(self) -> str:
+        """The name that references have; empty if they are notes."""
+        return "" if self.recall is None else self.recall.name
+
+    def sent(self, *, refers: bool) -> list[Tool]:
+        """Return the tools to send.
+
+        Args:
+            refers: Whether the request has a reference.
+        """
+        if refers and self.recall is not None:
+            return with_tool(self.given, self.recall)
+        always = self.policy.tools == "on" or bool(self.others)
+        return [*self.given] if always and self.recall is not None else [*self.others]
+
+
+def _name_conflict_error(name: str, policy: ContextPolicy) -> ConfigError:
+    setting = next(
+        setting_name
+        for setting_name, tool_named in policy.tool_names.model_dump().items()
+        if tool_named == name
+    )
+    return ConfigError(
+        "tools",
+        f"two tools are named {name!r}: yours, and the one of ContextMiddleware that "
+        "references in requests name",
+        f'rename ours, ContextPolicy(tool_names={{"{setting}": "{setting}_context"}}), or leave it '
+        'out, ContextPolicy(tools="off")',
+    )

@@ -23,7 +23,7 @@ from strict_llm import FaultName, Model, Seen, StrictProvider, WireName
 from strict_llm_tests.chat_models import chat_model
 from thalweg.archive import Archive, ThreadKey, open_archive
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.turn.sending import ATTEMPTS
+from thalweg.context.turn.turn import ATTEMPTS
 from thalweg.engine.entries import Text
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.transcript import as_text

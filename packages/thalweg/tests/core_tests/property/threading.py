@@ -176,20 +176,13 @@ class WatchedArchive(SqliteArchive):
         *,
         length: int,
         log: Sequence[Logged] = (),
-        attachments: Sequence[str] = (),
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
         """See `Archive.add_turn`."""
         with self._watched():
             return super().add_turn(
-                key,
-                turn,
-                length=length,
-                log=log,
-                attachments=attachments,
-                generation=generation,
-                expected=expected,
+                key, turn, length=length, log=log, generation=generation, expected=expected
             )
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:

@@ -11,11 +11,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from thalweg.archive import ThreadKey
-from thalweg.context.arguments import Owner, owner_of
+from thalweg.context.arguments import Owner
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.context.turn.effects import Flow, blocking_effect, sync_and_async
 from thalweg.context.turn.thread_deletion import thread_deletion
-from thalweg.context.turn.threads import thread_name
+from thalweg.context.turn.threads import owner_of, thread_name
 from thalweg.engine.undocumented import SAVER_KEY
 from thalweg_agent.middleware.subagents.middleware import SubAgentState
 from thalweg_agent.subagents.ledger import Task, iso, plain

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generati
 from langgraph.errors import GraphBubbleUp
 
 from thalweg.context.request.size import model_in
-from thalweg.context.turn.sending import CACHED_TOKENS, INPUT_TOKENS
+from thalweg.context.turn.turn import CACHED_TOKENS, INPUT_TOKENS
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
 from thalweg_server.app.performing.problems import problem_of

@@ -535,16 +535,10 @@ def append_page(
         if turns is None:
             turns = count_turns(archive, key, count - 1)
         numbered = replace(page, turns=turns + (page.kind == "call"))
-        row = TurnRow(page_to_json(numbered), state)
+        row = TurnRow(page_to_json(numbered), state, attachments)
         try:
             record = archive.add_turn(
-                key,
-                row,
-                length=length,
-                log=log,
-                attachments=attachments,
-                generation=generation,
-                expected=count,
+                key, row, length=length, log=log, generation=generation, expected=count
             )
         except ConflictError:
             found = archive.turn_count(key)

@@ -22,6 +22,7 @@ from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.archive.base import Extent
 from thalweg.archive.threads.journal import (
     MANUAL_KINDS,
+    RECORDS_PER_BATCH,
     THIS_TURN,
     AnswerLog,
     ThreadBranch,
@@ -240,10 +241,6 @@ def pin_again(engine: Engine, edits: Iterable[Edit]) -> None:
             engine.unpin(edit.position, edit.quote)
 
 
-RECORDS_PER_READ = 32
-"""Records that are read at once."""
-
-
 @dataclass(frozen=True, slots=True)
 class StateMessage:
     """A message in the state of the agent's graph, as the log has it."""
@@ -435,8 +432,9 @@ class ThreadSession:
     def _root_at(self, position: int, log_length: int) -> int:
         """Return the root of the turn that logged a message; a new one if none did."""
         count = self.archive.turn_count(self.key)
-        for first in range(0, count, RECORDS_PER_READ):
-            pages = read_pages(self.archive, self.key, first, first + RECORDS_PER_READ - 1).values()
+        for first in range(0, count, RECORDS_PER_BATCH):
+            last = first + RECORDS_PER_BATCH - 1
+            pages = read_pages(self.archive, self.key, first, last).values()
             if (root := next((p.root for p in pages if position in p.line), None)) is not None:
                 return root
         return log_length

@@ -23,11 +23,17 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from thalweg.context.ready_tools import Tool, ToolsKey, as_openai, tool_name, with_deferral
+from thalweg.context.ready_tools import (
+    ContextTool,
+    Tool,
+    ToolsKey,
+    as_openai,
+    tool_name,
+    with_deferral,
+)
 from thalweg.context.request.cache_marks import is_anthropic, is_openai
 from thalweg.context.request.models import Body, BodyTransform, layers
 from thalweg.context.request.size import count_text, tools_as_json
-from thalweg.context.turn.context_tools import ContextTool
 from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, searchable_text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt

@@ -15,7 +15,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
-from thalweg.context.ready_tools import Tool, tool_name
+from thalweg.context.ready_tools import with_tool
 from thalweg.context.request.messages import (
     WrittenMessage,
     client_of,
@@ -310,13 +310,6 @@ class _CheckedRequest(ModelRequest[Any]):
 
 
 _OWN_FIELDS = frozenset({"_again", "_recall"})
-
-
-def with_tool(tools: Sequence[Tool], tool: BaseTool | None) -> list[Tool]:
-    """Return tools with one of ours among them: the last, if it was not there."""
-    if tool is None or any(tool_name(present) == tool.name for present in tools):
-        return [*tools]
-    return [*tools, tool]
 
 
 def _wire(request: ModelRequest[Any]) -> str:

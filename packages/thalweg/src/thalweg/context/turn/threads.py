@@ -51,7 +51,7 @@ from thalweg.context.arguments import (
     as_owner,
     as_policy,
     as_summarizer,
-    owner_of,
+    short_value,
 )
 from thalweg.context.message_counter import TokenCounter, as_message_counter
 from thalweg.context.request.cache_marks import CacheMarker
@@ -76,7 +76,7 @@ from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import Counter
-from thalweg.errors import ConflictError, LostThreadError
+from thalweg.errors import ConfigError, ConflictError, LostThreadError
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,21 @@ def parse_pointer(pointer: object) -> CheckpointPointer | None:
 @lru_cache(maxsize=1024)
 def _thread_digest(key: ThreadKey) -> str:
     return hashlib.sha256(json.dumps([key.owner, key.thread]).encode()).hexdigest()[:12]
+
+
+def owner_of(owner: Owner, config: RunnableConfig) -> str:
+    """Return the owner of a run.
+
+    Raises:
+        ConfigError: The function for it returned no name.
+    """
+    if isinstance(owner, str):
+        return owner
+    name: object = owner(config)
+    if isinstance(name, str) and name:
+        return name
+    problem = f"the function's value for this run is {short_value(name)}"
+    raise ConfigError("owner", problem, "let it return a non-empty str")
 
 
 _TOOLS = "tools"

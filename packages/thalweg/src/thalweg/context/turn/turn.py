@@ -1,46 +1,84 @@
 """One model call, from the state of an agent to the answer: the flow of `ContextMiddleware`."""
 
+import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.journal import GivenAnswer, TurnRecord
 from thalweg.archive.threads.session import Retry
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
+from thalweg.context.ready_tools import OwnTools
+from thalweg.context.request.cache_marks import is_anthropic
 from thalweg.context.request.last_check import LastCheck
 from thalweg.context.request.messages import (
+    TargetModel,
+    is_own,
+    is_text_only,
     merge_changes,
+    parse_message,
+    read_state,
     target_model_of,
     without_thinking,
 )
 from thalweg.context.request.models import (
+    BodyTransform,
     KnownModel,
     ModelLimits,
     known_model,
     with_kept_settings,
     with_transforms,
 )
-from thalweg.context.request.size import Overhead
+from thalweg.context.request.refusals import (
+    ALTERNATION,
+    Overflow,
+    Rejection,
+    overflow_of,
+    plan_repair,
+    refuses_tools,
+    rejection_of,
+)
+from thalweg.context.request.size import (
+    Ceilings,
+    Overhead,
+    RequestGuard,
+    RequestSize,
+    SizeRefusal,
+    TooLarge,
+)
 from thalweg.context.turn.additions import Inserts, inserts_of, listed_additions
-from thalweg.context.turn.context_tools import OwnTools
-from thalweg.context.turn.effects import Flow
-from thalweg.context.turn.events import TurnReport, emit_repairs, emit_turn, report_assumptions
-from thalweg.context.turn.provider_editing import ProviderEditing, cleared_uses
-from thalweg.context.turn.sending import Sending
+from thalweg.context.turn.effects import Flow, Send
+from thalweg.context.turn.events import (
+    CustomStream,
+    TurnReport,
+    count_edits,
+    emit_rejection,
+    emit_repairs,
+    emit_turn,
+    report_assumptions,
+)
+from thalweg.context.turn.provider_editing import CLEAR_TOOL_USES, EDITING_FIELD, ProviderEdits
 from thalweg.context.turn.summaries import ReadFolded, Summarizer, SummaryJob, SummaryTask
 from thalweg.context.turn.threads import AgentRun, OpenThread, SessionPool
 from thalweg.engine.additions import with_instructions
 from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.compaction.provider_edits import COMPACTED_BY_PROVIDER
+from thalweg.engine.compaction.provider_edits import (
+    COMPACTED_BY_PROVIDER,
+    compaction_index,
+    min_compaction_tokens,
+    plan_received,
+    unseen_tokens,
+)
 from thalweg.engine.edits import Edit, Fold, PendingSummary, Repair
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import Priced
@@ -49,11 +87,19 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.tokens import Calibration, Counter, exact_counter
-from thalweg.engine.window.binding import binds_thinking
+from thalweg.engine.window.binding import binds_thinking, is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import WindowItem, text_for_tool
+from thalweg.engine.window.items import WindowItem, has_compaction, text_for_tool
 from thalweg.engine.window.rejected import REFUSED, plan_plain
-from thalweg.errors import ConflictError, ThalwegError, WindowExceededError
+from thalweg.engine.wires.fields import unpack
+from thalweg.engine.wires.langchain import WIRE
+from thalweg.errors import (
+    ConflictError,
+    RefusedError,
+    RejectedRequestError,
+    ThalwegError,
+    WindowExceededError,
+)
 
 if TYPE_CHECKING:
     from thalweg.context.deferral.tool_layout import ToolLayout
@@ -193,6 +239,259 @@ class PendingSummaries:
         return SummaryJob(session.archive, key, task, job_summarizer)
 
 
+ATTEMPTS = 6
+"""Most attempts to send one request; each one is smaller."""
+ANSWER_SHARE = 0.25
+"""Most of another model's window that is kept free for its answer."""
+INPUT_TOKENS, CACHED_TOKENS = "thalweg_input_tokens", "thalweg_cached_tokens"
+"""Metadata of a call for callbacks: the request's own count, and how much may be cached."""
+_SECTION_LABELS = {"added": "added by other middleware"}
+"""Labels of sections of the ledger whose own names are not clear."""
+_log = logging.getLogger("thalweg.requests")
+_BINDS_LOG = (
+    "%s refused reasoning that is bound to another conversation: it is removed from requests "
+    "when its prefix changes; the provider's message: %s"
+)
+_TOOLLESS_LOG = (
+    "%s takes no tools: requests have none of ours from now on, and what is removed from them "
+    "cannot be read back there; the server's message: %s"
+)
+_LEARNED_LOG = "%s accepts less than assumed, %s from now on; it refused a request: %s"
+
+
+@dataclass(slots=True)
+class Sending:
+    """Sends the requests of one turn, and learns limits from refusals and answers."""
+
+    sessions: SessionPool
+    model: str
+    """The model that the requests are built for, as `provider:name`."""
+    runtime: CustomStream
+    """Where refusals are emitted."""
+    open: OpenThread = field(init=False)
+    """The thread; set when it is acquired."""
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    """Limits that hold in this turn alone."""
+    refusals: list[SizeRefusal] = field(default_factory=list)
+    attempts: int = 0
+    tried: str = ""
+    """How the request was repaired after its content was refused; empty before."""
+    is_toolless: bool = False
+    """Whether tools were refused in this turn."""
+    rejected: str = ""
+    """The provider's words, if it refused the repaired request as well."""
+    _repairs: Sequence[Edit] = ()
+
+    def under(self, budget: Budget) -> Budget:
+        """Lower a budget to the limits that the model accepts, in general and in this turn."""
+        return self.ceilings.under(self.sessions.ceilings.get(self.model, Ceilings()).under(budget))
+
+    def attempt(
+        self,
+        request: ModelRequest[Any],
+        overhead: Overhead,
+        *,
+        has_own_tools: bool = False,
+    ) -> Flow[ModelResponse[Any] | None]:
+        """Send a request.
+
+        Args:
+            request: The request.
+            overhead: Its system prompt and tools.
+            has_own_tools: Whether all of its tools are ours.
+
+        Returns:
+            `None` if it was refused. If it was too large, the thread's budget is lower now, to plan
+            with again; if its content was refused, see `take_repairs`.
+
+        Raises:
+            WindowExceededError: That was the last attempt.
+            RejectedRequestError: Its content was refused, and nothing can be changed, or the
+                repaired request was refused as well.
+        """
+        engine = self.open.session.engine
+        limit = engine.budget.calibrated(engine.calibration).limit
+        limit += engine.window.tokens - engine.planning_context().tokens_to_fit
+        written = self.open.writer.written
+        guard = RequestGuard(engine.count, written, limit, engine.model, overhead)
+        self.attempts += 1
+        size = self.open.session.page.usage
+        metadata = {INPUT_TOKENS: size.input, CACHED_TOKENS: size.cached}
+        try:
+            response: ModelResponse[Any] = yield Send(request, (guard,), metadata=metadata)
+        except TooLarge:
+            self.open.learn_overhead(guard.tokens)
+            if self.attempts == ATTEMPTS:
+                raise self.exceeded() from None
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:
+            model = guard.model or self.model
+            if refuses_tools(error):  # the user's own tools are refused as they are without us
+                if self.is_toolless or not has_own_tools:
+                    raise
+                self._leave_out_tools(model, error)
+            elif not self._adapt(error, model):
+                raise
+        else:
+            self.open.learn_overhead(guard.tokens)
+            self._observe(response, guard)
+            return response
+        return None
+
+    def _leave_out_tools(self, model: str, error: Exception) -> None:
+        """Send no tools of ours to a model that takes none."""
+        self.is_toolless = True
+        self.sessions.toolless.add(model)
+        _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
+
+    def _adapt(self, error: Exception, model: str) -> bool:
+        """Change the thread after a refusal; return whether another attempt makes sense."""
+        overflow = overflow_of(error)
+        if overflow is None:
+            rejection = rejection_of(error, model)
+            if rejection is not None:
+                self._repair(rejection, error)
+            return rejection is not None
+        self._shrink(overflow, model, str(error))
+        if self.attempts == ATTEMPTS:
+            raise self.exceeded() from error
+        return True
+
+    def _repair(self, rejection: Rejection, error: Exception) -> None:
+        """Plan the repair of a request whose content was refused; there is one in a turn."""
+        session, key = self.open.session, self.open.session.key
+        engine, turn = session.engine, session.page.turns
+        if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
+            self.sessions.binding.add(rejection.model)
+            _log.warning(_BINDS_LOG, rejection.model, rejection.message[:200])
+        is_alternation = ALTERNATION.words.search(rejection.message) is not None
+        if is_alternation and rejection.model not in self.sessions.alternating:
+            self.sessions.alternating.add(rejection.model)
+            emit_rejection(key, turn, rejection, ALTERNATION, (), self.runtime)
+            return
+        cause_and_edits = None if self.tried else plan_repair(rejection, engine)
+        if cause_and_edits is None:
+            self.rejected = rejection.message
+            model, status, message = rejection.model, rejection.status, rejection.message
+            raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
+        cause, self._repairs = cause_and_edits
+        self.tried = f"{count_edits(self._repairs)} ({cause.name})"
+        emit_rejection(key, turn, rejection, cause, self._repairs, self.runtime)
+
+    def take_repairs(self) -> Sequence[Edit]:
+        """Return the edits that the next request needs, and forget them."""
+        repairs, self._repairs = self._repairs, ()
+        return repairs
+
+    def _shrink(self, overflow: Overflow, model: str, message: str) -> None:
+        """Make the next request smaller, after a refusal by the provider or by our own check."""
+        engine = self.open.session.engine
+        calibration = self._calibrate(model, overflow.counted)
+        if calibration.factor > engine.calibration.factor:
+            engine.calibration = calibration  # until the thread is taken for the next turn
+        ledger = engine.window.ledger
+        size = RequestSize.of(ledger, calibration, overflow.counted)
+        earlier_refusals = len(self.refusals)
+        self.refusals.append(SizeRefusal(model, overflow, size, message))
+        budget = engine.budget
+        if model != self.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER_SHARE))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(
+            overflow, ledger, budget, engine.calibration, earlier_refusals
+        )
+        engine.budget = self.ceilings.under(budget)
+
+    def _observe(self, response: ModelResponse[Any], guard: RequestGuard) -> None:
+        model, counted = guard.model or self.model, None
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                answer = None if is_text_only(message) else parse_message(message)
+                self._record_answer(model, message, answer, guard)
+                is_compacted = answer is not None and has_compaction(answer)
+                if message.usage_metadata and not is_compacted:
+                    counted = message.usage_metadata["input_tokens"]
+        calibration = self._calibrate(model, counted)
+        engine = self.open.session.engine
+        old_ceilings = self.sessions.ceilings.get(model, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == model]
+        if not refusals and old_ceilings == Ceilings():
+            return
+        accepted = RequestSize.of(engine.window.ledger, calibration, counted)
+        new_ceilings = old_ceilings.learned(refusals, accepted, engine.budget.output)
+        if new_ceilings != old_ceilings:
+            self.sessions.ceilings[model] = new_ceilings
+        if refusals and new_ceilings != old_ceilings:
+            _log.warning(_LEARNED_LOG, model, _describe(new_ceilings), refusals[-1].message[:200])
+
+    def _record_answer(
+        self, model: str, message: AIMessage, answer: Message | None, guard: RequestGuard
+    ) -> None:
+        """Record in the thread the model of an answer, and the binding of its reasoning."""
+        session, bond = self.open.session, ""
+        if answer is not None and is_signed(answer):
+            bond = str(session.engine.bond(read_state(guard.behind)))
+        session.answers.came(GivenAnswer(message.id or "", model, bond))
+
+    def _calibrate(self, model: str, counted: int | None) -> Calibration:
+        session, engine = self.open.session, self.open.session.engine
+        calibration = session.calibrations.get(model) or first_calibration(model)
+        if counted:
+            ledger, (unseen, unseen_media) = engine.window.ledger, self.open.unseen
+            calibration = calibration.observe(
+                estimated=ledger.total - unseen,
+                reported=counted,
+                slack=ledger.slack,
+                media=ledger.media_tokens - unseen_media,
+            )
+            session.calibrations[model] = calibration
+            if model == self.model:
+                engine.calibration = calibration
+        return calibration
+
+    def exceeded(self, engine_error: WindowExceededError | None = None) -> WindowExceededError:
+        """Return the error that explains why nothing smaller can be sent.
+
+        Args:
+            engine_error: The error of the engine, which counts in our tokens.
+        """
+        engine = self.open.session.engine
+        as_provider_counts = engine.calibration.upper
+        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+        parts = tuple(
+            f"{_SECTION_LABELS.get(name, name)} {as_provider_counts(tokens)} tokens"
+            for name, tokens in sections
+            if tokens
+        )
+        if not self.refusals:
+            if engine_error is not None and engine_error.unit != "tokens":
+                return WindowExceededError(
+                    engine_error.needed, engine_error.window, parts, engine_error.unit
+                )
+            needed = as_provider_counts(engine.window.tokens)
+            return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
+        last = self.refusals[-1]
+        return RefusedError(
+            last.overflow.counted or last.size.tokens,
+            last.overflow.limit or engine.budget.limit,
+            parts,
+            "tokens",
+            kind=last.overflow.kind,
+            model=last.model,
+            message=last.message,
+        )
+
+
+def _describe(ceilings: Ceilings) -> str:
+    limits = (
+        (ceilings.window, "tokens with the answer"),
+        (ceilings.bytes, "bytes"),
+        (ceilings.media, "images and documents"),
+    )
+    return ", ".join(f"at most {limit} {unit}" for limit, unit in limits if limit is not None)
+
+
 NOTE_CHARS = 2_000
 """Most characters of the journal's note on the defects of a summary."""
 _WITHOUT_SUMMARY = (REFUSED, COMPACTED_BY_PROVIDER)
@@ -229,7 +528,7 @@ class _Turn:
     overhead: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
-    editing: ProviderEditing = field(init=False)
+    target: TargetModel = field(init=False)
     sending: Sending = field(init=False)
     layout: "ToolLayout | None" = None
     """Its tools, sorted, where tools are deferred."""
@@ -316,7 +615,7 @@ class _Turn:
                 return
 
     def _acquire_thread(self) -> None:
-        self.open = self.sessions.open(self.run, self.limits.model)
+        self.open = self.sending.open = self.sessions.open(self.run, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
         self.sessions.sync(self.open, self.run)
         engine.budget = self._budget
@@ -333,21 +632,92 @@ class _Turn:
         )
         if isinstance(engine.policy, RentOrBuy):
             engine.policy.tariff = self.tariff
-        target = target_model_of(self.request, self.limits.model)
-        self.open.writer.speak_to(target, self.own.reference, self.sessions.policy.summary_role)
+        self._set_target()
         self._set_tools()
         engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
-        self.editing = ProviderEditing(self.sessions.policy, self.request, target, self.open)
-        self.editing.take()
+        self._leave_to_provider()
+
+    def _set_target(self) -> None:
+        self.target = target_model_of(self.request, self.limits.model)
+        role = self.sessions.policy.summary_role
+        self.open.writer.speak_to(self.target, self.own.reference, role)
+
+    @property
+    def _provider_clears(self) -> bool:
+        """Whether the provider clears old results: only for models that bind their reasoning."""
+        policy = self.sessions.policy
+        requested = policy.clear_on_server or policy.compaction == "provider"
+        return requested and self.open.session.engine.binds and is_anthropic(self.request.model)
+
+    def _leave_to_provider(self) -> None:
+        """Set whether we or the provider edit the next request; count the results last cleared."""
+        engine, uses = self.open.session.engine, 0
+        if isinstance(engine.policy, RentOrBuy):
+            engine.policy.provider_clears = self._provider_clears
+            engine.policy.provider_compacts = self._compaction_minimum()
+        if self._provider_clears:
+            uses, _ = cleared_uses(self.request.state["messages"])
+        engine.window.settle()
+        self.open.clearing.resume(engine.window, uses)
+
+    def _compaction_minimum(self) -> int | None:
+        """Return the fewest tokens that the provider compacts; `None` if we compact."""
+        if self.sessions.policy.compaction == "ours":
+            return None
+        fewest = min_compaction_tokens(self.target.model, self.target.client)
+        limit = RentOrBuy.FULL * self.open.session.engine.budget.limit
+        return fewest if fewest is not None and fewest < limit else None
+
+    def _plan_received_fold(self) -> Sequence[Edit]:
+        """Plan the reported compaction of everything before an answer of the target model."""
+        engine, index = self.open.session.engine, self._received_index()
+        fold = None if index is None else plan_received(engine.planning_context(), index)
+        if index is None or fold is None:
+            return ()
+        read, written = compaction_cost(engine.window.items[index].message)
+        return [replace(fold, summary_input=read, summary_output=written)]
+
+    def _provider_transform(self, *, is_continued: bool) -> BodyTransform | None:
+        """Return the function that asks the provider for edits in a request's body.
+
+        Args:
+            is_continued: Whether the thread continues from this request: no other one is compacted.
+
+        Returns:
+            `None` for a client without such edits.
+        """
+        if self.target.client not in ("anthropic", "openai-responses"):
+            return None
+        engine, index = self.open.session.engine, self._received_index()
+        self.open.unseen = (0, 0) if index is None else unseen_tokens(engine.window, index)
+        is_compacted = (
+            is_continued
+            and isinstance(engine.policy, RentOrBuy)
+            and engine.policy.requests_compaction
+        )
+        kept = self.open.clearing.kept(engine.window) if self._provider_clears else None
+        return ProviderEdits(kept, engine.window.tokens if is_compacted else None).transform
+
+    def _received_index(self) -> int | None:
+        """Return the index of the newest item that the target model compacted; `None` for none."""
+        window = self.open.session.engine.window
+        index = compaction_index(window)
+        if index is None or is_own(window.items[index].message, self.target):
+            return index
+        return None
 
     def _plan(self, *, requested: bool = False, repairs: Sequence[Edit] = ()) -> Flow[None]:
         """Plan and commit edits, with the external results that they need, and enter the turn."""
         engine = self.open.session.engine
         is_cold = self._is_cold()
-        self.editing.plan(self.tariff, is_cold=is_cold)
+        engine.window.settle()
+        if self._provider_clears:
+            self.open.clearing.plan(
+                engine.window, self.tariff, engine.budget.limit, is_cold=is_cold
+            )
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
-        repairs = [*repairs, *self.editing.plan_received_fold()]
+        repairs = [*repairs, *self._plan_received_fold()]
         if is_cold and self.sessions.policy.summarize and self.sessions.policy.writes_in_background:
             repairs = [*repairs, *self.pending.plan_early()]
         steps = engine.steps(cold=is_cold, is_requested=requested, repairs=repairs)
@@ -388,7 +758,7 @@ class _Turn:
                 batch = _next_batch(steps, batch)
         except WindowExceededError as error:
             self.open.session.write()
-            raise self.sending.exceeded(self.open, error) from error
+            raise self.sending.exceeded(error) from error
         return edits
 
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
@@ -539,7 +909,6 @@ class _Turn:
         try:
             while True:
                 response = yield from self.sending.attempt(
-                    self.open,
                     self._cacheable(self.viewed),
                     self.overhead,
                     has_own_tools=bool(self.viewed.tools) and not self.own.others,
@@ -554,8 +923,7 @@ class _Turn:
     def _plan_again(self) -> Flow[None]:
         """Plan with the effects of a refusal; if another run came in between, from its result."""
         self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
-        target = target_model_of(self.request, self.limits.model)
-        self.open.writer.speak_to(target, self.own.reference, self.sessions.policy.summary_role)
+        self._set_target()
         try:
             yield from self._plan(repairs=self.sending.take_repairs())
         except ConflictError:
@@ -605,7 +973,7 @@ class _Turn:
             )
         deferral = self.layout.transform if self.layout is not None else None
         return with_transforms(
-            request, deferral, self.editing.transform(is_continued=is_continued), marks
+            request, deferral, self._provider_transform(is_continued=is_continued), marks
         )
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
@@ -639,3 +1007,36 @@ def _next_batch(
         return steps.send(performed)
     except StopIteration:
         return None
+
+
+def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:
+    """Return the tool uses and tokens that the API cleared from the request of the last answer."""
+    last_answer = next(
+        (message for message in reversed(messages) if isinstance(message, AIMessage)), None
+    )
+    report = last_answer.response_metadata.get(EDITING_FIELD) if last_answer is not None else None
+    edits = report.get("applied_edits") if isinstance(report, Mapping) else None
+    for edit in edits or ():
+        if isinstance(edit, Mapping) and edit.get("type") == CLEAR_TOOL_USES:
+            uses, tokens = edit.get("cleared_tool_uses"), edit.get("cleared_input_tokens")
+            return int(uses or 0), int(tokens or 0)
+    return 0, 0
+
+
+def compaction_cost(message: Message) -> tuple[int, int]:
+    """Return the tokens that Anthropic's API read and wrote to compact, apart from the answer's.
+
+    Zeros if the client does not pass them on, as for a streamed answer.
+    """
+    usage: object = unpack(message.extra, WIRE).get("response_metadata")
+    for name in ("usage", "iterations"):
+        usage = usage.get(name) if isinstance(usage, Mapping) else None
+    steps = usage if isinstance(usage, list) else []
+    compactions = [s for s in steps if isinstance(s, Mapping) and s.get("type") == "compaction"]
+    return (
+        sum(int(step.get(name) or 0) for step in compactions for name in _INPUT_FIELDS),
+        sum(int(step.get("output_tokens") or 0) for step in compactions),
+    )
+
+
+_INPUT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
