@@ -275,7 +275,7 @@ class Ceilings:
         if self.window is not None and self.window < budget.window:
             output = min(budget.output, max(self.window - MIN_LIMIT, self.window // 2))
             changed |= {"window": max(self.window, output + LEAST_LIMIT), "max_output": output}
-        return budget.model_copy(update=changed)
+        return budget.model_copy(update=changed) if changed else budget
 
     def lowered(
         self,

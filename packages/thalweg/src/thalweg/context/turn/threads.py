@@ -521,6 +521,7 @@ class SessionPool:
         self.overheads: dict[Counter, Overhead] = {}
         """The overhead of the last request, by the counter of its model."""
         self.price = lru_cache(maxsize=64)(self.policy.pricing.of)
+        self.budget = lru_cache(maxsize=64)(self.policy.budget)
         self.summarizer = as_summarizer(summarizer, self.policy)
         """The model that was named to write summaries; `None` for the agent's own."""
         self.jobs = SummaryJobs()
@@ -671,7 +672,7 @@ class SessionPool:
 
     def _engine(self, model: str, name_span: Callable[[int, int], str]) -> Engine:
         return Engine(
-            budget=self.policy.budget(DEFAULT_WINDOW),
+            budget=self.budget(DEFAULT_WINDOW),
             policy=self.policy.policy(UNKNOWN_TARIFF),
             count=self.count,
             name_span=name_span,

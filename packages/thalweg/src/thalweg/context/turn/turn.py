@@ -505,7 +505,7 @@ def take_turn(
     tools: Sequence[BaseTool],
 ) -> Flow[ExtendedModelResponse[Any]]:
     """Make a request fit, and send it; `tools` are ours that the agent can execute."""
-    turn = _Turn(sessions, request, config, tools)
+    turn = _Turn(sessions, request, sessions.run(config, request.state), tools)
     turn.report_assumptions()
     yield from turn.prepare()
     response = yield from turn.send()
@@ -516,11 +516,10 @@ def take_turn(
 class _Turn:
     sessions: SessionPool
     request: ModelRequest[Any]
-    config: RunnableConfig
+    run: AgentRun
     registered: Sequence[BaseTool]
     """Our tools."""
     own: OwnTools = field(init=False)
-    run: AgentRun = field(init=False)
     model: KnownModel = field(init=False)
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
@@ -546,7 +545,6 @@ class _Turn:
         )
         if self.model.with_late_system is not None:
             self.request = self.request.override(model=self.model.with_late_system)
-        self.run = self.sessions.run(self.config, self.request.state)
         self.limits = self.model.limits
         self.count = counter_for(self.sessions.count, self.limits.model)
         self.priced = self.sessions.price(self.model.provider, self.limits.model)
@@ -586,7 +584,7 @@ class _Turn:
     @property
     def _budget(self) -> Budget:
         limits = self.limits
-        budget = self.sessions.policy.budget(limits.window, limits.output, limits.model)
+        budget = self.sessions.budget(limits.window, limits.output, limits.model)
         return self.sending.under(budget)
 
     def report_assumptions(self) -> None:
@@ -712,9 +710,8 @@ class _Turn:
         is_cold = self._is_cold()
         engine.window.settle()
         if self._provider_clears:
-            self.open.clearing.plan(
-                engine.window, self.tariff, engine.budget.limit, is_cold=is_cold
-            )
+            limit = engine.budget.limit
+            self.open.clearing.plan(engine.window, self.tariff, limit, is_cold=is_cold)
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
         repairs = [*repairs, *self._plan_received_fold()]

@@ -13,6 +13,7 @@ while its bond holds; a `Strip` removes the others from the view.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Self
 
@@ -38,6 +39,7 @@ BINDING_REFUSAL = re.compile(r"bound to a different conversation", re.IGNORECASE
 """Matches the error about reasoning in another position than it was produced in."""
 
 
+@lru_cache(maxsize=64)
 def binds_thinking(model: str) -> bool:
     """Return whether a model binds reasoning; `model` may include a provider.
 
