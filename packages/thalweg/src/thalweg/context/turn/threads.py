@@ -436,7 +436,7 @@ class OpenThread:
             window.set_overhead("added", self.added)
 
     def attachments(self, overhead: Overhead, tariff: Tariff) -> tuple[tuple[str, ...], list[str]]:
-        """Return what is stored with the next turn: system prompt, tools and prices.
+        """Return the attachments of the next turn: system prompt, tools and prices.
 
         Returns:
             The digest of each, empty if there is none; and the texts that the last turn had not.
