@@ -24,7 +24,7 @@ from pydantic import JsonValue
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, page_at
-from thalweg.context.turn.graph_state import write_pointer
+from thalweg.context.turn.threads import write_pointer
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import AnswerError, ArchiveError
 from thalweg_server.api.events import RunCompleted, RunInterrupted
