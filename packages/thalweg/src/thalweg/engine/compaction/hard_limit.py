@@ -11,7 +11,7 @@ from thalweg.engine.compaction.media import (
     plan_media_removal,
     plan_within_limits,
 )
-from thalweg.engine.compaction.plan import plan_fold, returned_positions
+from thalweg.engine.compaction.plan import plan_fold, reread_positions
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import drop_reasoning, elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
@@ -19,6 +19,8 @@ from thalweg.engine.entries import Entry
 from thalweg.errors import WindowExceededError
 
 REASON: Reason = "the request would not fit"
+LEAST_RECORD = 4
+"""A structured summary shrinks to this part of its tokens to make room for what is read again."""
 
 
 def exceeds_limit(context: PlanningContext) -> bool:
@@ -57,25 +59,32 @@ def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
 def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail.
 
-    A smaller structured summary comes first where content was requested again: the agent may need
-    all of it together.
+    What the model reads again stays, and the structured summary shrinks to make room for it: the
+    model may need all of it together (I56).
     """
-    tail_tokens, record_tokens = (
-        context.budget.tail(context.fixed),
-        context.budget.record(context.fixed),
+    window, budget, fixed = context.window, context.budget, context.fixed
+    tail_tokens, record_tokens, skills_tokens = (
+        budget.tail(fixed),
+        budget.record(fixed),
+        budget.skills(fixed),
     )
-    skills_tokens = context.budget.skills(context.fixed)
-    returned_tokens = context.budget.limit * 3 // 4
-    shares = (1, 2) if returned_positions(context, returned_tokens, ()) else (1,)
-    sizes = [*((1, share) for share in shares), (2, 1), (4, 1), (max(1, tail_tokens), 1)]
-    for divisor, share in sizes:
+    latest = context.latest_request
+    room = budget.limit - fixed - (latest.tokens if latest else 0)
+    reread = reread_positions(context, room - record_tokens // LEAST_RECORD)
+    for divisor in (1, 2, 4, max(1, tail_tokens)):
+        left = record_tokens
+        if reread:
+            cut = window.cut_for_tail(tail_tokens // divisor)
+            tail_positions = {item.position for item in window.items[cut:]}
+            kept = (window.entries[position] for position in reread - tail_positions)
+            left = room - window.tokens_from(cut) - sum(context.shown_tokens(e) for e in kept)
         fold = plan_fold(
             context,
             tail_tokens=tail_tokens // divisor,
-            record_tokens=record_tokens // share,
+            record_tokens=max(record_tokens // LEAST_RECORD, min(record_tokens, left)),
             reason=REASON,
-            skills_tokens=skills_tokens // divisor,
-            returned_tokens=returned_tokens if divisor == 1 else None,
+            skills_tokens=0 if reread else skills_tokens // divisor,
+            returned=reread,
         )
         if fold is not None and fold.freed > 0:
             yield (fold, *drop_reasoning(context, fold.last))
@@ -122,6 +131,7 @@ def _smaller_records(context: PlanningContext) -> Iterator[Sequence[Edit]]:
             record_tokens=record_tokens // divisor,
             reason=REASON,
             skills_tokens=0,
+            returned=(),
         )
         if fold is not None and fold.freed > 0:
             yield (fold,)

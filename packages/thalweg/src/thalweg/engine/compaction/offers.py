@@ -187,12 +187,14 @@ def _record_tokens(
 
 def _fold_batches(context: PlanningContext, tail_tokens: int) -> Iterator[Sequence[Edit]]:
     record_tokens = context.budget.record(context.fixed)
+    cut = context.window.cut_for_tail(tail_tokens)
+    tail_positions = {item.position for item in context.window.items[cut:]}
     planned = plan_fold(
         context,
         tail_tokens=tail_tokens,
         record_tokens=record_tokens,
         reason=REASON,
-        returned_tokens=context.budget.returned,
+        returned=returned_positions(context, context.budget.returned, tail_positions),
     )
     if planned is not None:
         yield (planned, *drop_reasoning(context, planned.last))

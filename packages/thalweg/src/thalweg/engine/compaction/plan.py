@@ -1,6 +1,6 @@
 """Plan the edits before a model call: pure decisions about a window."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -96,7 +96,7 @@ def plan_fold(
     reason: Reason,
     widest_tokens: int | None = None,
     skills_tokens: int | None = None,
-    returned_tokens: int | None = None,
+    returned: Collection[int] | None = None,
 ) -> Fold | None:
     """Plan to compact all but the newest `tail_tokens` tokens into about `record_tokens` tokens.
 
@@ -111,8 +111,8 @@ def plan_fold(
         widest_tokens: Tokens of the structured summary if the user's constraints need them; by
             default the budget's for a full one, and none beyond a smaller one.
         skills_tokens: Most tokens of loaded skills to keep, too; by default the budget's.
-        returned_tokens: Most tokens of content to keep, too, that the model requested again since
-            the last compaction; by default half of the tail's.
+        returned: Positions to keep, too, since the model requested them again; by default those
+            of `returned_positions` up to half of the tail's tokens.
 
     Returns:
         `None` if nothing can be compacted.
@@ -121,8 +121,9 @@ def plan_fold(
     cut = window.cut_for_tail(tail_tokens)
     tail_positions = {item.position for item in window.items[cut:]}
     latest = context.latest_request
-    room = tail_tokens // 2 if returned_tokens is None else returned_tokens
-    kept_positions = returned_positions(context, room, tail_positions)
+    if returned is None:
+        returned = returned_positions(context, tail_tokens // 2, tail_positions)
+    kept_positions = set(returned) - tail_positions
     kept_positions |= kept_skill_positions(context, tail_positions, skills_tokens)
     if latest and latest.position not in tail_positions:
         text_tokens = latest.tokens - latest.media_tokens
@@ -180,6 +181,29 @@ def returned_positions(
         if tokens <= room and not any(e.position in tail_positions for e in exchange):
             room -= tokens
             kept_positions |= {e.position for e in exchange}
+    return kept_positions
+
+
+def reread_positions(context: PlanningContext, room: int) -> set[int]:
+    """Return the exchanges in which the model reads removed content again, up to `room` tokens.
+
+    Newest first, from the newest message back to the last exchange without such a read: the model
+    may need all of it together for its next step (I56).
+    """
+    entries = context.window.entries
+    kept_positions: set[int] = set()
+    for entry in reversed(entries.values()):
+        if entry.position in kept_positions or entry.message.role == "tool":
+            continue
+        ids = {use.id for use in entry.uses}
+        results = [e for e in entries.values() if e.answers and e.answers.id in ids]
+        if not any(is_returned(context, result) for result in results):
+            break
+        exchange = [entry, *results]
+        room -= sum(context.shown_tokens(e) for e in exchange)
+        if room < 0:
+            break
+        kept_positions |= {e.position for e in exchange}
     return kept_positions
 
 

@@ -19,6 +19,7 @@ from thalweg.engine.compaction.offers import (
     offer_return,
 )
 from thalweg.engine.compaction.plan import (
+    is_returned,
     plan_arrivals,
     plan_clear,
     plan_fold,
@@ -153,6 +154,8 @@ class RentOrBuy:
             due_names = ["fold"]  # both discard the same reasoning: do it once
         if self._is_nearly_full(context):
             due_names = ["fold"]
+        if any(is_returned(context, entry) for entry in context.window.open_entries):
+            due_names = []  # the model may need what it reads again together: only the limit removes
         self.requests_compaction = self._leaves_to_provider(due_names, context)
         if self.requests_compaction:
             self.memory["fold"] = 0.0
