@@ -24,6 +24,8 @@ from thalweg_evals.moves import Respond, Use, View
 from thalweg_evals.trace import TracedCall, TracedMessage
 
 WINDOW = 16_000
+NEEDS_MOST = 913
+"""A random world in which a step needs 2,662 of 3,500 tokens together."""
 
 
 @pytest.fixture(autouse=True)
@@ -221,11 +223,12 @@ def test_a_table_has_the_ratios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_random_worlds_of_the_engine_end() -> None:
-    for seed in range(6):
+    for seed in (*range(6), NEEDS_MOST):
         played = random_world(seed)
 
-        assert played == random_world(seed)
+        assert not played.wrong
         assert played.calls >= played.base * 0.9
+    assert random_world(1) == random_world(1)
 
 
 def test_a_task_with_a_plan_reads_again_what_is_removed() -> None:

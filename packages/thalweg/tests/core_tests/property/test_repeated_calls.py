@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import says, user
+from thalweg.engine.compaction.plan import LEAST_RECORD
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
 
+LINE_TOKENS = 9
+"""Most tokens of a line of a document."""
 RETURNED = "reading it again has cost as much as keeping it"
 
 
@@ -38,10 +41,16 @@ class Reacting:
     """The documents that each step of the work needs at once."""
     gathers: bool
     """Whether it reads every document before it begins to work."""
+    most_at_once: int = 1
+    """Most documents that it reads in one call of its model."""
+    notes: int = 0
+    """Notes that it wrote before: they fill the structured summary."""
     calls: int = 0
     reads: int = 0
     _shown: str = ""
     done: list[frozenset[int]] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    """Its calls until each step was done."""
 
     def document(self, k: int) -> str:
         """Return the text of a document."""
@@ -50,6 +59,9 @@ class Reacting:
     def run(self, most_calls: int) -> bool:
         """Work until the end, or until so many calls; return whether it is the end."""
         self._add(user("Compare the documents as planned, and note each result."))
+        for k in range(self.notes):
+            self._add(says(f"Finding {k}: ORD-{10_000 + k} in /srv/data/{k}.csv is {k * 7919}."))
+            self._add(user(f"Note {k} is fine. Go on."))
         steps = self._steps()
         while self.calls < most_calls:
             if not self._ask() or next(steps, None) is None:
@@ -58,13 +70,14 @@ class Reacting:
 
     def _steps(self) -> Iterator[bool]:
         for k in range(len(self.sizes)) if self.gathers else ():
-            self._read(k)
+            self._read([k])
             yield True
         for needed in self.uses:
             while missing := [k for k in sorted(needed) if self.document(k) not in self._shown]:
-                self._read(missing[0])
+                self._read(missing[: self.most_at_once])
                 yield True
             self.done.append(needed)
+            self.ended.append(self.calls)
             self._add(says(f"Noted the result of {sorted(needed)}: equal."), user("Go on."))
             yield True
 
@@ -77,13 +90,16 @@ class Reacting:
         del self.drive.requests[:-1]
         return True
 
-    def _read(self, k: int) -> None:
-        self.reads += 1
-        name, arguments = f"c{self.reads}", json.dumps({"course": k})
-        self._add(
-            Message("assistant", (ToolCall(name, self.tool, arguments),)),
-            Message("tool", (Text(self.document(k)),), answers=name, name=self.tool),
-        )
+    def _read(self, documents: Sequence[int]) -> None:
+        uses = [
+            ToolCall(f"c{self.reads + n}", self.tool, json.dumps({"course": k}))
+            for n, k in enumerate(documents)
+        ]
+        self.reads += len(uses)
+        self._add(Message("assistant", tuple(uses)))
+        for use, k in zip(uses, documents, strict=True):
+            text = (Text(self.document(k)),)
+            self._add(Message("tool", text, answers=use.id, name=self.tool))
 
     def _add(self, *messages: Message) -> None:
         self.drive.entries += [self.drive.engine.receive(message) for message in messages]
@@ -95,7 +111,9 @@ def _agent(
     budget = Budget(window=window, **AMOUNTS[cost].model_dump())
     policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
     drive = Drive(Scenario((), budget, "anthropic"), policy=policy)
-    return Reacting(drive, str(given["tool"]), sizes, uses, gathers=bool(given["gathers"]))
+    gathers, most = bool(given["gathers"]), int(str(given.get("most_at_once", 1)))
+    notes = int(str(given.get("notes", 0)))
+    return Reacting(drive, str(given["tool"]), sizes, uses, gathers, most, notes)
 
 
 PRESETS = st.sampled_from(["frugal", "balanced", "careful"])
@@ -124,6 +142,56 @@ def test_an_agent_that_reads_again_what_it_does_not_see_comes_to_its_end(
     assert agent.run(most_calls=10 * (len(sizes) + len(uses)) + 10)
     assert agent.done == uses
     assert not agent.drive.engine.problems
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    cost=PRESETS,
+    window=st.sampled_from([4_000, 6_000, 12_000]),
+    shares=st.lists(st.floats(0.05, 0.4), min_size=4, max_size=9),
+    most_at_once=st.integers(1, 3),
+    gathers=st.booleans(),
+    data=st.data(),
+)
+def test_what_a_step_needs_together_comes_together(
+    cost: Cost,
+    window: int,
+    shares: list[float],
+    most_at_once: int,
+    data: st.DataObject,
+    *,
+    gathers: bool,
+) -> None:
+    """In a window that holds not much else: after at most n (2 n + 3) reads of its n documents."""
+    budget = Budget(window=window, **AMOUNTS[cost].model_dump())
+    room = budget.limit - budget.record(0) // LEAST_RECORD - 400
+    sizes = [max(1, int(share * room / LINE_TOKENS)) for share in shares]
+    uses = []
+    for chosen in data.draw(
+        st.lists(st.permutations(range(len(sizes))), min_size=1, max_size=3), "steps"
+    ):
+        needed: set[int] = set()
+        for k in chosen:
+            if sum(sizes[one] for one in {*needed, k}) * LINE_TOKENS + 40 * len(needed) <= room:
+                needed.add(k)
+        uses.append(frozenset(needed))
+    agent = _agent(
+        cost,
+        window,
+        sizes,
+        uses,
+        tool="get_item",
+        gathers=gathers,
+        most_at_once=most_at_once,
+        notes=window // 50,
+    )
+
+    most_calls = [len(one) * (2 * len(one) + 3) + 1 for one in uses]
+    assert agent.run(most_calls=len(sizes) + sum(most_calls) + 2)
+    assert agent.done == uses
+    starts = [len(sizes) if gathers else 0, *agent.ended]
+    for start, end, most in zip(starts, agent.ended, most_calls, strict=False):
+        assert end - start <= most + 1
 
 
 @given(

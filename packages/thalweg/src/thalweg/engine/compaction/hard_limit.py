@@ -11,7 +11,12 @@ from thalweg.engine.compaction.media import (
     plan_media_removal,
     plan_within_limits,
 )
-from thalweg.engine.compaction.plan import plan_fold, reread_positions
+from thalweg.engine.compaction.plan import (
+    LEAST_RECORD,
+    plan_fold,
+    reread_positions,
+    returned_positions,
+)
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import drop_reasoning, elide, evict, has_long_arguments
 from thalweg.engine.edits import Edit, Reason
@@ -19,8 +24,6 @@ from thalweg.engine.entries import Entry
 from thalweg.errors import WindowExceededError
 
 REASON: Reason = "the request would not fit"
-LEAST_RECORD = 4
-"""A structured summary shrinks to this part of its tokens to make room for what is read again."""
 
 
 def exceeds_limit(context: PlanningContext) -> bool:
@@ -59,32 +62,25 @@ def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
 def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail.
 
-    What the model reads again stays, and the structured summary shrinks to make room for it: the
-    model may need all of it together (I56).
+    What the model requested again stays: it may need all of it together (I56).
     """
     window, budget, fixed = context.window, context.budget, context.fixed
-    tail_tokens, record_tokens, skills_tokens = (
-        budget.tail(fixed),
-        budget.record(fixed),
-        budget.skills(fixed),
-    )
+    tail_tokens, record_tokens = budget.tail(fixed), budget.record(fixed)
+    skills_tokens = budget.skills(fixed)
     latest = context.latest_request
-    room = budget.limit - fixed - (latest.tokens if latest else 0)
-    reread = reread_positions(context, room - record_tokens // LEAST_RECORD)
+    room = budget.limit - fixed - (latest.tokens if latest else 0) - record_tokens // LEAST_RECORD
+    newest = window.tokens_from(window.cut_for_tail(1))
+    returned = reread_positions(context, room) or returned_positions(
+        context, min(budget.limit * 3 // 4, room - newest), ()
+    )
     for divisor in (1, 2, 4, max(1, tail_tokens)):
-        left = record_tokens
-        if reread:
-            cut = window.cut_for_tail(tail_tokens // divisor)
-            tail_positions = {item.position for item in window.items[cut:]}
-            kept = (window.entries[position] for position in reread - tail_positions)
-            left = room - window.tokens_from(cut) - sum(context.shown_tokens(e) for e in kept)
         fold = plan_fold(
             context,
             tail_tokens=tail_tokens // divisor,
-            record_tokens=max(record_tokens // LEAST_RECORD, min(record_tokens, left)),
+            record_tokens=record_tokens,
             reason=REASON,
-            skills_tokens=0 if reread else skills_tokens // divisor,
-            returned=reread,
+            skills_tokens=skills_tokens // divisor,
+            returned=returned,
         )
         if fold is not None and fold.freed > 0:
             yield (fold, *drop_reasoning(context, fold.last))
@@ -131,7 +127,6 @@ def _smaller_records(context: PlanningContext) -> Iterator[Sequence[Edit]]:
             record_tokens=record_tokens // divisor,
             reason=REASON,
             skills_tokens=0,
-            returned=(),
         )
         if fold is not None and fold.freed > 0:
             yield (fold,)

@@ -1,6 +1,6 @@
 """The candidate actions of a policy: freed tokens, costs and edits of each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -139,8 +139,8 @@ def offer_fold(
     window = context.window
     cut = window.cut_for_tail(tail_tokens)
     tail_positions = {item.position for item in window.items[cut:]}
-    kept_positions = kept_skill_positions(context, tail_positions)
-    kept_positions |= returned_positions(context, context.budget.returned, tail_positions)
+    returned = returned_positions(context, context.budget.returned, tail_positions)
+    kept_positions = kept_skill_positions(context, tail_positions) | returned
     kept_tokens = window.tokens_from(cut)
     kept_tokens += sum(
         context.shown_tokens(window.entries[position]) for position in kept_positions
@@ -152,7 +152,9 @@ def offer_fold(
     price = costs.rewriting(freed, record_tokens + kept_tokens)
     price += costs.asking(dropped_tokens) if summarizes else 0.0
     price += costs.lost_reasoning_cost(context, window.head)
-    return costs.offer(freed, price, partial(_fold_batches, tail_tokens=tail_tokens))
+    return costs.offer(
+        freed, price, partial(_fold_batches, tail_tokens=tail_tokens, returned=returned)
+    )
 
 
 def _record_tokens(
@@ -185,16 +187,15 @@ def _record_tokens(
     return max(quoted_tokens, min(budget.record(context.fixed), grown_tokens))
 
 
-def _fold_batches(context: PlanningContext, tail_tokens: int) -> Iterator[Sequence[Edit]]:
-    record_tokens = context.budget.record(context.fixed)
-    cut = context.window.cut_for_tail(tail_tokens)
-    tail_positions = {item.position for item in context.window.items[cut:]}
+def _fold_batches(
+    context: PlanningContext, tail_tokens: int, returned: Collection[int]
+) -> Iterator[Sequence[Edit]]:
     planned = plan_fold(
         context,
         tail_tokens=tail_tokens,
-        record_tokens=record_tokens,
+        record_tokens=context.budget.record(context.fixed),
         reason=REASON,
-        returned=returned_positions(context, context.budget.returned, tail_positions),
+        returned=returned,
     )
     if planned is not None:
         yield (planned, *drop_reasoning(context, planned.last))

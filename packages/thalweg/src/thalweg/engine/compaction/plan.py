@@ -20,6 +20,8 @@ from thalweg.engine.entries import Action, Entry
 from thalweg.engine.snapshot import Record, RemovedResult, with_summary
 from thalweg.engine.summaries.summary import Summary
 
+LEAST_RECORD = 4
+"""A structured summary shrinks to this part of its tokens to make room for what is read again."""
 ARRIVED_TOO_LARGE: Reason = "arrived too large"
 _NO_SUMMARY: Mapping[str, Any] = MappingProxyType(
     {"summary": None, "summary_first": None, "summary_last": None, "forecast": None}
@@ -106,7 +108,7 @@ def plan_fold(
     Args:
         context: The planning context.
         tail_tokens: Most tokens to keep after the cut, unless one exchange is more.
-        record_tokens: Tokens of the structured summary.
+        record_tokens: Tokens of the structured summary; fewer, if `returned` has to fit, too.
         reason: Reason of the compaction.
         widest_tokens: Tokens of the structured summary if the user's constraints need them; by
             default the budget's for a full one, and none beyond a smaller one.
@@ -128,6 +130,10 @@ def plan_fold(
     if latest and latest.position not in tail_positions:
         text_tokens = latest.tokens - latest.media_tokens
         kept_positions |= {latest.position} if text_tokens <= context.budget.limit // 4 else set()
+    if returned:
+        kept_tokens = sum(context.shown_tokens(window.entries[p]) for p in kept_positions)
+        left = context.budget.limit - context.fixed - window.tokens_from(cut) - kept_tokens
+        record_tokens = max(record_tokens // LEAST_RECORD, min(record_tokens, left))
     folded_entries = window.entries_folded_by(cut, kept_positions)
     if not folded_entries and window.fold is None:
         return None
@@ -187,24 +193,27 @@ def returned_positions(
 def reread_positions(context: PlanningContext, room: int) -> set[int]:
     """Return the exchanges in which the model reads removed content again, up to `room` tokens.
 
-    Newest first, from the newest message back to the last exchange without such a read: the model
-    may need all of it together for its next step (I56).
+    Newest first, back to the last exchange without such a read. None, unless it has read something
+    twice since then: it may need all of it together for its next step (I56).
     """
-    entries = context.window.entries
+    entries, results = context.window.entries, context.window.record.results
     kept_positions: set[int] = set()
+    has_read_twice = False
     for entry in reversed(entries.values()):
         if entry.position in kept_positions or entry.message.role == "tool":
             continue
         ids = {use.id for use in entry.uses}
-        results = [e for e in entries.values() if e.answers and e.answers.id in ids]
-        if not any(is_returned(context, result) for result in results):
+        answers = [e for e in entries.values() if e.answers and e.answers.id in ids]
+        removed = [result for e in answers if (result := repeated_result(context, e))]
+        if not removed and not any(e.is_fetched for e in answers):
             break
-        exchange = [entry, *results]
-        room -= sum(context.shown_tokens(e) for e in exchange)
+        room -= sum(context.shown_tokens(e) for e in (entry, *answers))
         if room < 0:
             break
-        kept_positions |= {e.position for e in exchange}
-    return kept_positions
+        kept_positions |= {entry.position, *(e.position for e in answers)}
+        newest = max((r.position for r in results.values() if not r.reads), default=-1)
+        has_read_twice |= any(r.reads and r.position > newest for r in removed)
+    return kept_positions if has_read_twice else set()
 
 
 def kept_skill_positions(

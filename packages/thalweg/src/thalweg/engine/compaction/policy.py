@@ -19,12 +19,12 @@ from thalweg.engine.compaction.offers import (
     offer_return,
 )
 from thalweg.engine.compaction.plan import (
-    is_returned,
     plan_arrivals,
     plan_clear,
     plan_fold,
     removed_tokens,
     repeated_result,
+    reread_positions,
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.provider_edits import offer_provider_compaction
@@ -154,8 +154,8 @@ class RentOrBuy:
             due_names = ["fold"]  # both discard the same reasoning: do it once
         if self._is_nearly_full(context):
             due_names = ["fold"]
-        if any(is_returned(context, entry) for entry in context.window.open_entries):
-            due_names = []  # the model may need what it reads again together: only the limit removes
+        if due_names and reread_positions(context, context.budget.limit):
+            due_names = []  # the model may need all of it together: only the hard limit removes
         self.requests_compaction = self._leaves_to_provider(due_names, context)
         if self.requests_compaction:
             self.memory["fold"] = 0.0
