@@ -62,7 +62,7 @@ def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
 def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail.
 
-    What the model requested again stays: it may need all of it together (I56).
+    Content that the model requested again stays: it may need all of it together (I56).
     """
     window, budget, fixed = context.window, context.budget, context.fixed
     tail_tokens, record_tokens = budget.tail(fixed), budget.record(fixed)

@@ -202,15 +202,12 @@ def reread_positions(context: PlanningContext, room: int) -> set[int]:
     for entry in reversed(entries.values()):
         if entry.position in kept_positions or entry.message.role == "tool":
             continue
-        ids = {use.id for use in entry.uses}
-        answers = [e for e in entries.values() if e.answers and e.answers.id in ids]
-        removed = [result for e in answers if (result := repeated_result(context, e))]
-        if not removed and not any(e.is_fetched for e in answers):
+        exchange = _exchange(entries.values(), entry)
+        removed = [result for e in exchange if (result := repeated_result(context, e))]
+        room -= sum(context.shown_tokens(e) for e in exchange)
+        if room < 0 or not (removed or any(e.is_fetched for e in exchange)):
             break
-        room -= sum(context.shown_tokens(e) for e in (entry, *answers))
-        if room < 0:
-            break
-        kept_positions |= {entry.position, *(e.position for e in answers)}
+        kept_positions |= {e.position for e in exchange}
         newest = max((r.position for r in results.values() if not r.reads), default=-1)
         has_read_twice |= any(r.reads and r.position > newest for r in removed)
     return kept_positions if has_read_twice else set()
@@ -250,7 +247,7 @@ def kept_skill_positions(
 
 
 def _exchange(entries: Iterable[Entry], result: Entry) -> list[Entry]:
-    """Return an assistant message and the results of its calls, found by one of them."""
+    """Return an assistant message and the results of its calls, found by any of these."""
     call_id = result.answers.id if result.answers else ""
     call_entry = next((e for e in entries if call_id in {use.id for use in e.uses}), result)
     call_ids = {use.id for use in call_entry.uses}
