@@ -1,7 +1,7 @@
 """Decisions on the current content of a memory: what relates to a statement, and what changes.
 
 A change is committed, and planned again on conflict. To find the existing facts that a statement
-may relate to, the numbers of all facts are read once; facts themselves, only those that are found.
+may relate to, only those that are found by their rarest words are read.
 """
 
 import math

@@ -12,7 +12,7 @@ import logging
 import time
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -319,27 +319,18 @@ def emit(report: JobReport) -> None:
 def event_of(report: JobReport) -> dict[str, Any]:
     """Make the event of a job: plain values that JSON can hold."""
     spent = report.spent
+    kept = {one.name: getattr(report, one.name) for one in fields(report)}
+    del kept["place"], kept["spent"]
     return {
+        **kept,
         "type": EVENT,
-        "thread": report.thread,
-        "attempt": report.attempt,
-        "turns": report.turns,
-        "proposed": report.proposed,
         "refused": dict(report.refused),
         "changed": dict(report.changed),
-        "confidences": list(report.confidences),
-        "sections": list(report.sections),
-        "races": report.races,
-        "unreadable": report.unreadable,
-        "skipped": report.skipped,
         "model": spent.model,
         "calls": spent.calls,
         "input_tokens": spent.input,
         "cached_tokens": spent.cached,
         "output_tokens": spent.output,
-        "cost": report.cost,
-        "failed": report.failed,
-        "retry_s": report.retry_s,
     }
 
 
@@ -400,7 +391,9 @@ def write_profile(
     if facts and settings.profile:
         today = local(now, settings.time_zone)
         question = ask_for_profile(facts, profile, now=today, max_chars=SECTION_CHARS)
-        paragraphs, names = _answered(respondent, question, report), question.names
+        items = _asked(respondent, question, "sections", report).answer.items
+        paragraphs = [one for one in items if isinstance(one, Paragraph)]
+        names = question.names
     for _ in range(MOST_RACES):
         with store.view(job.scope):
             version = store.version(job.scope)
@@ -441,14 +434,14 @@ def _most_valuable(facts: Sequence[Fact], most: int, *, now: str, count: Counter
     return kept
 
 
-def _answered(
-    respondent: Respondent, question: LearnerRequest, report: JobReport
-) -> Sequence[Paragraph]:
-    """Ask for the sections of a profile, and report the cost of the answer."""
-    response = respondent.ask(question, "sections")
+def _asked(
+    respondent: Respondent, question: LearnerRequest, kind: Kind, report: JobReport
+) -> StructuredAnswer:
+    """Ask a model, and report the cost of its answer."""
+    response = respondent.ask(question, kind)
     report.spent += response.spent
     report.unreadable += bool(response.answer.problems)
-    return [one for one in response.answer.items if isinstance(one, Paragraph)]
+    return response
 
 
 class UnreadableError(ThalwegError):
@@ -596,9 +589,7 @@ class Learner:
         known = [fact for fact in work.facts if is_known(fact)]
         answer_tokens = self.settings.answer_tokens
         question = ask_for_facts(portion, known, answer_tokens=answer_tokens, count=self.count)
-        response = work.respondent.ask(question, "facts")
-        report.spent += response.spent
-        report.unreadable += bool(response.answer.problems)
+        response = _asked(work.respondent, question, "facts", report)
         if not response.answer.is_whole and not response.answer.items:
             raise UnreadableError(*response.answer.problems)
         items = [one for one in response.answer.items if isinstance(one, Item)]
@@ -660,9 +651,7 @@ class Learner:
         question = ask_for_verdicts(
             asked.question, asked.answered, work.portion, [one.fact for one in new], known
         )
-        response = work.respondent.ask(question.request, "verdicts")
-        work.report.spent += response.spent
-        work.report.unreadable += bool(response.answer.problems)
+        response = _asked(work.respondent, question.request, "verdicts", work.report)
         items = response.answer.items
         pairs = [one for one in items if isinstance(one, Pair)]
         sources = [one for one in items if isinstance(one, Source)]

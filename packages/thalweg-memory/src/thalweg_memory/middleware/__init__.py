@@ -1,6 +1,6 @@
 """The memory of the user in an agent's runs.
 
-Begin with `middleware.py`; `of_user.py` shows memory when a run begins and updates it at its end.
+Begin with `middleware.py`; `recall.py` chooses what a run is shown, `capture.py` what is stored.
 """
 
 from typing import TYPE_CHECKING

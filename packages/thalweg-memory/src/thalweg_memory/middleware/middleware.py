@@ -21,7 +21,6 @@ from langchain.agents.middleware.types import (
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -44,7 +43,6 @@ from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.worker import Worker, background
 from thalweg_memory.middleware.capture import (
     BoundMemory,
-    Given,
     Kept,
     MemoryBinding,
     UnreadMessages,
@@ -197,183 +195,6 @@ def as_memory_settings(given: object) -> MemorySettings | None:
     raise ConfigError("settings", f"it is {short_value(given)}", fix)
 
 
-class UserMemory:
-    """The middleware's operations on a memory; see `MemoryMiddleware` for the arguments."""
-
-    def __init__(
-        self,
-        given: Given,
-        *,
-        owner: Owner,
-        agent: AgentName,
-        settings: object,
-        learns: bool,
-        model: BaseChatModel | str | None,
-    ) -> None:
-        self._binding = MemoryBinding(
-            given, owner=owner, agent=agent, settings=as_memory_settings(settings)
-        )
-        self._settings = self._binding.settings
-        self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
-        self._renderer = RecallRenderer()
-        self._sessions: SessionPool | None = None
-        self.tools: Sequence[BaseTool] = []
-        if self._settings.mode == "tool" and self._settings.enabled:
-            self.tools = memory_tools(self._binding, self._unread)
-
-    def _unread(
-        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
-    ) -> UnreadMessages:
-        """Return the messages up to the end of the last run; from a log also newer ones."""
-        kept = Kept(**state.get(KEPT) or {})
-        unread = stretch(bound, self._sessions, state, config, kept, is_over=True)
-        if unread.upto is None:
-            return unread
-        logged = {message.uid for _, message in unread.messages}
-        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
-        behind = enumerate(newer, unread.upto)
-        return replace(unread, messages=[*unread.messages, *behind])
-
-    def close(self) -> None:
-        """Stop learning, and close the resources opened here."""
-        if self._binding.owns_store:
-            self._learning.stop()
-        self._binding.close()
-
-    def begin(
-        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
-    ) -> dict[str, Any]:
-        """Choose the memory that the run is shown, and store messages an earlier run did not."""
-        before = Kept(**state.get(KEPT) or {})
-        if self._binding.requested_mode(config) in {"incognito", "off"}:
-            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
-            hidden = asdict(replace(before, hidden=True))
-            return update if before.hidden else {**update, KEPT: hidden}
-        bound = _without_failing(partial(self._binding.of, config, state), runtime)
-        if bound is None:
-            return {}
-        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
-        _without_failing(partial(_announced, bound, runtime), runtime)
-        update = (
-            _without_failing(partial(self._choose_memory, bound, state, runtime, config), runtime)
-            or {}
-        )
-        return update if kept is None else {**update, KEPT: asdict(kept)}
-
-    def _caught_up(
-        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig, before: Kept
-    ) -> Kept | None:
-        """Store an earlier run's messages if that run was allowed to and failed."""
-        if bound.is_subagent:
-            return None
-        hidden = before.hidden or not bound.writes
-        before = replace(before, hidden=hidden)
-        unread = stretch(bound, self._sessions, state, config, before, is_over=False)
-        kept = pass_over(bound, unread) if hidden else self._keep(bound, unread, before.begun)
-        begun = bound.memory.store.version(bound.memory.scope)
-        return replace(kept, hidden=not bound.writes, begun=begun)
-
-    def _choose_memory(
-        self,
-        bound: BoundMemory,
-        state: Mapping[str, Any],
-        runtime: CustomStream,
-        config: RunnableConfig,
-    ) -> dict[str, Any]:
-        """Choose the memory to show, and return the changes of the state."""
-        settings = bound.settings
-        live = from_plain(state.get(SHOWN))
-        if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
-            return {SHOWN: []} if live else {}
-        meter = MemoryRewrites(**state.get(METER) or {})
-        messages = read_state(state["messages"])
-        earlier = partial(
-            earlier_messages, self._sessions, state, config, messages, turns_of(bound)
-        )
-        begun = self._renderer.begin(bound, messages, live, meter, earlier)
-        if begun is None:
-            return {}
-        if bound.writes and begun.outcome.weighed:
-            bound.memory.store.keep_shown(bound.memory.scope, bound.thread, begun.outcome)
-        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
-        if begun.shown != live:
-            announce_shown(bound, begun.shown, live, runtime)
-            update[SHOWN] = to_plain(begun.shown)
-        return update
-
-    def compose(self, request: ModelRequest[Any], rendered: Mapping[str, str] | None) -> "Composed":
-        """Add the recalled memory to a request.
-
-        Args:
-            request: The request.
-            rendered: The result of `write`.
-        """
-        self._learning.use_model(request.model)
-        live, texts = shown_in(request), rendered or {}
-        additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
-        for one in additions:
-            if not one.before:
-                add = with_message if self._settings.placement == "system_message" else with_part
-                request = add(request, one)
-        request, inserts = with_inserts(request, [one for one in additions if one.before])
-        return Composed(request, inserts, live, is_known=rendered is not None)
-
-    def settle(
-        self, composed: "Composed", response: ModelResponse[Any]
-    ) -> ExtendedModelResponse[Any]:
-        """Note what of the additions was sent, and the size of the request."""
-        request, inserts, live = composed.request, composed.inserts, composed.live
-        self._sessions = inserts.sessions or self._sessions
-        before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
-        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
-        update: dict[str, Any] = {METER: asdict(meter)}
-        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
-        if composed.is_known and len(left) < len(live):
-            update[SHOWN] = to_plain(left)
-        return ExtendedModelResponse(response, Command(update=update))
-
-    def write(self, request: ModelRequest[Any], config: RunnableConfig) -> Mapping[str, str] | None:
-        """Return the texts of memory by their place; `None` if that fails or is not allowed."""
-        runtime = request.runtime
-        bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
-        if bound is None or not bound.tells:
-            return None
-
-        def messages() -> list[Message]:
-            found, turns = read_state(request.state["messages"]), turns_of(bound)
-            earlier = earlier_messages(self._sessions, request.state, config, found, turns)
-            return [*earlier, *found]
-
-        written = partial(self._renderer.write, bound, shown_in(request), messages)
-        return _without_failing(written, runtime)
-
-    def end(
-        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
-    ) -> dict[str, Any]:
-        """Store the messages of the run."""
-        if self._binding.requested_mode(config) in {"incognito", "off"}:
-            return {}
-        bound = _without_failing(partial(self._binding.of, config, state), runtime)
-        if bound is None or bound.is_subagent:
-            return {}
-        kept = _without_failing(partial(self._kept, bound, state, config), runtime)
-        return {} if kept is None else {KEPT: asdict(kept)}
-
-    def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
-        before = Kept(**state.get(KEPT) or {})
-        unread = stretch(bound, self._sessions, state, config, before, is_over=True)
-        if bound.writes:
-            return self._keep(bound, unread, before.begun)
-        return replace(pass_over(bound, unread), hidden=True)
-
-    def _keep(self, bound: BoundMemory, unread: UnreadMessages, begun: int) -> Kept:
-        """Store messages, and start the extraction of facts when it is due."""
-        kept, is_new = keep(bound, unread, begun)
-        if is_new:
-            self._learning.go_on(bound.memory.store, bound.settings)
-        return kept
-
-
 @dataclass(frozen=True, slots=True)
 class Composed:
     """A request with what memory adds to it."""
@@ -502,14 +323,22 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         model: BaseChatModel | str | None = None,
     ) -> None:
         super().__init__()
-        self._user = UserMemory(
-            memory, owner=owner, agent=agent, settings=settings, learns=learns, model=model
+        self._binding = MemoryBinding(
+            memory, owner=owner, agent=agent, settings=as_memory_settings(settings)
         )
-        self.tools = self._user.tools
+        self._settings = self._binding.settings
+        self._learning = BackgroundLearning(as_learner(model, self._settings), is_on=learns)
+        self._renderer = RecallRenderer()
+        self._sessions: SessionPool | None = None
+        self.tools = []
+        if self._settings.mode == "tool" and self._settings.enabled:
+            self.tools = memory_tools(self._binding, self._unread)
 
     def close(self) -> None:
         """Stop learning, and close a memory that was opened here."""
-        self._user.close()
+        if self._binding.owns_store:
+            self._learning.stop()
+        self._binding.close()
 
     def __enter__(self) -> Self:
         return self
@@ -526,14 +355,14 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             ConfigError: The owner of the memory is unknown, or the run's memory mode is.
         """
         del config
-        return self._user.begin(state, runtime, get_config()) or None
+        return self._begin(state, runtime, get_config()) or None
 
     async def abefore_agent(
         self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None
     ) -> dict[str, Any] | None:
         """Recall memory for the user's message; see `before_agent`."""
         del config
-        return await run_in_worker(self._user.begin, state, runtime, get_config()) or None
+        return await run_in_worker(self._begin, state, runtime, get_config()) or None
 
     def wrap_model_call(
         self,
@@ -541,9 +370,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the recalled memory."""
-        rendered = self._user.write(request, get_config()) if shown_in(request) else {}
-        composed = self._user.compose(request, rendered)
-        return self._user.settle(composed, handler(composed.request))
+        rendered = self._write(request, get_config()) if shown_in(request) else {}
+        composed = self._compose(request, rendered)
+        return self._settle(composed, handler(composed.request))
 
     async def awrap_model_call(
         self,
@@ -551,17 +380,165 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Send the request with the recalled memory; see `wrap_model_call`."""
-        user, config = self._user, get_config()
-        rendered = await run_in_worker(user.write, request, config) if shown_in(request) else {}
-        composed = user.compose(request, rendered)
-        return user.settle(composed, await handler(composed.request))
+        config = get_config()
+        rendered = await run_in_worker(self._write, request, config) if shown_in(request) else {}
+        composed = self._compose(request, rendered)
+        return self._settle(composed, await handler(composed.request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Store the run's messages, to extract facts from them later."""
-        return self._user.end(state, runtime, get_config()) or None
+        return self._end(state, runtime, get_config()) or None
 
     async def aafter_agent(
         self, state: MemoryState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """Store the run's messages, to extract facts from them later; see `after_agent`."""
-        return await run_in_worker(self._user.end, state, runtime, get_config()) or None
+        return await run_in_worker(self._end, state, runtime, get_config()) or None
+
+    def _unread(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig
+    ) -> UnreadMessages:
+        """Return the messages up to the end of the last run; from a log also newer ones."""
+        kept = Kept(**state.get(KEPT) or {})
+        unread = stretch(bound, self._sessions, state, config, kept, is_over=True)
+        if unread.upto is None:
+            return unread
+        logged = {message.uid for _, message in unread.messages}
+        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
+        behind = enumerate(newer, unread.upto)
+        return replace(unread, messages=[*unread.messages, *behind])
+
+    def _begin(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Choose the memory that the run is shown, and store messages an earlier run did not."""
+        before = Kept(**state.get(KEPT) or {})
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
+            update: dict[str, Any] = {SHOWN: []} if state.get(SHOWN) else {}
+            hidden = asdict(replace(before, hidden=True))
+            return update if before.hidden else {**update, KEPT: hidden}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None:
+            return {}
+        kept = _without_failing(partial(self._caught_up, bound, state, config, before), runtime)
+        _without_failing(partial(_announced, bound, runtime), runtime)
+        update = (
+            _without_failing(partial(self._choose_memory, bound, state, runtime, config), runtime)
+            or {}
+        )
+        return update if kept is None else {**update, KEPT: asdict(kept)}
+
+    def _caught_up(
+        self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig, before: Kept
+    ) -> Kept | None:
+        """Store an earlier run's messages if that run was allowed to and failed."""
+        if bound.is_subagent:
+            return None
+        hidden = before.hidden or not bound.writes
+        before = replace(before, hidden=hidden)
+        unread = stretch(bound, self._sessions, state, config, before, is_over=False)
+        kept = pass_over(bound, unread) if hidden else self._keep(bound, unread, before.begun)
+        begun = bound.memory.store.version(bound.memory.scope)
+        return replace(kept, hidden=not bound.writes, begun=begun)
+
+    def _choose_memory(
+        self,
+        bound: BoundMemory,
+        state: Mapping[str, Any],
+        runtime: CustomStream,
+        config: RunnableConfig,
+    ) -> dict[str, Any]:
+        """Choose the memory to show, and return the changes of the state."""
+        settings = bound.settings
+        live = from_plain(state.get(SHOWN))
+        if not (bound.tells and settings.injection_enabled and settings.mode == "inject"):
+            return {SHOWN: []} if live else {}
+        meter = MemoryRewrites(**state.get(METER) or {})
+        messages = read_state(state["messages"])
+        earlier = partial(
+            earlier_messages, self._sessions, state, config, messages, turns_of(bound)
+        )
+        begun = self._renderer.begin(bound, messages, live, meter, earlier)
+        if begun is None:
+            return {}
+        if bound.writes and begun.outcome.weighed:
+            bound.memory.store.keep_shown(bound.memory.scope, bound.thread, begun.outcome)
+        update: dict[str, Any] = {} if begun.meter == meter else {METER: asdict(begun.meter)}
+        if begun.shown != live:
+            announce_shown(bound, begun.shown, live, runtime)
+            update[SHOWN] = to_plain(begun.shown)
+        return update
+
+    def _compose(self, request: ModelRequest[Any], rendered: Mapping[str, str] | None) -> Composed:
+        """Add the recalled memory to a request.
+
+        Args:
+            request: The request.
+            rendered: The result of `write`.
+        """
+        self._learning.use_model(request.model)
+        live, texts = shown_in(request), rendered or {}
+        additions = [_addition(one, texts[one.uid]) for one in live if one.uid in texts]
+        for one in additions:
+            if not one.before:
+                add = with_message if self._settings.placement == "system_message" else with_part
+                request = add(request, one)
+        request, inserts = with_inserts(request, [one for one in additions if one.before])
+        return Composed(request, inserts, live, is_known=rendered is not None)
+
+    def _settle(
+        self, composed: Composed, response: ModelResponse[Any]
+    ) -> ExtendedModelResponse[Any]:
+        """Note what of the additions was sent, and the size of the request."""
+        request, inserts, live = composed.request, composed.inserts, composed.live
+        self._sessions = inserts.sessions or self._sessions
+        before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
+        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
+        update: dict[str, Any] = {METER: asdict(meter)}
+        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        if composed.is_known and len(left) < len(live):
+            update[SHOWN] = to_plain(left)
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def _write(
+        self, request: ModelRequest[Any], config: RunnableConfig
+    ) -> Mapping[str, str] | None:
+        """Return the texts of memory by their place; `None` if that fails or is not allowed."""
+        runtime = request.runtime
+        bound = _without_failing(partial(self._binding.of, config, request.state), runtime)
+        if bound is None or not bound.tells:
+            return None
+
+        def messages() -> list[Message]:
+            found, turns = read_state(request.state["messages"]), turns_of(bound)
+            earlier = earlier_messages(self._sessions, request.state, config, found, turns)
+            return [*earlier, *found]
+
+        written = partial(self._renderer.write, bound, shown_in(request), messages)
+        return _without_failing(written, runtime)
+
+    def _end(
+        self, state: Mapping[str, Any], runtime: CustomStream, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Store the messages of the run."""
+        if self._binding.requested_mode(config) in {"incognito", "off"}:
+            return {}
+        bound = _without_failing(partial(self._binding.of, config, state), runtime)
+        if bound is None or bound.is_subagent:
+            return {}
+        kept = _without_failing(partial(self._kept, bound, state, config), runtime)
+        return {} if kept is None else {KEPT: asdict(kept)}
+
+    def _kept(self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig) -> Kept:
+        before = Kept(**state.get(KEPT) or {})
+        unread = stretch(bound, self._sessions, state, config, before, is_over=True)
+        if bound.writes:
+            return self._keep(bound, unread, before.begun)
+        return replace(pass_over(bound, unread), hidden=True)
+
+    def _keep(self, bound: BoundMemory, unread: UnreadMessages, begun: int) -> Kept:
+        """Store messages, and start the extraction of facts when it is due."""
+        kept, is_new = keep(bound, unread, begun)
+        if is_new:
+            self._learning.go_on(bound.memory.store, bound.settings)
+        return kept

@@ -722,9 +722,12 @@ class Index:
         limit: int,
         most_words: int = MOST_WORDS,
         *,
-        facts_only: bool = False,
+        facts: int | None = None,
     ) -> WordOccurrences:
-        """Find items by words; see `MemoryStore.find`."""
+        """Find items by words; see `MemoryStore.find`.
+
+        With `facts`, which is how many facts there are at most, only facts are found.
+        """
         keys = {self._rows.key(word): word for word in words}
         rows = self._rows.read((TOTALS, LENGTHS, *keys))
         totals = _Totals.read(rows.pop(TOTALS, _EMPTY))
@@ -732,7 +735,10 @@ class Index:
         rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
         counts = {key: rows[key].items for key in rarest}
         blocks = self._rows.blocks({key: rows[key] for key in rarest})
-        chosen = self._facts() if facts_only else _chosen(blocks, counts, limit)
+        if facts is None:
+            chosen = _chosen(blocks, counts, limit)
+        else:
+            chosen = self._chosen_facts(blocks, counts, limit, facts)
         places: dict[int, dict[int, int]] = {key: {} for key in keys}
         for block, offsets in chosen.items():
             for key, posting in blocks[block].items():
@@ -747,14 +753,31 @@ class Index:
             {},
         )
 
-    def _facts(self) -> dict[int, set[int]]:
-        """Return the offsets of all facts, by block."""
-        facts: defaultdict[int, set[int]] = defaultdict(set)
-        for (number,) in self._db.rows(
-            "SELECT number FROM memory_item WHERE scope = ? AND thread = ?", (self._scope, FACTS)
-        ):
-            facts[number >> BLOCK_BITS].add(number & BLOCK - 1)
-        return facts
+    def _chosen_facts(
+        self, blocks: Blocks, counts: Mapping[int, int], limit: int, facts: int
+    ) -> dict[int, set[int]]:
+        """Choose facts as `_chosen` does items, and more of them rather than fewer.
+
+        Few facts are all chosen. Of more, so many items are looked at that `limit` are facts.
+        """
+        most = limit
+        while most < facts:
+            chosen = _chosen(blocks, counts, most)
+            numbers = [(block << BLOCK_BITS) + at for block in chosen for at in chosen[block]]
+            # Not selected by thread: all facts have the same one, and would all be scanned.
+            rows = self._db.rows_by(
+                "SELECT number, thread FROM memory_item WHERE scope = ? AND number",
+                numbers,
+                (self._scope,),
+            )
+            found = _offsets(number for number, thread in rows if thread == FACTS)
+            if len(numbers) < most or sum(map(len, found.values())) >= limit:
+                return found
+            most *= 4
+        rows = self._db.rows(
+            "SELECT number FROM memory_item WHERE scope = ? AND thread = 0", (self._scope,)
+        )
+        return _offsets(number for (number,) in rows)
 
     def neighbours(self, numbers: Sequence[int], reach: int) -> dict[int, list[int]]:
         """List for each piece of a turn those within `reach` of it in its thread, in order."""
@@ -770,6 +793,14 @@ class Index:
         ):
             found.setdefault(number, []).append(other)
         return {number: sorted(others) for number, others in found.items()}
+
+
+def _offsets(numbers: Iterable[int]) -> dict[int, set[int]]:
+    """Return the offsets of items by block."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for number in numbers:
+        found[number >> BLOCK_BITS].add(number & BLOCK - 1)
+    return found
 
 
 def _chosen(

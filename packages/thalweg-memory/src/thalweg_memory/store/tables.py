@@ -398,10 +398,12 @@ class MemoryStore(ABC):
             limit: Most items that words find: those with the rarest words, of equally rare ones the
                 newest. A vector finds more.
             most_words: Words that are looked up at most: those that the fewest items have.
-            facts_only: Words find all facts that have any of them, and no turns; without a limit.
+            facts_only: Words find facts, and no turns: if `limit` are stored at most, all that have
+                any of them.
         """
         with self._read(scope) as scoped:
-            found = scoped.index.find(words, limit, most_words, facts_only=facts_only)
+            facts = scoped.row.fact if facts_only else None
+            found = scoped.index.find(words, limit, most_words, facts=facts)
             return replace(found, near=self._near(scoped, vector, found)) if vector else found
 
     def _near(

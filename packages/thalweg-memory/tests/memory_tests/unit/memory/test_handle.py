@@ -11,7 +11,7 @@ from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
 from thalweg_memory.deciding import similar_facts
-from thalweg_memory.facts.values import NO_FACT, FactId, Statement, Trust
+from thalweg_memory.facts.values import NO_FACT, FactId, PutFact, Statement, Trust
 from thalweg_memory.store.forgetting import Lineage
 from thalweg_memory.store.records import Learned
 
@@ -172,6 +172,30 @@ def test_a_fact_is_similar_however_many_newer_messages_have_its_words(
 
     for text in ("User's home city is Munich", "The home city is Berlin", "Berlin"):
         assert similar_facts(store, Scope("ada"), text) == [fact]
+
+
+@pytest.mark.parametrize("newer", [0, 15, 45, 200])
+def test_among_many_facts_one_is_found_behind_newer_messages(
+    memory: Memory, store: MemoryStore, newer: int
+) -> None:
+    fact = memory.remember("User owns a copper kettle")
+    store.commit(
+        memory.scope,
+        [
+            PutFact(replace(fact, id=FactId(f"f{n}"), content=f"User owns item{n}"), "")
+            for n in range(100)
+        ],
+        expected=store.version(memory.scope),
+        actor="user",
+        now="2026-03-01T10:00:00Z",
+    )
+    captured(store, *["a copper kettle"] * newer)
+
+    found = store.find(memory.scope, ["copper", "kettl"], limit=10, facts_only=True)
+
+    numbers = {number for there in found.places.values() for number in there}
+    items = store.items(memory.scope, sorted(numbers))
+    assert [item.fact.id for item in items if item.fact is not None] == [fact.id]
 
 
 def test_no_link_through_a_forgotten_fact_ends_at_a_fact_that_is_not_there(memory: Memory) -> None:
