@@ -18,6 +18,7 @@ from thalweg.errors import ConfigError, DocumentError
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Category, Scope
 from thalweg_memory.handle import Memory, attach_document, documents_of, open_memory
+from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
 Words = Annotated[
@@ -134,6 +135,18 @@ def opened(
         yield Memory(store, scope, settings=MemorySettings())
     if needs_document and not is_readable:
         raise typer.Exit(2)
+
+
+def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:
+    """Delete the memories of an owner at an address; see `thalweg.cli.plugins.OWNERS_GROUP`."""
+    if "://" not in address and not has_component_tables(address, "memory"):
+        return []
+    with open_store(MemoryOptions(db=address)) as store:
+        receipts = store.forget_owner(owner, now=utc_now(), dry_run=dry_run)
+    if dry_run:
+        facts, turns = sum(len(one.facts) for one in receipts), sum(one.turns for one in receipts)
+        return [f"memory: {facts:,} facts, {turns:,} turns"] if facts or turns else []
+    return [NAME_IS_LEFT, *(line for one in receipts for line in one.left)] if receipts else []
 
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:

@@ -35,6 +35,9 @@ from thalweg_memory.facts.values import (
 Clock = Callable[[], str]
 """Returns the time: aware UTC in ISO 8601, to the second."""
 
+NAME_IS_LEFT = "memory: a row with the owner's name and the number of changes, and keyed digests"
+"""What remains of an owner after `MemoryStore.forget_owner`."""
+
 
 def utc_now() -> str:
     """Return the current time in memory's format."""

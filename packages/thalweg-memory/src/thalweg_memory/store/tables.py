@@ -484,6 +484,16 @@ class MemoryStore(ABC):
                 return self._would_forget(scope, selection)
             return self._forget(scope, selection, now, forgotten)
 
+    def forget_owner(self, owner: str, *, now: str, dry_run: bool = False) -> list[Receipt]:
+        """Delete everything of each scope of an owner; see `forget`.
+
+        A row with the owner's name remains: other processes may have cached a version of it.
+        """
+        everything = Selection(everything=True)
+        return [
+            self.forget(scope, everything, now=now, dry_run=dry_run) for scope in self.scopes(owner)
+        ]
+
     def _would_forget(self, scope: Scope, selection: Selection) -> Receipt:
         with self._read(scope) as scoped:
             return forgetting.receipt(scoped, forgetting.plan(scoped, selection), dry_run=True)

@@ -73,6 +73,14 @@ class OwnerRows(Shape):
     items: tuple[OwnerRow, ...]
 
 
+class DeletedOwner(Shape):
+    """What may remain of an owner whose data were deleted."""
+
+    owner: str
+    left: tuple[str, ...]
+    """Copies that may remain, and where, one line each; without any content."""
+
+
 class Call(Shape):
     """One call of the model."""
 

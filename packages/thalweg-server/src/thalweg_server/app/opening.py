@@ -21,6 +21,7 @@ from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.files.sandboxes import check_sandbox
 from thalweg_server.app.graph_views import run_view, snapshot_view
+from thalweg_server.app.owner_deletion import FORGET
 from thalweg_server.app.parts import AppParts, ResponseCache
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
@@ -262,7 +263,10 @@ class App:
         return await Performer(self.parts, agents, self._publish)(run, emit)
 
     async def _perform_chore(self, key: RunKey) -> None:
-        await self.retention.perform(key)
+        if key.run == FORGET:
+            await self.tenant(key.owner).deletion.delete_now()
+        else:
+            await self.retention.perform(key)
 
     async def _ended(self, key: RunKey) -> None:
         """Schedule the deletion of a run, and send its webhook."""

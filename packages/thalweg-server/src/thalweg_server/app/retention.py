@@ -26,16 +26,18 @@ _log = logging.getLogger("thalweg.server")
 _audit = logging.getLogger("thalweg.audit")
 
 
+def deletion_of(owner: str, thread: str, *, forget: bool) -> RunKey:
+    """Return the chore that deletes a thread, unless it is used after this moment."""
+    return RunKey(owner, thread, f"{_DELETE} {now_ms()} {int(forget)}")
+
+
 @asynccontextmanager
-async def completed_elsewhere(
-    parts: "AppParts", owner: str, thread: str, *, forget: bool
-) -> AsyncIterator[None]:
-    """Delete a thread inside the context: if the process crashes there, another one completes it.
+async def completed_elsewhere(parts: "AppParts", key: RunKey) -> AsyncIterator[None]:
+    """Perform a chore inside the context: if the process crashes there, another one completes it.
 
     Raises (when entered):
         StorageError: A database failed.
     """
-    key = RunKey(owner, thread, f"{_DELETE} {now_ms()} {int(forget)}")
     jobs, due_ms = parts.journal.jobs, now_ms() + _COMPLETED_AFTER_MS
     await parts.journal.change_queue(jobs.submit(key.job, key.lock, due_ms=due_ms))
     try:

@@ -8,6 +8,7 @@ from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.graph_runs import TenantGraphRuns
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.memory import TenantMemory
+from thalweg_server.app.owner_deletion import OwnerDeletion
 from thalweg_server.app.page import TenantPage
 from thalweg_server.app.runs import TenantRuns
 from thalweg_server.app.spending import TenantUsage
@@ -35,6 +36,7 @@ class Tenant:
         self.assistants = TenantAssistants(owner, parts)
         self.graph_threads = TenantGraphThreads(owner, parts)
         self.graph_runs = TenantGraphRuns(owner, parts)
+        self.deletion = OwnerDeletion(owner, parts)
         self._documents = parts.registry.documents
 
     @property

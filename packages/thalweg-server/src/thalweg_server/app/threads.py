@@ -56,7 +56,7 @@ from thalweg_server.app.finding import (
 )
 from thalweg_server.app.memory import memory_of
 from thalweg_server.app.registry import ThreadRow
-from thalweg_server.app.retention import completed_elsewhere
+from thalweg_server.app.retention import completed_elsewhere, deletion_of
 from thalweg_server.app.runs import now_ms
 from thalweg_server.app.views import (
     context_view,
@@ -186,22 +186,32 @@ class TenantThreads:
             What may remain, and where.
         """
         await self._key(thread)
-        async with completed_elsewhere(self._parts, self._owner, thread, forget=forget):
+        chore = deletion_of(self._owner, thread, forget=forget)
+        async with completed_elsewhere(self._parts, chore):
             return await self.delete_now(thread, forget=forget)
 
     async def delete_now(self, thread: str, *, forget: bool = False) -> DeletedThread:
         """Delete a thread as `delete` does, inside a job that is repeated after a crash."""
         key, parts = await self._key(thread), self._parts
         is_recorded = bool(await asyncio.to_thread(recorded_by, parts.archive, key))
-        await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
-        await parts.checkpoints.of(self._owner).adelete_thread(thread)
-        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        left = await self.remove(thread, forget=forget)
+        await asyncio.to_thread(parts.archive.prune)
         if forget:  # the job names the thread
             age = RunKey(self._owner, thread, AGE).job
             await parts.journal.change_queue(parts.journal.jobs.cancel(age))
         left += await parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
         left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
         return DeletedThread(thread=thread, forgotten=forget, left=left)
+
+    async def remove(self, thread: str, *, forget: bool = False) -> tuple[str, ...]:
+        """Delete the rows and files of a thread, of which some may be gone; return copies left.
+
+        Large texts that no other thread has remain until `Archive.prune`.
+        """
+        parts = self._parts
+        await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
+        await parts.checkpoints.of(self._owner).adelete_thread(thread)
+        return await asyncio.to_thread(self._delete, thread, forget=forget)
 
     def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
         parts, left = self._parts, tuple[str, ...]()

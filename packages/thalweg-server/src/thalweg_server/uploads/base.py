@@ -83,8 +83,8 @@ class Places(Protocol):
         """Return the files of one thread; a cheap call that creates nothing."""
         ...
 
-    def forget(self, owner: str, thread: str) -> None:
-        """Delete all files of a thread, and all their metadata.
+    def forget(self, owner: str, thread: str | None = None) -> None:
+        """Delete all files of a thread, or of all threads, with all their metadata.
 
         Raises:
             StorageError: The medium failed.

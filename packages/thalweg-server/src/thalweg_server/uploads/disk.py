@@ -91,9 +91,10 @@ class DiskPlaces:
         """
         return DiskFiles(self._root / tag(owner) / tag(thread))
 
-    def forget(self, owner: str, thread: str) -> None:
-        """Delete all files of a thread, and all their metadata; see `Places.forget`."""
-        folder = self._root / tag(owner) / tag(thread)
+    def forget(self, owner: str, thread: str | None = None) -> None:
+        """Delete all files of a thread, or of all, with their metadata; see `Places.forget`."""
+        folder = self._root / tag(owner)
+        folder = folder if thread is None else folder / tag(thread)
         for one in (folder, folder.with_name(folder.name + _NOTES)):
             try:
                 # Does not follow links, and keeps to open folders where the platform can.
@@ -102,8 +103,8 @@ class DiskPlaces:
                 continue
             except OSError as problem:
                 raise _storage(folder, problem) from None
-        with suppress(OSError):
-            folder.parent.rmdir()
+        with suppress(OSError):  # that of the owner, if it is empty
+            (self._root / tag(owner)).rmdir()
 
     def close(self) -> None:
         """See `Places.close`: there is nothing to let go of."""

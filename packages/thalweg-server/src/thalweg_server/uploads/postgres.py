@@ -68,11 +68,14 @@ class PostgresPlaces:
         """
         return PostgresFiles(self._database, tag(owner), tag(thread))
 
-    def forget(self, owner: str, thread: str) -> None:
-        """Delete all files of a thread, and all their metadata; see `Places.forget`."""
+    def forget(self, owner: str, thread: str | None = None) -> None:
+        """Delete all files of a thread, or of all, with their metadata; see `Places.forget`."""
         with self._database.writing(tag(owner)) as rows:
-            gone = "DELETE FROM thread_file WHERE owner = ? AND thread = ?"
-            rows.run(gone, (tag(owner), tag(thread)))
+            gone, key = "DELETE FROM thread_file WHERE owner = ?", (tag(owner),)
+            if thread is None:
+                rows.run(gone, key)
+            else:
+                rows.run(f"{gone} AND thread = ?", (*key, tag(thread)))
 
     def close(self) -> None:
         """Release all connections; see `Places.close`."""

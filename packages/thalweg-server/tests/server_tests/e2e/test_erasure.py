@@ -1,17 +1,27 @@
-"""No file of the data folder has a byte of a deleted thread, while the gateway serves."""
+"""No file or table has a byte of a deleted thread or owner, while the gateway serves."""
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
+from core_tests.forking import start
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import say
 from thalweg.archive import ThreadKey
+from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
-from thalweg_server.app import open_app
+from thalweg_server.api.memory import NewFact
+from thalweg_server.api.runs import NewRun
+from thalweg_server.app import App, open_app
 
 pytestmark = pytest.mark.anyio
 WORD = "swordfish"
@@ -93,3 +103,159 @@ def test_what_could_not_be_erased_is_said(tmp_path: Path) -> None:
     assert holding(tmp_path, WORD) == []
     (tmp_path / "other.db").write_bytes(b"no database" * 100)
     assert "not erased" in erase_file(tmp_path / "other.db")
+
+
+KEPT = {"memory_scope", "memory_operation", "memory_thread", "memory_tombstone", "memory_word"}
+"""Tables with rows of a forgotten owner: its name, numbers and keyed digests."""
+OF_NOBODY = {"archive_meta", "memory_meta", "checkpoint_migrations", "sqlite_sequence"}
+LARGE = f"{WORD} " * 20_000
+"""A text that an archive stores compressed, apart from the message."""
+
+
+async def fill(app: App, owner: str) -> None:
+    """Store something of each kind for an owner, all of it with the owner's word."""
+    word = f"{WORD}-{owner}"
+    tenant = app.tenant(owner)
+    for turn in range(3):
+        await say(tenant, "secret", f"use shout {word} number {turn}")
+    await say(tenant, "secret", "delegate")
+    await say(tenant, word, f"write {LARGE} {word}")
+    await tenant.files.upload("secret", f"{word}.txt", [word.encode()])
+    await tenant.files.upload("no thread", "other.txt", [word.encode()])
+    await tenant.memory.add(NewFact(content=f"User prefers the {word}"))
+    await tenant.memory.of_agent("own").add(NewFact(content=f"User sails with {word}"))
+    await tenant.store.aput((word,), "key", {"value": word})
+    app.parts.archive.search(ThreadKey(owner, "secret"), WORD)
+
+
+def rows_left(read: Callable[[str], Iterable[Any]], tables: Iterable[str]) -> dict[str, list[str]]:
+    """Return the rows of tables that are not empty, as texts."""
+    found = {name: [str(row).lower() for row in read(f"SELECT * FROM {name}")] for name in tables}  # noqa: S608
+    return {name: rows for name, rows in found.items() if rows and name not in OF_NOBODY}
+
+
+def in_sqlite(home: Path) -> dict[str, list[str]]:
+    """Return the rows of both databases of a folder, but those of indexes and migrations."""
+    found: dict[str, list[str]] = {}
+    for file in ("thalweg.db", "runs.db"):
+        with closing(sqlite3.connect(home / file)) as database:
+            names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = [name for (name,) in database.execute(names)]
+            own = [one for one in tables if not one.startswith(("archive_words", "thalweg_"))]
+            found |= rows_left(lambda statement: database.execute(statement).fetchall(), own)
+    return found
+
+
+def forget(address: Path | str, owner: str, *options: str) -> int:
+    """Run the command."""
+    return run(["db", "forget", owner, "--url", str(address), *options])
+
+
+async def test_one_command_forgets_an_owner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the gateway serves; of a neighbour everything is left, and the second time nothing."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "thalweg.db"
+    async with open_app(settings(memory={"enabled": True}), home=tmp_path) as app:
+        await fill(app, "ada")
+        await fill(app, "bob")
+        before = holding(tmp_path, f"{WORD}-ada")
+        assert await asyncio.to_thread(forget, place, "ada", "--dry-run") == 0
+        shown = capsys.readouterr().out
+        assert "archive: 3 threads" in shown
+        assert "memory: 2 facts" in shown
+        assert "server: 5 runs" in shown
+        assert holding(tmp_path, f"{WORD}-ada") == before
+
+        assert await asyncio.to_thread(forget, place, "ada", "--yes") == 0
+
+        assert "Left: audit.jsonl" in capsys.readouterr().out
+        assert holding(tmp_path, f"{WORD}-ada") == []
+        assert len((await app.tenant("bob").threads.list()).items) == 2
+        assert (await app.tenant("bob").files.uploads("secret"))[0].name == f"{WORD}-bob.txt"
+        assert await asyncio.to_thread(forget, place, "bob", "--yes") == 0
+        left = in_sqlite(tmp_path)
+        assert await asyncio.to_thread(forget, place, "bob", "--dry-run") == 0
+        assert "There is nothing." in capsys.readouterr().out
+    assert left.keys() <= KEPT
+    assert WORD not in str(left)
+    assert holding(tmp_path, WORD) == []
+    assert [*(tmp_path / "files").iterdir()] == []
+
+
+async def test_no_row_of_a_forgotten_owner_is_left_in_postgres(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    given = settings(storage={"url": postgres_url}, memory={"enabled": True})
+    async with open_app(given, home=tmp_path) as app:
+        await fill(app, "ada")
+        assert await asyncio.to_thread(forget, postgres_url, "ada", "--yes") == 0
+    with psycopg.connect(postgres_url) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+            " AND tablename NOT LIKE 'thalweg_%'"
+        ).fetchall()
+        connection.execute("SELECT set_config('thalweg.across', 'yes', true)")
+        connection.execute("SET LOCAL row_security = off")
+        left = rows_left(
+            lambda statement: connection.execute(statement.encode()).fetchall(),
+            [name for (name,) in tables],
+        )
+    assert left.keys() <= KEPT
+    assert WORD not in str(left)
+
+
+async def test_a_run_of_the_owner_is_cancelled_first(tmp_path: Path) -> None:
+    tools = [{"name": "slow", "use": "server_tests.e2e.talkers:once_slow"}]
+    async with open_app(settings(tools=tools), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        slow = await ada.runs.start("t1", NewRun(message=f"use slow {WORD}"))
+        async for one in ada.runs.follow("t1", slow.id):
+            if one.event.type == "tool.started":
+                break
+        await ada.deletion.delete()
+        assert (await ada.threads.list()).items == ()
+    assert holding(tmp_path, WORD) == []
+
+
+async def forget_until_killed(home: Path) -> None:
+    """Delete an owner, and stop before the memory."""
+    async with open_app(settings(memory={"enabled": True}), home=home, role="api") as app:
+        deletion = app.tenant("ada").deletion
+
+        def stop() -> list[str]:
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
+            time.sleep(60)
+            return []
+
+        deletion._delete = stop  # type: ignore[method-assign]  # noqa: SLF001 (the step before)
+        await deletion.delete()
+
+
+@pytest.mark.slow
+async def test_a_killed_deletion_is_completed_by_a_worker(tmp_path: Path) -> None:
+    given = settings(memory={"enabled": True})
+    async with open_app(given, home=tmp_path) as app:
+        await fill(app, "ada")
+    with start("server_tests.e2e.test_erasure", tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
+        finally:
+            process.kill()
+    assert holding(tmp_path, WORD)
+    with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as runs:
+        assert runs.execute("UPDATE queue_job SET due = 1").rowcount == 1  # a minute later
+    async with open_app(given, home=tmp_path) as app:
+        for _ in range(200):
+            if not (holding(tmp_path, WORD) or in_sqlite(tmp_path).keys() - KEPT):
+                break
+            await asyncio.sleep(0.05)
+    assert holding(tmp_path, WORD) == []
+    assert in_sqlite(tmp_path).keys() <= KEPT
+
+
+if __name__ == "__main__":
+    asyncio.run(forget_until_killed(Path(sys.argv[1])))

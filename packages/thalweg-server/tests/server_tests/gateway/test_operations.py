@@ -70,6 +70,19 @@ def test_an_operator_lists_owners_with_their_use_of_today(served: Served) -> Non
         assert httpx2.get(below + path, headers=OPERATOR).status_code == 200
 
 
+def test_an_operator_deletes_an_owner(served: Served) -> None:
+    finished(served, "deleted")
+    url = f"{served.url}/api/page/owners/ada"
+    refused = httpx2.delete(url, headers=ADA)
+    assert (refused.status_code, refused.json()["code"]) == (403, "auth.operator")
+
+    deleted = httpx2.delete(url, headers=OPERATOR, timeout=60).raise_for_status().json()
+
+    assert deleted["owner"] == "ada"
+    assert any("audit.jsonl" in line for line in deleted["left"])
+    assert httpx2.get(f"{served.url}/api/threads", headers=ADA).json()["items"] == []
+
+
 def test_a_part_that_hangs_has_failed_after_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

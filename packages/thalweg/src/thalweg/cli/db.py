@@ -1,14 +1,19 @@
-"""`thalweg db`: the tables in PostgreSQL: make, show and grant them; move an archive."""
+"""`thalweg db`: tables in PostgreSQL: make, show, grant; move an archive; forget an owner."""
 
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.archive.base import ThreadKey
+from thalweg.archive.paths import default_place, open_existing
+from thalweg.cli.confirmation import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
-from thalweg.cli.plugins import TABLES_GROUP, load_plugins, write_warning
+from thalweg.cli.plugins import OWNERS_GROUP, TABLES_GROUP, load_plugins, write_warning
 from thalweg.cli.printing import fold, print_lines, print_result
+from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
 
@@ -17,7 +22,10 @@ if TYPE_CHECKING:
 
     from thalweg.database.migrations.rights import Role
 
-db = CommandGroup("Create the tables in PostgreSQL for a role, show their state; move an archive.")
+db = CommandGroup(
+    "Create the tables in PostgreSQL for a role, show their state; move an archive; delete all "
+    "data of an owner."
+)
 _URL_VARIABLE = "THALWEG_DATABASE_URL"
 _URL_OPTION = argument(
     "--url",
@@ -156,6 +164,73 @@ def move(options: Namespace) -> None:
     if options.remove:
         print_lines([f"The old one was removed; left: {moved.left or 'nothing'}."])
     print_lines(["Name it now: archive=… in the agent, --archive of the commands."])
+
+
+@db.command(
+    "forget",
+    "Delete everything that is stored of an owner.",
+    argument("owner", metavar="OWNER", help="Whose data."),
+    argument(
+        "--url",
+        metavar="ADDRESS",
+        default="",
+        help="postgresql://…, or a file. Default: THALWEG_DATABASE_URL, or thalweg.db in the "
+        "folder THALWEG_HOME, or in .thalweg here.",
+    ),
+    argument("--dry-run", action="store_true", help="Change nothing; show what would be deleted."),
+    argument("--yes", action="store_true", help="Do not ask."),
+    AS_JSON,
+)
+def forget(options: Namespace) -> int:
+    """Delete everything that is stored of an owner, and erase its bytes; nothing brings it back.
+
+    Threads with their subagents', memory with its history, and with the server installed also
+    runs, events, checkpoints, files, documents and usage. A gateway may serve meanwhile; runs of
+    the owner are cancelled. After an interruption, run it again: a worker of the server also
+    completes what it began. Not reached: a checkpointer of your own (`thalweg thread delete
+    --checkpoints`), backups, and logs of model providers.
+
+    Exit code 2 when the data of a package could not be deleted.
+    """
+    owner = options.owner
+    address = options.url or os.environ.get(_URL_VARIABLE, "") or str(default_place())
+    if "://" not in address and not Path(address).is_file():
+        fix = "name it with --url, or its folder with THALWEG_HOME"
+        raise ConfigError(address, "there is no such file", fix)
+    warnings: list[str] = []
+    plugins = load_plugins(OWNERS_GROUP, lambda _, function: function, warnings.append)
+    # Packages above the archive first: they know of runs under way, which write to it.
+    deletions = [*reversed([*plugins]), forget_threads]
+    found = [line for one in deletions for line in one(address, owner, dry_run=True)]
+    left: list[str] = []
+    if not options.as_json:
+        print_lines(part for line in found or ["There is nothing."] for part in fold(line))
+    if not options.dry_run:
+        question = f"Delete everything of {owner!r}?"
+        confirm(question, "to delete it", yes=options.yes, refusal_text="Nothing was deleted.")
+        lines = (line for one in deletions for line in one(address, owner, dry_run=False))
+        left = [*dict.fromkeys(lines)]
+    after = ["Deleted.", *(part for line in left for part in fold(f"Left: {line}"))]
+    json_value = {"owner": owner, "found": found, "left": left, "dry_run": options.dry_run}
+    print_result([] if options.dry_run else after, json_value, as_json=options.as_json)
+    for sentence in warnings:
+        write_warning(sentence)
+    return 2 if warnings else 0
+
+
+def forget_threads(address: str, owner: str, *, dry_run: bool) -> list[str]:
+    """Delete the threads of an owner in an archive; see `OWNERS_GROUP`."""
+    if "://" not in address and not has_component_tables(address, "archive"):
+        return []
+    with open_existing(address) as archive:
+        keys = [ThreadKey(owner, thread) for thread in archive.threads(owner)]
+        if dry_run:
+            messages = sum(map(archive.length, keys))
+            return [f"archive: {len(keys):,} threads, {messages:,} messages"] if keys else []
+        for key in keys:
+            archive.delete(key)
+        archive.prune()
+        return [remains] if (remains := archive.erase()) else []
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What installed packages add by entry points: commands, and tables in PostgreSQL.
+"""What installed packages add by entry points: commands, tables in PostgreSQL, data of owners.
 
 An entry point that cannot be loaded is reported on stderr and skipped: it never stops the others.
 """
@@ -18,6 +18,10 @@ COMMANDS_GROUP = "thalweg.commands"
 """Group of the tables of commands: a mapping from a name to its place and its line of the help."""
 TABLES_GROUP = "thalweg.tables"
 """Group of functions that create a package's tables in PostgreSQL at an address, and report it."""
+OWNERS_GROUP = "thalweg.owners"
+"""Group of functions that delete a package's data of an owner: `(address, owner, *, dry_run)`.
+
+Each returns lines: counts of the data, or after the deletion the places that may have copies."""
 ErrorHandler = Callable[[str], None]
 """Receives a sentence about an entry point that is skipped."""
 

@@ -5,7 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from thalweg_server.api.page import Overview, OwnerRow, OwnerRows, SentRequest, ThreadRows
+from thalweg_server.api.page import (
+    DeletedOwner,
+    Overview,
+    OwnerRow,
+    OwnerRows,
+    SentRequest,
+    ThreadRows,
+)
 from thalweg_server.api.shape import Number, TurnNumber
 from thalweg_server.app.finding import ThreadFilter
 from thalweg_server.app.spending import added
@@ -13,6 +20,7 @@ from thalweg_server.gateway.access import (
     CurrentTenant,
     Flag,
     Many,
+    Name,
     Shared,
     ThreadId,
     Words,
@@ -44,6 +52,16 @@ async def list_owners(request: Request, shared: Shared) -> OwnerRows:
         return OwnerRow(owner=name, runs=runs, today=added(today), limits=limits)
 
     return OwnerRows(items=tuple(await asyncio.gather(*map(row, sorted(names)))))
+
+
+@page_data.delete("/owners/{owner}", responses=problems(403, 409))
+async def delete_owner(request: Request, shared: Shared, owner: Name) -> DeletedOwner:
+    """Delete everything that is stored of an owner, and erase its bytes; for operators.
+
+    Runs of the owner are cancelled. If a process crashes meanwhile, another one completes it.
+    """
+    check_operator(request.scope)
+    return DeletedOwner(owner=owner, left=await shared.app.tenant(owner).deletion.delete())
 
 
 @page_data.get("/threads")

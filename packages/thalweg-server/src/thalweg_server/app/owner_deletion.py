@@ -1,0 +1,105 @@
+"""Deletion of everything that is stored of an owner, through the deletions of its parts."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from thalweg.archive import ThreadKey
+from thalweg.archive.base import SUBAGENT_SEPARATOR
+from thalweg.database.jobs import BETWEEN
+from thalweg.errors import NoSuchRunError
+from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
+from thalweg_server.app.retention import completed_elsewhere
+from thalweg_server.app.threads import TenantThreads
+from thalweg_server.runs.base import CHORE, ENDED, RunKey, RunRecord
+
+if TYPE_CHECKING:
+    from thalweg_server.app.parts import AppParts
+
+FORGET = f"{CHORE}forget"
+"""The chore that deletes everything of an owner; its key names no thread."""
+_PAGE = 1_000
+_PATIENCE_S = 10.0
+"""How long a run that is cancelled may take to end."""
+_AUDIT = "audit.jsonl of the gateway: names of the owner and of deleted threads, without content"
+
+
+class OwnerDeletion:
+    """Deletes everything of one owner.
+
+    Args:
+        owner: The owner.
+        parts: The parts of the application.
+    """
+
+    def __init__(self, owner: str, parts: "AppParts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._threads = TenantThreads(owner, parts)
+
+    async def found(self) -> tuple[str, ...]:
+        """Count rows besides those of archive and memory, in one line without content."""
+        runs = await self._runs()
+        rows = await asyncio.to_thread(self._parts.registry.size, self._owner)
+        if not (runs or rows):
+            return ()
+        kinds = "with events, checkpoints and files of threads"
+        return (f"server: {len(runs):,} runs, {rows:,} rows of threads, documents, usage; {kinds}",)
+
+    async def delete(self) -> tuple[str, ...]:
+        """Cancel the owner's runs, delete everything, and erase its bytes.
+
+        After a crash in between, a process that performs runs completes it.
+
+        Returns:
+            What may remain, and where: one line each, without any content.
+
+        Raises:
+            BusyError: A run that was cancelled has not ended; the rest is deleted by another call.
+            StorageError: A database failed; the deletion is completed later.
+        """
+        async with completed_elsewhere(self._parts, RunKey(self._owner, "", FORGET)):
+            return await self.delete_now()
+
+    async def delete_now(self) -> tuple[str, ...]:
+        """Delete everything as `delete` does, inside a job that is repeated after a crash."""
+        parts, owner = self._parts, self._owner
+        runs = await self._runs()
+        await asyncio.gather(*(self._end(run) for run in runs if run.status not in ENDED))
+        names = {run.key.thread for run in runs} | await asyncio.to_thread(self._names)
+        for thread in sorted(names):
+            await self._threads.remove(thread)
+        left = await asyncio.to_thread(self._delete)
+        jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
+        await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))
+        return tuple(dict.fromkeys((*left, *await parts.erasure.erase(), _AUDIT)))
+
+    async def _runs(self) -> list[RunRecord]:
+        runs: list[RunRecord] = []
+        while page := await self._parts.journal.list(
+            self._owner, limit=_PAGE, before=runs[-1].key.run if runs else None
+        ):
+            runs += page
+        return runs
+
+    async def _end(self, run: RunRecord) -> None:
+        await self._parts.runs.cancel(run.key)
+        with suppress(TimeoutError, NoSuchRunError):
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._parts.runs.join(run.key)
+
+    def _names(self) -> set[str]:
+        logs = self._parts.archive.threads(self._owner)
+        named = {log.partition(SUBAGENT_SEPARATOR)[0] for log in logs}
+        return named | self._parts.registry.names(self._owner)
+
+    def _delete(self) -> list[str]:
+        parts, owner = self._parts, self._owner
+        for log in parts.archive.threads(owner):  # with a name that only a library gave it
+            parts.archive.delete(ThreadKey(owner, log))
+        parts.archive.prune()
+        parts.places.forget(owner)
+        parts.registry.forget(owner)
+        receipts = parts.memories.forget_owner(owner, now=utc_now())
+        lines = [line for receipt in receipts for line in receipt.left]
+        return [NAME_IS_LEFT, *lines] if receipts else []
