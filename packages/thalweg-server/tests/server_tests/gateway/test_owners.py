@@ -20,7 +20,7 @@ NAMED = [
     (method, path, operation["operationId"])
     for path, item in DOCUMENT["paths"].items()
     for method, operation in item.items()
-    if "{" in path and "/models/" not in path and "/skills/" not in path
+    if "{" in path and not {"models", "skills", "owners"} & {*path.split("/")}
 ]
 MAKES = {"start_run", "stream", "upload_file", "set_memory_mode"}
 """Operations that create a missing thread: the caller's own, even if another owner has the id."""
@@ -31,6 +31,7 @@ NONE = {
     "path": "uploads/none.md",
     "fact": "fact_none",
     "operation": "999999",
+    "owner": "nobody",
 }
 
 
