@@ -436,7 +436,7 @@ class Waiting:
     requests: int = 0
     """For summaries."""
     before: int = 0
-    """Those that had ended when the turn called its model: the turn waited for them."""
+    """Requests that were answered before the turn called its model."""
     archive: Archive = field(default_factory=lambda: open_archive(":memory:"))
 
     def run(self) -> float:
