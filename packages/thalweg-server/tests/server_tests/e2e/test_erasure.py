@@ -19,7 +19,7 @@ from server_tests.e2e.test_app import say
 from thalweg.archive import ThreadKey
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
-from thalweg_server.api.memory import NewFact
+from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
 
@@ -122,8 +122,8 @@ async def fill(app: App, owner: str) -> None:
     await say(tenant, word, f"write {LARGE} {word}")
     await tenant.files.upload("secret", f"{word}.txt", [word.encode()])
     await tenant.files.upload("no thread", "other.txt", [word.encode()])
-    await tenant.memory.add(NewFact(content=f"User prefers the {word}"))
-    await tenant.memory.of_agent("own").add(NewFact(content=f"User sails with {word}"))
+    await tenant.memory.ask(Memory.remember, f"User prefers the {word}")
+    await tenant.memory.of_agent("own").ask(Memory.remember, f"User sails with {word}")
     await tenant.store.aput((word,), "key", {"value": word})
     app.parts.archive.search(ThreadKey(owner, "secret"), WORD)
 
