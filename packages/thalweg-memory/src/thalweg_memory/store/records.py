@@ -36,7 +36,7 @@ Clock = Callable[[], str]
 """Returns the time: aware UTC in ISO 8601, to the second."""
 
 NAME_IS_LEFT = "memory: a row with the owner's name and the number of changes, and keyed digests"
-"""What remains of an owner after `MemoryStore.forget_owner`."""
+"""Remains of an owner after `MemoryStore.forget_owner`."""
 
 
 def utc_now() -> str:

@@ -74,7 +74,7 @@ class OwnerRows(Shape):
 
 
 class DeletedOwner(Shape):
-    """What may remain of an owner whose data were deleted."""
+    """A deleted owner, with copies that may remain."""
 
     owner: str
     left: tuple[str, ...]

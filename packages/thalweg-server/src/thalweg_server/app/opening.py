@@ -264,7 +264,8 @@ class App:
 
     async def _perform_chore(self, key: RunKey) -> None:
         if key.run == FORGET:
-            await self.tenant(key.owner).deletion.delete_now()
+            left = await self.tenant(key.owner).deletion.delete_now()
+            _log.info("an owner was deleted; left: %s", "; ".join(left))
         else:
             await self.retention.perform(key)
 
