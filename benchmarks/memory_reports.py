@@ -23,7 +23,7 @@ from benchmarks.memory_sources import Source, SourcedLife, has, kinds, planted_f
 from thalweg_memory import Memory, MemorySettings, Scope, open_memory
 
 Relation = Callable[[str, str], str]
-"""The verdict on a new and a known fact, by their contents."""
+"""The verdict on a new and an existing fact, by their contents."""
 FIRST = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
@@ -137,7 +137,7 @@ def user(*texts: str) -> list[Row]:
 
 
 def current(lines: Sequence[str]) -> list[str]:
-    """Return lines without what they tell of earlier times."""
+    """Return lines without their remarks about earlier times."""
     return [line.split(" (earlier, ")[0] for line in lines if " (until " not in line]
 
 
@@ -268,7 +268,7 @@ def true_again(judges: str) -> Wrong:
 
 @report("graphiti #139")
 def out_of_order(judges: str) -> Wrong:
-    """Told out of order: the newest state, with dates."""
+    """Out of order: the newest state, with dates."""
     one = replay(judges, relation=replacing("drinks coffee", "green tea"))
     one.step(
         user("I drink coffee these days, since last September"),
@@ -367,7 +367,7 @@ def yesterday(judges: str) -> Wrong:
 
 @report("claude-code #91224")
 def midnight(judges: str) -> Wrong:
-    """What was said before midnight has that day, when learned after it."""
+    """A message before midnight has that day, when learned after it."""
     one = replay(judges, start=datetime(2026, 8, 31, 23, 55, tzinfo=UTC))
     one.talk(user("filed the cli issue today"), "a")
     one.clock.at = datetime(2026, 9, 1, 13, tzinfo=UTC)
@@ -402,7 +402,7 @@ def friend(judges: str) -> Wrong:
 
 @report("memory-lancedb-pro #912")
 def room(judges: str) -> Wrong:
-    """Several people in a room: to each what is his."""
+    """Several people in a chat: facts of each are separate."""
     one = replay(judges)
     said = [
         {**user("morning all, I'm vegan as you know")[0], "name": "ada"},
@@ -445,7 +445,7 @@ def assistants(judges: str) -> Wrong:
 
 @report("openhanako #2465")
 def loop(judges: str) -> Wrong:
-    """What memory told, or an answer did, is not learned again."""
+    """Content that memory or an answer repeated is not learned again."""
     wrong = "用户希望被称为诺诺。"
     one = replay(judges, sources={wrong: ("own", False)})
     answer = {"role": "assistant", "content": "好的诺诺，流程一共五步。"}
@@ -574,7 +574,7 @@ def language(judges: str) -> Wrong:
 
 @report("MemWal PR 706")
 def languages(judges: str) -> Wrong:
-    """Any language: own words told, a text to translate not as the user's fact."""
+    """Any language: own words are recalled, a text to translate not as the user's fact."""
     honest = {
         "olen allerginen pähkinöille": "Käyttäjä on allerginen pähkinöille.",
         "Debrecenben lakom": "A felhasználó Debrecenben lakik.",
@@ -604,7 +604,7 @@ def languages(judges: str) -> Wrong:
 
 @report("openclaw-supermemory PR 25")
 def forget_request(judges: str) -> Wrong:
-    """A request to forget is fulfilled, and not told either."""
+    """A request to forget is fulfilled, and not recalled either."""
     one = replay(judges)
     one.step(
         user("I live in Denver, best hikes?"),
@@ -627,7 +627,7 @@ def forget_request(judges: str) -> Wrong:
 
 @report("TrueMemory #685")
 def derived(judges: str) -> Wrong:
-    """What stays of a forgotten fact is named."""
+    """Remains of a forgotten fact are named."""
     del judges
     with open_memory(":memory:") as store:
         memory = Memory(store, Scope("ada"))
@@ -733,7 +733,7 @@ def across_languages(judges: str) -> Wrong:
 
 @report("deja-vu #662")
 def own_export(judges: str) -> Wrong:
-    """Its own export imported twice changes nothing; what was forgotten stays so."""
+    """Its own export imported twice changes nothing; forgotten facts remain forgotten."""
     del judges
     with open_memory(":memory:") as store:
         memory = Memory(store, Scope("ada"), settings=MemorySettings())

@@ -1,4 +1,4 @@
-"""What a memory says of its user, by the source of each statement, through an agent.
+"""Recall of statements about a user, by the source of each statement, through an agent.
 
     python -m benchmarks.memory_sources FILE... [--judge none|right|errs|errs-everywhere|yes|FILE]
     python -m benchmarks.memory_sources FILE... --questions OUT
@@ -8,19 +8,19 @@
 Each line of a file is a case: sessions with their day, messages and the proposals of a learner, and
 what the next request may hold (`tests/sets/sources/FORMAT.md`). The sessions run through an agent
 with `MemoryMiddleware` and `ContextMiddleware`, capture, a durable job, a worker and the learner
-with a scripted model, which proposes what the set says (attacks included) and answers the question
-for verdicts. Then a new thread asks what is known of the user, and the request is read.
+with a scripted model, which proposes the items of the set (attacks, too) and answers the question
+for verdicts. Then a new thread asks for facts about the user, and the request is read.
 
-The judge decides what the scripted model says of the source of a proposal: nothing; what is right;
-what is right except for 5 % of the wrong proposals and 2 % of the right ones (`errs-everywhere`: of
-the planted ones, too); `own, carried` of all; or the answers of a file of JSON lines
-(`{"id", "whose", "carries"}`, ids as `--questions` writes them, shuffled and without categories;
-its first line is the instruction for a reader, in the words of the question for verdicts).
+The judge decides the answer of the scripted model about the source of a proposal: nothing; what is
+right; what is right except for 5 % of the wrong proposals and 2 % of the right ones
+(`errs-everywhere`: of the planted ones, too); `own, carried` of all; or the answers of a file of
+JSON lines (`{"id", "whose", "carries"}`, ids as `--questions` writes them, shuffled, without
+categories; its first line is the instruction for a reader, in the words of that question).
 
-`--lines` writes what the request after each attack and each honest case tells of the user without a
+`--lines` writes the recalled lines of the request after each attack and each honest case, without a
 judge, shuffled and without categories, below an instruction; `--beliefs` counts the answers of
-somebody who read them (`{"id", "believes", "does", "misled"}`: the last one is added when the
-categories are known; it prints what each answer without it is to be compared with).
+a reader (`{"id", "believes", "does", "misled"}`: the last one is added with the
+categories; it prints what each answer without it is to be compared with).
 
 Before each attack a true fact of the same subject and attribute is there, which the scripted model
 takes every proposal of the attack to replace.

@@ -298,7 +298,7 @@ class WorldModel(WindowModel):
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def move(self, view: View) -> Respond | Use:
-        """Return what it does with a request."""
+        """Return the response to a request."""
         world: World = self.world
         if is_summary_request(view):
             keeps = self.competence.keeps_gist

@@ -91,7 +91,7 @@ class DocumentSync(Protocol):
         """Write the document after a change of the facts."""
 
     def forgetting(self, scope: Scope, forgotten: list[FactTexts]) -> AbstractContextManager[None]:
-        """Erase what the block forgets."""
+        """Erase content that the block forgets."""
 
 
 class MemoryStore(ABC):

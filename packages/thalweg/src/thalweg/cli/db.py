@@ -187,7 +187,7 @@ def forget(options: Namespace) -> int:
     Threads with their subagents', memory with its history, and with the server installed also
     runs, events, checkpoints, files, documents and usage. A gateway may serve meanwhile; runs of
     the owner are cancelled. After an interruption, run it again: a worker of the server also
-    completes what it began. Not reached: a checkpointer of your own (`thalweg thread delete
+    completes the deletion. Not reached: a checkpointer of your own (`thalweg thread delete
     --checkpoints`), backups, and logs of model providers.
 
     Exit code 2 when the data of a package could not be deleted.

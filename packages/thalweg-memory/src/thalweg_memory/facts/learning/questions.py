@@ -487,7 +487,7 @@ def read_answer(text: str, kind: Kind) -> ParsedAnswer:
 
     Args:
         text: The model's text, or the arguments of its tool call.
-        kind: What was asked for.
+        kind: The requested kind.
 
     Example:
         >>> read_answer('{"facts": []}', "facts").is_whole

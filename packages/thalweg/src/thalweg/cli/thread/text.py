@@ -292,7 +292,7 @@ def render_turn(
 
 
 def render_next(context: TurnContext) -> Iterator[str]:
-    """Yield what the next request begins with: its size by section."""
+    """Yield the size of the beginning of the next request, by section."""
     yield "the next request, before its new message"
     yield from fold(_size(context))
     yield _contents(context)

@@ -56,7 +56,7 @@ def status(call: ToolUse, result: Message) -> CallStatus:
 
 
 def aims(call: ToolUse) -> frozenset[str]:
-    """Return what a call is to achieve; the same aim of a later call is the same text.
+    """Return the aim of a call; the same aim of a later call is the same text.
 
     Returns:
         Of a command: each of its programs, with what it runs; of a change: the file; of another
