@@ -119,6 +119,8 @@ def plan_room(
 _MOST_WORDS = 64
 _RAREST = 32
 """Of the words, those that are looked up."""
+_MOST_COMPARED = 2_000
+"""Facts whose words are compared: of more, those with the rarest words, the newest first."""
 
 
 def similar_facts(
@@ -140,7 +142,12 @@ def similar_facts(
         return []
     vector = store.vector(text) if vector is None else vector
     found = store.find(
-        scope, words[:_MOST_WORDS], vector=vector, most_words=_RAREST, facts_only=True
+        scope,
+        words[:_MOST_WORDS],
+        vector=vector,
+        limit=_MOST_COMPARED,
+        most_words=_RAREST,
+        facts_only=True,
     )
     scores: dict[int, float] = {}
     for word, there in found.places.items():

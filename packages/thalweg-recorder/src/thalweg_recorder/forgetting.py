@@ -1,10 +1,13 @@
 """Forgetting of sessions: selected by thread, project, time or words, and erased to the byte."""
 
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
-from thalweg.archive import Archive, ThreadKey
+from thalweg.archive import Archive, ThreadKey, open_existing
 from thalweg.engine.transcript import as_text
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
 from thalweg_recorder.sessions import OWNER, list_sessions
 
@@ -60,3 +63,26 @@ def forget(
     for thread in threads:
         archive.delete(ThreadKey(owner, thread))
     return archive.prune()
+
+
+def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:
+    """Prevent another import of an owner's sessions, and delete copies of logs and summaries.
+
+    The sessions themselves are threads of the archive. See `thalweg.cli.plugins.OWNERS_GROUP`.
+    """
+    place = Path(address)
+    if "://" in address or place.resolve() != recorder_place().resolve() or owner != OWNER:
+        return []
+    with open_existing(address) as archive:
+        sessions = [thread for thread, _ in list_sessions(archive, owner)]
+    if dry_run:
+        return [f"recorder: {len(sessions):,} sessions"] if sessions else []
+    if sessions:
+        ForgottenNames(place.parent).add(sessions)
+    for name in ("queue", "summaries"):
+        if (folder := place.parent / name).is_dir():
+            shutil.rmtree(folder)
+    return [_LOGS_ARE_LEFT] if sessions else []
+
+
+_LOGS_ARE_LEFT = "the agents' own logs, from which sessions were recorded"

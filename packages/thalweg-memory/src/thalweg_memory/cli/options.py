@@ -169,7 +169,10 @@ def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
 
 
 def _find_document(place: str) -> Path | None:
-    """Find the document of a database: there is one, or there was."""
+    """Find the document of a database: there is one of an owner or agent, or there was."""
     folder = default_place().parent if "://" in place else Path(place).parent
-    candidates = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
-    return candidates[0] if any(path.exists() for path in candidates) else None
+    scopes = ("", "agents/*/", "owners/*/", "owners/*/agents/*/")
+    names = (DOCUMENT, f".{DOCUMENT}.seen")
+    patterns = [f"{scope}{name}" for scope in scopes for name in names]
+    is_there = any(any(folder.glob(pattern)) for pattern in patterns)
+    return folder / DOCUMENT if is_there else None

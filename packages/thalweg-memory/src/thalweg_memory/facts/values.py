@@ -383,7 +383,6 @@ def day_in_words(at: str) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}"
 
 
-END_OF_DAY = "T23:59:59Z"
 _DAY_CHARS = len("2026-03-02")
 
 

@@ -35,7 +35,9 @@ from thalweg_memory.facts.values import (
 Clock = Callable[[], str]
 """Returns the time: aware UTC in ISO 8601, to the second."""
 
-NAME_IS_LEFT = "memory: a row with the owner's name and the number of changes, and keyed digests"
+NAME_IS_LEFT = (
+    "memory: rows with the owner's and agents' names, the times and kinds of changes, keyed digests"
+)
 """Remains of an owner after `MemoryStore.forget_owner`."""
 
 

@@ -49,6 +49,8 @@ Role = Literal["all", "api", "worker"]
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
+_PRUNE_EVERY_S = 3_600.0
+"""Seconds between two deletions of large texts after deletions by age."""
 _HEALTH_S = 1.0
 """Seconds that a part may take to answer, and that the result is kept."""
 _log = logging.getLogger("thalweg.server.app")
@@ -85,7 +87,7 @@ class App:
         self._parts: AppParts | None = None
         self._watchers: list[Publish] = []
         self._health: asyncio.Task[Health] | None = None
-        self._looked_at = 0.0
+        self._looked_at = self._next_prune_s = 0.0
         self._probing: dict[str, asyncio.Task[Check]] = {}
 
     @property
@@ -276,7 +278,10 @@ class App:
         await self._send_webhook(key)
 
     async def _delete_thread(self, owner: str, thread: str, forget: bool) -> object:  # noqa: FBT001
-        return await self.tenant(owner).threads.delete_now(thread, forget=forget)
+        prunes, now_s = False, time.monotonic()
+        if now_s >= self._next_prune_s:  # a prune for each of many threads would read all texts
+            prunes, self._next_prune_s = True, now_s + _PRUNE_EVERY_S
+        return await self.tenant(owner).threads.delete_now(thread, forget=forget, prunes=prunes)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""

@@ -1,15 +1,17 @@
 """Deletion of everything that is stored of an owner, through the deletions of its parts."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from thalweg.archive import ThreadKey
 from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.database.jobs import BETWEEN
-from thalweg.errors import NoSuchRunError
+from thalweg.errors import BusyError, NoSuchRunError
 from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
-from thalweg_server.app.retention import completed_elsewhere
+from thalweg_server.app.retention import COMPLETED_AFTER_MS, completed_elsewhere
+from thalweg_server.app.runs import now_ms
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.runs.base import CHORE, ENDED, RunKey, RunRecord
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 FORGET = f"{CHORE}forget"
 """The chore that deletes everything of an owner; its key names no thread."""
 _PAGE = 1_000
+_ROUNDS = 3
+"""How often runs and threads are listed: some may begin meanwhile."""
 _PATIENCE_S = 10.0
 """How long a run that is cancelled may take to end."""
 _AUDIT = "audit.jsonl of the gateway: names of the owner and of deleted threads, without content"
@@ -55,24 +59,45 @@ class OwnerDeletion:
             What may remain, and where: one line each, without any content.
 
         Raises:
-            BusyError: A run that was cancelled has not ended; the rest is deleted by another call.
+            BusyError: A run that was cancelled has not ended, for example of a process that was
+                killed. Other threads are deleted; a process that performs runs completes it.
             StorageError: A database failed; the deletion is completed later.
         """
-        async with completed_elsewhere(self._parts, RunKey(self._owner, "", FORGET)):
-            return await self.delete_now()
+        key = RunKey(self._owner, "", FORGET)
+        async with completed_elsewhere(self._parts, key, also_busy=True):
+            left = await self._delete_rows()
+            submit = self._parts.journal.jobs.submit  # the job is deleted with the others
+            due_ms = now_ms() + COMPLETED_AFTER_MS
+            await self._parts.journal.change_queue(submit(key.job, key.lock, due_ms=due_ms))
+            return await self._erase(left)
 
     async def delete_now(self) -> tuple[str, ...]:
         """Delete everything as `delete` does, inside a job that is repeated after a crash."""
+        return await self._erase(await self._delete_rows())
+
+    async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
-        runs = await self._runs()
-        await asyncio.gather(*(self._end(run) for run in runs if run.status not in ENDED))
-        names = {run.key.thread for run in runs} | await asyncio.to_thread(self._names)
-        for thread in sorted(names):
-            await self._threads.remove(thread)
+        for _ in range(_ROUNDS):
+            runs = await self._runs()
+            names = {run.key.thread for run in runs} | await asyncio.to_thread(self._names)
+            if not names:
+                break
+            await asyncio.gather(*(self._end(run) for run in runs if run.status not in ENDED))
+            busy: BusyError | None = None
+            for thread in sorted(names):
+                try:
+                    await self._threads.remove(thread)
+                except BusyError as error:
+                    busy = error
+            if busy is not None:
+                raise busy
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))
-        return tuple(dict.fromkeys((*left, *await parts.erasure.erase(), _AUDIT)))
+        return left
+
+    async def _erase(self, left: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*left, *await self._parts.erasure.erase(), _AUDIT)))
 
     async def _runs(self) -> list[RunRecord]:
         runs: list[RunRecord] = []

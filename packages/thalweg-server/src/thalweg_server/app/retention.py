@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DELETE = f"{CHORE}delete"
 """The chore that completes a broken-off deletion: `…*delete MILLISECONDS FORGET`."""
-_COMPLETED_AFTER_MS = 60_000
+COMPLETED_AFTER_MS = 60_000
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
 _PAGE = 1_000
@@ -32,17 +32,26 @@ def deletion_of(owner: str, thread: str, *, forget: bool) -> RunKey:
 
 
 @asynccontextmanager
-async def completed_elsewhere(parts: "AppParts", key: RunKey) -> AsyncIterator[None]:
+async def completed_elsewhere(
+    parts: "AppParts", key: RunKey, *, also_busy: bool = False
+) -> AsyncIterator[None]:
     """Perform a chore inside the context: if the process crashes there, another one completes it.
+
+    Args:
+        parts: The parts of the application.
+        key: The chore.
+        also_busy: Whether it is completed later after a `BusyError`, too.
 
     Raises (when entered):
         StorageError: A database failed.
     """
-    jobs, due_ms = parts.journal.jobs, now_ms() + _COMPLETED_AFTER_MS
+    jobs, due_ms = parts.journal.jobs, now_ms() + COMPLETED_AFTER_MS
     await parts.journal.change_queue(jobs.submit(key.job, key.lock, due_ms=due_ms))
     try:
         yield
     except BusyError:  # nothing is deleted; after any other error the job completes it
+        if also_busy:
+            raise
         await parts.journal.change_queue(jobs.cancel(key.job))
         raise
     await parts.journal.change_queue(jobs.cancel(key.job))

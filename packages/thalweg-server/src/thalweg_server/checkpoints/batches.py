@@ -38,10 +38,6 @@ class BatchSaver(BaseCheckpointSaver[Any], ABC):
         Storing the same writes again changes nothing.
         """
 
-    @abstractmethod
-    async def adelete_before(self, thread: str, checkpoint: str) -> None:
-        """Delete the checkpoints of a thread's graph before one, without those of subgraphs."""
-
 
 Medium = tuple[Callable[[str], BatchSaver], ErrorConversion]
 """Returns the saver for a tag, which a colon separates from a thread's id."""

@@ -200,14 +200,6 @@ class RunSaver(OwnSaver):
                     await self._batches.awrite(batch)
             del self._waiting[: len(batch)]
 
-    async def adelete_before(self, config: RunnableConfig) -> None:
-        """Delete the checkpoints of a thread before the one of a config, with their writes."""
-        await self.flush()
-        place = self._down(config)["configurable"]
-        async with fence():
-            with self._converting_errors():
-                await self._batches.adelete_before(place["thread_id"], place["checkpoint_id"])
-
     async def close(self) -> None:
         """Flush, and stop the timer."""
         if self._lingering is not None:

@@ -42,13 +42,6 @@ def _in_thread(
     return run
 
 
-def _delete_before(saver: SqliteSaver, thread: str, checkpoint: str) -> None:
-    where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id < ?"
-    with saver.cursor() as cursor:
-        for table in ("checkpoints", "writes"):
-            cursor.execute(f"DELETE FROM {table} {where}", (thread, checkpoint))  # noqa: S608 (ours)
-
-
 class _BatchFlag(threading.local):
     """Whether this thread is writing a batch, which is committed at its end alone."""
 
@@ -99,7 +92,6 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
     aput_writes = _in_thread(SqliteSaver.put_writes)
     adelete_thread = _in_thread(SqliteSaver.delete_thread)
     adelete_namespaces = _in_thread(delete_namespaces)
-    adelete_before = _in_thread(_delete_before)
     aget_delta_channel_history = _in_thread(SqliteSaver.get_delta_channel_history)
 
     async def alist(

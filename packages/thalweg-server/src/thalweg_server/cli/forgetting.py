@@ -1,8 +1,12 @@
 """The server's part of `thalweg db forget`."""
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
+from thalweg.cli.home import home_folder
+from thalweg.database.erasure import erase_file
 from thalweg_server.settings.loading import load_settings
 from thalweg_server.settings.sections import Settings
 
@@ -10,9 +14,40 @@ from thalweg_server.settings.sections import Settings
 def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
     """Delete an owner at an address; see `thalweg.cli.plugins.OWNERS_GROUP`."""
     is_file = "://" not in address
-    if is_file and not Path(address).with_name("runs.db").is_file():
-        return ()
-    return asyncio.run(_forget(_settings_of(address, is_file=is_file), owner, dry_run=dry_run))
+    if is_file:
+        place = Path(address)
+        if place.name != "thalweg.db" or not place.with_name("runs.db").is_file():
+            return ()
+    settings = _settings_of(address, is_file=is_file)
+    is_configured = settings is not None
+    if settings is None:
+        place = str(Path(address).parent)
+        settings = Settings.from_mapping(
+            {"storage": {"home": place} if is_file else {"url": address}}
+        )
+    lines = asyncio.run(_forget(settings, owner, dry_run=dry_run))
+    if dry_run:
+        return lines
+    runs = Path(address).with_name("runs.db")
+    if is_file:  # files of any size, which a deletion over HTTP does not rewrite
+        files = (Path(address).name, runs.name)  # the first one is the archive's to erase
+        remains = erase_file(runs, sys.maxsize)
+        lines = (*(line for line in lines if not line.startswith(files)), remains)
+    left = [] if is_configured else [_NOT_CONFIGURED]
+    left += [str(path) for path in _chats() if path.is_file()]
+    return tuple(filter(None, (*lines, *left)))
+
+
+_NOT_CONFIGURED = (
+    "files and memory documents in other folders: no config.yaml of this address was found; name "
+    "it with THALWEG_CONFIG"
+)
+
+
+def _chats() -> list[Path]:
+    """Return the files of `thalweg chat`, which are of no owner."""
+    folder = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
+    return [folder / "chat_history", folder / "chat.log"]
 
 
 async def _forget(settings: Settings, owner: str, *, dry_run: bool) -> tuple[str, ...]:
@@ -23,13 +58,11 @@ async def _forget(settings: Settings, owner: str, *, dry_run: bool) -> tuple[str
         return await (deletion.found() if dry_run else deletion.delete())
 
 
-def _settings_of(address: str, *, is_file: bool) -> Settings:
+def _settings_of(address: str, *, is_file: bool) -> Settings | None:
     """Return the configuration in the usual place if it is of this address, for its files."""
     found = load_settings()
     place = Path(address).parent
     storage = found.storage
     if storage.address is None and is_file and Path(storage.home).resolve() == place.resolve():
         return found
-    if storage.address == address:
-        return found
-    return Settings.from_mapping({"storage": {"home": str(place)} if is_file else {"url": address}})
+    return found if storage.address == address else None

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
+from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from thalweg.database.jobs import BETWEEN, JobSql
@@ -101,7 +102,8 @@ async def configure(connection: Connection) -> None:
 
     A client of a pooler does not get the id of the server process.
     """
-    found = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        found = await (await cursor.execute("SELECT pg_backend_pid()")).fetchone()
     if found == (connection.info.backend_pid,):
         connection.prepare_threshold = _PREPARE_AFTER
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from server_tests.e2e.test_app import say
 from thalweg.archive import ThreadKey
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
+from thalweg.errors import BusyError
 from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
+from thalweg_server.app.owner_deletion import FORGET
 from thalweg_server.runs.base import RunKey
 
 pytestmark = pytest.mark.anyio
@@ -217,6 +220,39 @@ async def test_a_run_of_the_owner_is_cancelled_first(tmp_path: Path) -> None:
                 break
         await ada.deletion.delete()
         assert (await ada.threads.list()).items == ()
+    assert holding(tmp_path, WORD) == []
+
+
+async def test_a_run_that_nobody_ends_leaves_the_rest_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a process that was killed; its thread follows once a process performs runs again."""
+    monkeypatch.setattr("thalweg_server.app.owner_deletion._PATIENCE_S", 0.1)
+    async with open_app(settings(), home=tmp_path) as app:
+        await say(app.tenant("ada"), "t1", WORD)
+    async with open_app(settings(), home=tmp_path, role="api") as app:
+        journal, ada = app.parts.journal, app.tenant("ada")
+        run = await ada.runs.start("t0", NewRun(message=f"{WORD} again"))
+        assert await journal.claim_job("killed", lease_s=0.01)
+        assert await journal.claim(RunKey("ada", "t0", run.id))
+        with pytest.raises(BusyError, match="t0"):
+            await ada.deletion.delete()
+        assert "t1" not in [one.id for one in (await ada.threads.list()).items]
+        assert [*await journal.change_queue(journal.jobs.cancel(RunKey("ada", "", FORGET).job))]
+
+
+async def test_the_command_erases_large_files_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer to a request does not rewrite them; the command does, whoever serves."""
+    monkeypatch.chdir(tmp_path)
+    name = "thalweg_server.checkpoints.erasure.erase_file"
+    monkeypatch.setattr(name, partial(erase_file, most_bytes=0))
+    async with open_app(settings(), home=tmp_path) as app:
+        await say(app.tenant("ada"), "t1", WORD)
+        assert await asyncio.to_thread(forget, tmp_path / "thalweg.db", "ada", "--yes") == 0
+    assert "is not rewritten" not in (shown := capsys.readouterr().out)
+    assert "no config.yaml of this address" in " ".join(shown.split())
     assert holding(tmp_path, WORD) == []
 
 

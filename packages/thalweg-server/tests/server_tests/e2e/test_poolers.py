@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 from psycopg.pq import PipelineStatus
+from psycopg.rows import dict_row
 
 from core_tests.postgres import Pooled, Served
 from thalweg.archive import Logged, ThreadKey, open_archive
@@ -129,8 +130,8 @@ class TestRuns:
             (served.url, PipelineStatus.ON),
             (pooled.transactions, PipelineStatus.OFF),
         ):
-            async with await psycopg.AsyncConnection.connect(
-                url, **connection_options(TIMEOUT_S)
+            async with await psycopg.AsyncConnection.connect(  # checkpoints have rows by name
+                url, **connection_options(TIMEOUT_S), row_factory=dict_row
             ) as connection:
                 await configure(connection)
                 async with pipelined(connection):

@@ -199,8 +199,9 @@ def forget(options: Namespace) -> int:
         raise ConfigError(address, "there is no such file", fix)
     warnings: list[str] = []
     plugins = load_plugins(OWNERS_GROUP, lambda _, function: function, warnings.append)
-    # Packages above the archive first: they know of runs under way, which write to it.
-    deletions = [*reversed([*plugins]), forget_threads]
+    # By name: the recorder reads the sessions that the server deletes, which ends runs under way
+    # and then deletes what they wrote to memory.
+    deletions = [*plugins, forget_threads]
     found = [line for one in deletions for line in one(address, owner, dry_run=True)]
     left: list[str] = []
     if not options.as_json:

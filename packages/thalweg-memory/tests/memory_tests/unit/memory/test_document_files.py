@@ -20,6 +20,7 @@ from thalweg.errors import (
     StorageError,
 )
 from thalweg_memory import Memory
+from thalweg_memory.cli.options import forget_owner
 from thalweg_memory.document_files import DocumentFiles
 from thalweg_memory.facts.document import export
 from thalweg_memory.facts.settings import MemorySettings
@@ -110,6 +111,19 @@ def test_what_is_learned_stands_in_the_document(memory: MemoryStore) -> None:
     commit(memory, WriteSection(ProfileSection("topOfMind", "The garden"), "asked"))
     assert told(memory) == ["User drinks tea"]
     assert body(memory)["userContext"]["topOfMind"] == "The garden"
+
+
+def test_the_document_of_any_owner_goes_with_the_owner(tmp_path: Path) -> None:
+    """Also where the memory in `memory.json` itself was never used."""
+    with opened(tmp_path) as store:
+        bob = Memory(store, Scope("bob", "coder"))
+        bob.remember(HIDDEN)
+        path = documents(store).path_of(bob.scope)
+    assert "flowerpot" in path.read_text("utf-8")
+    assert not (tmp_path / "memory.json").exists()
+    forget_owner(str(tmp_path / "thalweg.db"), "bob", dry_run=False)
+    kept = [one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()]
+    assert not [one for one in kept if b"flowerpot" in one]
 
 
 def test_an_edit_by_hand_is_there_at_the_next_reading(memory: MemoryStore) -> None:

@@ -6,10 +6,12 @@ import pytest
 
 from recorder_tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
 from thalweg.archive import open_archive
+from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
 from thalweg_recorder import import_sessions
-from thalweg_recorder.forgetting import forget, plan_forgetting
+from thalweg_recorder.forgetting import forget, forget_owner, plan_forgetting
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.place import open_recorder
 from thalweg_recorder.searching import SearchFilter
 
 WORDS = "the heron of Malta"
@@ -49,3 +51,29 @@ def test_sessions_are_chosen_by_project_and_time(
         assert plan_forgetting(archive, SearchFilter(), words="HERON of") == [KEY.thread]
         assert plan_forgetting(archive, SearchFilter(), words="crane") == []
         assert plan_forgetting(archive, SearchFilter(), threads=["other"]) == []
+
+
+def test_an_owner_who_is_deleted_is_not_recorded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of logs and summaries are deleted, too; another archive is none of the recorder's."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("THALWEG_HOME", str(home))
+    path = write(tmp_path, [user(1, f"Find {WORDS}"), *compacted(2, WORDS)])
+    place = home / "thalweg.db"
+    with open_recorder() as archive:
+        import_one(archive, path)
+    for name in ("queue/1", "summaries"):
+        (home / name).mkdir(parents=True)
+        (home / name / "copy.md").write_text(WORDS, "utf-8")
+    assert forget_owner(str(tmp_path / "a.db"), "local", dry_run=False) == []
+    assert forget_owner(str(place), "local", dry_run=True) == ["recorder: 1 sessions"]
+    assert (home / "queue" / "1" / "copy.md").exists()
+
+    assert run(["db", "forget", "local", "--yes", "--url", str(place)]) == 0
+
+    with open_recorder() as archive:
+        (again,) = import_sessions(archive, [path], forgotten=ForgottenNames(home))
+        assert (again.skipped, archive.threads("local")) == ("forgotten", [])
+    kept = [one.read_bytes() for one in home.rglob("*") if one.is_file()]
+    assert not [one for one in kept if b"heron" in one]
