@@ -15,8 +15,8 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
     """Delete an owner at an address; see `thalweg.cli.plugins.OWNERS_GROUP`."""
     is_file = "://" not in address
     if is_file:
-        place = Path(address)
-        if place.name != "thalweg.db" or not place.with_name("runs.db").is_file():
+        archive = Path(address)
+        if archive.name != "thalweg.db" or not archive.with_name("runs.db").is_file():
             return ()
     settings = _settings_of(address, is_file=is_file)
     is_configured = settings is not None
