@@ -216,11 +216,11 @@ CEILINGS = {
     "code lines of thalweg_evals": (2_549, 2_500),
     "code lines of thalweg_integrations": (900, 900),
     "code lines of thalweg_memory": (8_184, 7_500),
-    "code lines of thalweg_recorder": (6_398, 4_800),
+    "code lines of thalweg_recorder": (6_311, 4_800),
     "code lines of thalweg_server": (15_255, 11_500),
     "code lines in all without strict_llm": (65_578, 59_500),
-    "files in all packages": (697, 750),
-    "files visited by one turn": (53, 30),
+    "files in all packages": (665, 750),
+    "files visited by one turn": (48, 30),
     "changes of file in one turn": (581, 300),
 }
 """The ceiling of each mark, and its target."""
