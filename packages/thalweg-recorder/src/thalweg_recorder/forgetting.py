@@ -1,10 +1,13 @@
 """Forgetting of sessions: selected by thread, project, time or words, and erased to the byte."""
 
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey, open_existing
+from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import as_text
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.place import recorder_place
@@ -70,19 +73,39 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:
 
     The sessions themselves are threads of the archive. See `thalweg.cli.plugins.OWNERS_GROUP`.
     """
-    place = Path(address)
-    if "://" in address or place.resolve() != recorder_place().resolve() or owner != OWNER:
+    if owner != OWNER or "://" in address or not has_component_tables(address, "archive"):
         return []
-    with open_existing(address) as archive:
+    place = Path(address)
+    if place.resolve() != recorder_place().resolve():
+        return []
+    with _worker_lock(place.parent) as is_idle, open_existing(address) as archive:
         sessions = [thread for thread, _ in list_sessions(archive, owner)]
-    if dry_run:
-        return [f"recorder: {len(sessions):,} sessions"] if sessions else []
-    if sessions:
-        ForgottenNames(place.parent).add(sessions)
-    for name in ("queue", "summaries"):
-        if (folder := place.parent / name).is_dir():
-            shutil.rmtree(folder)
-    return [_LOGS_ARE_LEFT] if sessions else []
+        if dry_run:
+            return [f"recorder: {len(sessions):,} sessions"] if sessions else []
+        if sessions:
+            ForgottenNames(place.parent).add(sessions)
+        folders = [place.parent / name for name in ("queue", "summaries")]
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)  # a hook may write to it
+    left = [str(folder) for folder in folders if folder.is_dir()]
+    left += [] if is_idle else [_IS_RECORDING]
+    return [*left, _LOGS_ARE_LEFT] if sessions else left
 
 
+@contextmanager
+def _worker_lock(folder: Path) -> Iterator[bool]:
+    """Keep the recorder's worker from importing; `False` if it imports for longer than that."""
+    from thalweg_recorder.worker import lock  # noqa: PLC0415 (of POSIX)
+
+    for _ in range(round(_PATIENCE_S / _PAUSE_S)):
+        with lock(folder) as acquired:
+            if acquired:
+                yield True
+                return
+        time.sleep(_PAUSE_S)
+    yield False
+
+
+_PATIENCE_S, _PAUSE_S = 10.0, 0.1
 _LOGS_ARE_LEFT = "the agents' own logs, from which sessions were recorded"
+_IS_RECORDING = "sessions that the recorder imports now: run the command again"

@@ -68,7 +68,7 @@ def work(folder: Path) -> int:
     """
     done = 0
     while waiting(folder):
-        with _lock(folder) as acquired:
+        with lock(folder) as acquired:
             if not acquired:
                 return done
             with open_recorder(folder / "thalweg.db") as archive:
@@ -99,7 +99,7 @@ def waiting(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
+def lock(folder: Path) -> Iterator[bool]:
     """Hold the lock of the folder, if it is free; a process that is killed releases it."""
     with open(folder / LOCK, "w", opener=open_private) as lock:
         try:

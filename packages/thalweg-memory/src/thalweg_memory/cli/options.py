@@ -141,7 +141,8 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:
     """Delete the memories of an owner at an address; see `thalweg.cli.plugins.OWNERS_GROUP`."""
     if "://" not in address and not has_component_tables(address, "memory"):
         return []
-    with open_store(MemoryOptions(db=address)) as store:
+    document = _find_document(address) or _find_any_document(address)
+    with open_store(MemoryOptions(db=address, document=document)) as store:
         receipts = store.forget_owner(owner, now=utc_now(), dry_run=dry_run)
     if dry_run:
         facts, turns = sum(len(one.facts) for one in receipts), sum(one.turns for one in receipts)
@@ -169,10 +170,19 @@ def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
 
 
 def _find_document(place: str) -> Path | None:
-    """Find the document of a database: there is one of an owner or agent, or there was."""
-    folder = default_place().parent if "://" in place else Path(place).parent
-    scopes = ("", "agents/*/", "owners/*/", "owners/*/agents/*/")
-    names = (DOCUMENT, f".{DOCUMENT}.seen")
-    patterns = [f"{scope}{name}" for scope in scopes for name in names]
-    is_there = any(any(folder.glob(pattern)) for pattern in patterns)
-    return folder / DOCUMENT if is_there else None
+    """Find the document of a database: there is one, or there was."""
+    folder = _folder_of(place)
+    candidates = (folder / DOCUMENT, folder / f".{DOCUMENT}.seen")
+    return candidates[0] if any(path.exists() for path in candidates) else None
+
+
+def _find_any_document(place: str) -> Path | None:
+    """Find the document as above, also if only those of other owners or agents were written."""
+    folder = _folder_of(place)
+    scopes = ("agents/*/", "owners/*/", "owners/*/agents/*/")
+    others = (any(folder.glob(f"{scope}.{DOCUMENT}.seen")) for scope in scopes)
+    return folder / DOCUMENT if any(others) else None
+
+
+def _folder_of(place: str) -> Path:
+    return default_place().parent if "://" in place else Path(place).parent

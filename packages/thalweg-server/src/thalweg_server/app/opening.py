@@ -49,8 +49,6 @@ Role = Literal["all", "api", "worker"]
 NOBODY = "thalweg-health"
 """An owner that no caller is, and a thread that there is not."""
 
-_PRUNE_EVERY_S = 3_600.0
-"""Seconds between two deletions of large texts after deletions by age."""
 _HEALTH_S = 1.0
 """Seconds that a part may take to answer, and that the result is kept."""
 _log = logging.getLogger("thalweg.server.app")
@@ -87,7 +85,7 @@ class App:
         self._parts: AppParts | None = None
         self._watchers: list[Publish] = []
         self._health: asyncio.Task[Health] | None = None
-        self._looked_at = self._next_prune_s = 0.0
+        self._looked_at = 0.0
         self._probing: dict[str, asyncio.Task[Check]] = {}
 
     @property
@@ -265,9 +263,8 @@ class App:
         return await Performer(self.parts, agents, self._publish)(run, emit)
 
     async def _perform_chore(self, key: RunKey) -> None:
-        if key.run == FORGET:
-            left = await self.tenant(key.owner).deletion.delete_now()
-            _log.info("an owner was deleted; left: %s", "; ".join(left))
+        if key.run.startswith(FORGET):
+            await self.tenant(key.owner).deletion.complete(key)
         else:
             await self.retention.perform(key)
 
@@ -278,10 +275,7 @@ class App:
         await self._send_webhook(key)
 
     async def _delete_thread(self, owner: str, thread: str, forget: bool) -> object:  # noqa: FBT001
-        prunes, now_s = False, time.monotonic()
-        if now_s >= self._next_prune_s:  # a prune for each of many threads would read all texts
-            prunes, self._next_prune_s = True, now_s + _PRUNE_EVERY_S
-        return await self.tenant(owner).threads.delete_now(thread, forget=forget, prunes=prunes)
+        return await self.tenant(owner).threads.delete_now(thread, forget=forget)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""

@@ -1,6 +1,7 @@
 """Deletion of everything that is stored of an owner, through the deletions of its parts."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
 FORGET = f"{CHORE}forget"
-"""The chore that deletes everything of an owner; its key names no thread."""
+"""The chore that deletes everything of an owner, `…*forget MILLISECONDS`; it names no thread."""
 _PAGE = 1_000
 _ROUNDS = 3
 """How often runs and threads are listed: some may begin meanwhile."""
 _PATIENCE_S = 10.0
 """How long a run that is cancelled may take to end."""
 _AUDIT = "audit.jsonl of the gateway: names of the owner and of deleted threads, without content"
+_log = logging.getLogger("thalweg.server")
 
 
 class OwnerDeletion:
@@ -60,20 +62,25 @@ class OwnerDeletion:
 
         Raises:
             BusyError: A run that was cancelled has not ended, for example of a process that was
-                killed. Other threads are deleted; a process that performs runs completes it.
+                killed. Other threads are deleted: call it again when the run has ended.
             StorageError: A database failed; the deletion is completed later.
         """
-        key = RunKey(self._owner, "", FORGET)
-        async with completed_elsewhere(self._parts, key, also_busy=True):
+        key = RunKey(self._owner, "", f"{FORGET} {now_ms()}")
+        async with completed_elsewhere(self._parts, key):
             left = await self._delete_rows()
             submit = self._parts.journal.jobs.submit  # the job is deleted with the others
             due_ms = now_ms() + COMPLETED_AFTER_MS
             await self._parts.journal.change_queue(submit(key.job, key.lock, due_ms=due_ms))
             return await self._erase(left)
 
-    async def delete_now(self) -> tuple[str, ...]:
-        """Delete everything as `delete` does, inside a job that is repeated after a crash."""
-        return await self._erase(await self._delete_rows())
+    async def complete(self, key: RunKey) -> None:
+        """Complete a deletion that broke off, unless the owner used a thread after the request."""
+        newest = await asyncio.to_thread(self._parts.registry.list, self._owner, 1)
+        if newest and newest[0].updated > int(key.run.split()[-1]):
+            _log.warning("owner %s is not deleted: there was use after the request", self._owner)
+            return
+        left = await self._erase(await self._delete_rows())
+        _log.info("an owner was deleted; left: %s", "; ".join(left))
 
     async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
@@ -83,14 +90,11 @@ class OwnerDeletion:
             if not names:
                 break
             await asyncio.gather(*(self._end(run) for run in runs if run.status not in ENDED))
-            busy: BusyError | None = None
             for thread in sorted(names):
-                try:
+                with suppress(BusyError):
                     await self._threads.remove(thread)
-                except BusyError as error:
-                    busy = error
-            if busy is not None:
-                raise busy
+        if runs := await self._runs():
+            raise BusyError(runs[0].key.thread, runs[0].key.run)
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))

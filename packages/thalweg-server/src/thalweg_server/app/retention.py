@@ -32,15 +32,8 @@ def deletion_of(owner: str, thread: str, *, forget: bool) -> RunKey:
 
 
 @asynccontextmanager
-async def completed_elsewhere(
-    parts: "AppParts", key: RunKey, *, also_busy: bool = False
-) -> AsyncIterator[None]:
+async def completed_elsewhere(parts: "AppParts", key: RunKey) -> AsyncIterator[None]:
     """Perform a chore inside the context: if the process crashes there, another one completes it.
-
-    Args:
-        parts: The parts of the application.
-        key: The chore.
-        also_busy: Whether it is completed later after a `BusyError`, too.
 
     Raises (when entered):
         StorageError: A database failed.
@@ -49,9 +42,7 @@ async def completed_elsewhere(
     await parts.journal.change_queue(jobs.submit(key.job, key.lock, due_ms=due_ms))
     try:
         yield
-    except BusyError:  # nothing is deleted; after any other error the job completes it
-        if also_busy:
-            raise
+    except BusyError:  # the caller tries again; after any other error the job completes it
         await parts.journal.change_queue(jobs.cancel(key.job))
         raise
     await parts.journal.change_queue(jobs.cancel(key.job))
@@ -95,11 +86,13 @@ class Retention:
         if chore.startswith(_DELETE):
             _, requested_ms, forget = chore.split()
             row = await asyncio.to_thread(self._parts.registry.get, owner, thread)
-            if row is None and int(forget):
-                await self._parts.erasure.erase()
-            elif row is not None and row.updated > int(requested_ms):
+            if row is None:  # it was broken off after the last row of the thread
+                await asyncio.to_thread(self._parts.archive.prune)
+                if int(forget):
+                    await self._parts.erasure.erase()
+            elif row.updated > int(requested_ms):
                 _log.warning("thread %s is not deleted: it was used after the request", thread)
-            elif row is not None:
+            else:
                 await self._delete_thread(owner, thread, "delete", forget=bool(int(forget)))
         elif await self._apply(owner, thread):
             await self.schedule(owner, thread, wait_ms=_LEAST_MS)

@@ -190,21 +190,12 @@ class TenantThreads:
         async with completed_elsewhere(self._parts, chore):
             return await self.delete_now(thread, forget=forget)
 
-    async def delete_now(
-        self, thread: str, *, forget: bool = False, prunes: bool = True
-    ) -> DeletedThread:
-        """Delete a thread as `delete` does, inside a job that is repeated after a crash.
-
-        Args:
-            thread: The thread's id.
-            forget: See `delete`.
-            prunes: Whether to delete large texts that no other thread has; it reads all texts.
-        """
+    async def delete_now(self, thread: str, *, forget: bool = False) -> DeletedThread:
+        """Delete a thread as `delete` does, inside a job that is repeated after a crash."""
         key, parts = await self._key(thread), self._parts
         is_recorded = bool(await asyncio.to_thread(recorded_by, parts.archive, key))
         left = await self.remove(thread, forget=forget)
-        if prunes or forget:
-            await asyncio.to_thread(parts.archive.prune)
+        await asyncio.to_thread(parts.archive.prune)
         if forget:  # the job names the thread
             age = RunKey(self._owner, thread, AGE).job
             await parts.journal.change_queue(parts.journal.jobs.cancel(age))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from thalweg.cli.home import home_folder
 from thalweg.database.erasure import erase_file
-from thalweg_server.settings.loading import load_settings
+from thalweg_server.settings.loading import find, load_settings
 from thalweg_server.settings.sections import Settings
 
 
@@ -60,6 +60,8 @@ async def _forget(settings: Settings, owner: str, *, dry_run: bool) -> tuple[str
 
 def _settings_of(address: str, *, is_file: bool) -> Settings | None:
     """Return the configuration in the usual place if it is of this address, for its files."""
+    if not find(None, os.environ):
+        return None
     found = load_settings()
     place = Path(address).parent
     storage = found.storage

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from server_tests.e2e.test_app import say
 from thalweg.archive import ThreadKey
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
-from thalweg.errors import BusyError
+from thalweg.errors import BusyError, NoSuchRunError
 from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
 from thalweg_server.app.owner_deletion import FORGET
+from thalweg_server.app.runs import now_ms
 from thalweg_server.runs.base import RunKey
 
 pytestmark = pytest.mark.anyio
@@ -226,7 +227,7 @@ async def test_a_run_of_the_owner_is_cancelled_first(tmp_path: Path) -> None:
 async def test_a_run_that_nobody_ends_leaves_the_rest_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a process that was killed; its thread follows once a process performs runs again."""
+    """Of a process that was killed: another call, once it has ended, deletes its thread."""
     monkeypatch.setattr("thalweg_server.app.owner_deletion._PATIENCE_S", 0.1)
     async with open_app(settings(), home=tmp_path) as app:
         await say(app.tenant("ada"), "t1", WORD)
@@ -238,7 +239,22 @@ async def test_a_run_that_nobody_ends_leaves_the_rest_deleted(
         with pytest.raises(BusyError, match="t0"):
             await ada.deletion.delete()
         assert "t1" not in [one.id for one in (await ada.threads.list()).items]
-        assert [*await journal.change_queue(journal.jobs.cancel(RunKey("ada", "", FORGET).job))]
+    async with open_app(settings(), home=tmp_path) as app:
+        with suppress(NoSuchRunError):
+            await app.parts.runs.join(RunKey("ada", "t0", run.id))
+        await app.tenant("ada").deletion.delete()
+    assert holding(tmp_path, WORD) == []
+
+
+async def test_a_broken_off_deletion_spares_what_the_owner_made_after_it(tmp_path: Path) -> None:
+    async with open_app(settings(), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        before = RunKey("ada", "", f"{FORGET} {now_ms() - 1}")
+        await say(ada, "t1", WORD)
+        await app._perform_chore(before)  # noqa: SLF001 (as a worker does)
+        assert len((await ada.threads.list()).items) == 1
+        await app._perform_chore(RunKey("ada", "", f"{FORGET} {now_ms()}"))  # noqa: SLF001
+        assert (await ada.threads.list()).items == ()
 
 
 async def test_the_command_erases_large_files_too(
