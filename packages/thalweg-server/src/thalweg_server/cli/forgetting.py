@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from thalweg.cli.home import home_folder
+from thalweg.cli.home import user_folder
 from thalweg.database.erasure import erase_file
 from thalweg_server.settings.loading import find, load_settings
 from thalweg_server.settings.sections import Settings
@@ -18,22 +18,18 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
         archive = Path(address)
         if archive.name != "thalweg.db" or not archive.with_name("runs.db").is_file():
             return ()
-    settings = _settings_of(address, is_file=is_file)
-    is_configured = settings is not None
-    if settings is None:
-        place = str(Path(address).parent)
-        settings = Settings.from_mapping(
-            {"storage": {"home": place} if is_file else {"url": address}}
-        )
+    configured = _settings_of(address, is_file=is_file)
+    storage = {"home": str(Path(address).parent)} if is_file else {"url": address}
+    settings = configured or Settings.from_mapping({"storage": storage})
     lines = asyncio.run(_forget(settings, owner, dry_run=dry_run))
     if dry_run:
         return lines
-    runs = Path(address).with_name("runs.db")
     if is_file:  # files of any size, which a deletion over HTTP does not rewrite
+        runs = Path(address).with_name("runs.db")
         files = (Path(address).name, runs.name)  # the first one is the archive's to erase
         remains = erase_file(runs, sys.maxsize)
         lines = (*(line for line in lines if not line.startswith(files)), remains)
-    left = [] if is_configured else [_NOT_CONFIGURED]
+    left = [] if configured else [_NOT_CONFIGURED]
     left += [str(path) for path in _chats() if path.is_file()]
     return tuple(filter(None, (*lines, *left)))
 
@@ -46,8 +42,7 @@ _NOT_CONFIGURED = (
 
 def _chats() -> list[Path]:
     """Return the files of `thalweg chat`, which are of no owner."""
-    folder = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg")
-    return [folder / "chat_history", folder / "chat.log"]
+    return [user_folder() / "chat_history", user_folder() / "chat.log"]
 
 
 async def _forget(settings: Settings, owner: str, *, dry_run: bool) -> tuple[str, ...]:

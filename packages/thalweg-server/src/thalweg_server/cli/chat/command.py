@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thalweg.cli.home import home_folder
+from thalweg.cli.home import user_folder
 from thalweg.cli.shared_options import Config, single_command
 from thalweg.database.private_files import make_private_file, make_private_folder
 from thalweg.engine.extras import needs_extra
@@ -226,7 +226,7 @@ def _client(url: str, key: str, config: Path | None, model: str) -> "ThalwegClie
 
 def _private_file(name: str) -> Path | None:
     """Make a file that only its user can read; `None` if the home cannot be written to."""
-    path = Path(os.environ.get("THALWEG_HOME") or home_folder() / ".thalweg") / name
+    path = user_folder() / name
     try:
         make_private_folder(path.parent)
         make_private_file(path)

@@ -197,6 +197,7 @@ def reread_positions(context: PlanningContext, room: int) -> set[int]:
     twice since then: it may need all of it together for its next step (I56).
     """
     entries, results = context.window.entries, context.window.record.results
+    newest = max((r.position for r in results.values() if not r.reads), default=-1)
     kept_positions: set[int] = set()
     has_read_twice = False
     for entry in reversed(entries.values()):
@@ -208,7 +209,6 @@ def reread_positions(context: PlanningContext, room: int) -> set[int]:
         if room < 0 or not (removed or any(e.is_fetched for e in exchange)):
             break
         kept_positions |= {e.position for e in exchange}
-        newest = max((r.position for r in results.values() if not r.reads), default=-1)
         has_read_twice |= any(r.reads and r.position > newest for r in removed)
     return kept_positions if has_read_twice else set()
 
