@@ -26,7 +26,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Worker
 
 TURNS, WORDS, TRIGGER, KEEP = 84, 250, 32_000, 10
 USERS, MINUTES, STEP_S, DEBOUNCE_S = 16, 10, 25, 30

@@ -25,8 +25,7 @@ from thalweg_memory.facts.learning.questions import Item, Kind, LearnerRequest
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import open_memory
-from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, StructuredAnswer
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, StructuredAnswer, Worker
 from thalweg_memory.middleware.capture import captured_turns
 from thalweg_memory.store.tables import MemoryStore
 

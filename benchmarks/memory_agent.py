@@ -34,8 +34,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
 from thalweg_memory.facts.learning.questions import PLANTED
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.learner import JobReport, Learner, Respondent
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, Worker
 
 Row = dict[str, Any]
 FIRST_DAY = date(2026, 1, 10)

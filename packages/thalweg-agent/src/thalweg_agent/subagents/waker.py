@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Final
 
-from thalweg.database.jobs import BETWEEN, NEVER_MS, Job, JobQueue
+from thalweg.database.jobs import BETWEEN, NEVER_MS, Job, JobQueue, JobWorker
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
-from thalweg.database.workers import JobWorker
 from thalweg.errors import StorageError
 from thalweg_agent.subagents.background import ACTIVE, AsyncTask
 

@@ -14,8 +14,7 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, event_of, sentence
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import JobReport, Learner, Respondent, Worker, event_of, sentence
 from thalweg_memory.store.records import utc_now
 from thalweg_memory.store.tables import MemoryStore
 

@@ -40,7 +40,7 @@ from thalweg.errors import ConfigError, ThalwegError
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.handle import Memory
-from thalweg_memory.jobs.worker import Worker, background
+from thalweg_memory.jobs.learner import Worker, background
 from thalweg_memory.middleware.capture import (
     BoundMemory,
     Kept,

@@ -20,8 +20,7 @@ from memory_tests.learning import answer, learner
 from thalweg.testing import ScriptedModel
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.handle import open_memory
-from thalweg_memory.jobs.learner import JobReport, Respondent
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import JobReport, Respondent, Worker
 
 SETTINGS = MemorySettings(debounce_seconds=0, max_wait_seconds=0, learn_turns=2, profile=False)
 LEASE_S = 1.0

@@ -8,7 +8,7 @@ from memory_tests.learning import Clock, learner, say
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import open_memory
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Worker
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from memory_tests.learning import Clock, learner, say
 from thalweg_memory import Memory, Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Worker
 
 ADA = Scope("ada")
 _TURN = re.compile(r"^§+ (\d+), [^\n]*\(learn from this\)\n(.*)", re.MULTILINE)

@@ -14,8 +14,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, MemoryStore, Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact
-from thalweg_memory.jobs.learner import Learner, Respondent
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Learner, Respondent, Worker
 from thalweg_memory.middleware.middleware import REVIEW
 
 ADA = Scope("ada")

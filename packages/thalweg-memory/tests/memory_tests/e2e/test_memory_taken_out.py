@@ -21,8 +21,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory import Memory, MemoryMiddleware, Scope, open_memory
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Hide, PutFact
-from thalweg_memory.jobs.learner import Learner, Respondent
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Learner, Respondent, Worker
 
 SAID = "My lucky number is 42, remember."
 _TURN = re.compile(r"^§+ (\d+), user", re.MULTILINE)

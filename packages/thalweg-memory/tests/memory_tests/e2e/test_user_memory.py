@@ -34,7 +34,7 @@ from thalweg_memory.facts.values import (
     Statement,
     Trust,
 )
-from thalweg_memory.jobs.worker import background
+from thalweg_memory.jobs.learner import background
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_memory.recalling import MESSAGE_TOKENS
 from thalweg_memory.store.records import Selection

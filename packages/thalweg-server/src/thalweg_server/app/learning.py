@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.engine.tokens import exact_counter
 from thalweg_memory import MemoryStore
-from thalweg_memory.jobs.worker import Worker
+from thalweg_memory.jobs.learner import Worker
 from thalweg_memory.store.records import Job
 from thalweg_server.app.performing.watching import JobEnded, ModelCalled, Publish
 from thalweg_server.app.registry import Registry

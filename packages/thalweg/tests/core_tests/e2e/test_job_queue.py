@@ -11,11 +11,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from thalweg.database.jobs import LEASE_S, MOST_CRASHES, NEVER_MS, Job, JobQueue
+from thalweg.database.jobs import LEASE_S, MOST_CRASHES, NEVER_MS, Job, JobQueue, JobWorker
 from thalweg.database.postgres import driver_statement
 from thalweg.database.postgres_server import prepare_tables
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
-from thalweg.database.workers import JobWorker
 from thalweg.errors import StorageError
 
 QUEUE = JobQueue("wake", "sqlite")

@@ -2,8 +2,7 @@
 
 import threading
 
-from thalweg.database.jobs import Job
-from thalweg.database.workers import JobWorker
+from thalweg.database.jobs import Job, JobWorker
 
 FOREVER_S = 60.0
 

@@ -4,14 +4,15 @@ Two rules: a text and a query use the same function; nothing here depends on the
 the words are searched.
 """
 
-from thalweg.engine.words.stems import stem
-from thalweg.engine.words.weights import Weights, rarity
 from thalweg.engine.words.words import (
     STOP_WORDS,
     WEAK_WORDS,
+    Weights,
     find_tokens,
     fold,
     is_particle,
+    rarity,
+    stem,
     token_words,
     words,
 )

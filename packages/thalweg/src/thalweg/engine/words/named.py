@@ -5,8 +5,7 @@ from collections import Counter as Counted
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from thalweg.engine.words.stems import stem
-from thalweg.engine.words.words import words
+from thalweg.engine.words.words import stem, words
 
 NAME_WEIGHT = 3.0
 """Weight of a word in the name, relative to one in the description."""

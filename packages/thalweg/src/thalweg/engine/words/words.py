@@ -4,8 +4,10 @@ Two rules: a text and a query use the same function; every returned word is plai
 no version of SQLite splits it differently.
 """
 
+import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from thalweg.engine.data_files import read_table, unique_words
@@ -141,3 +143,162 @@ def is_particle(letter: str) -> bool:
         (True, False)
     """
     return letter in _PARTICLES or "\u3041" <= letter <= "\u309f"
+
+
+def rarity(count: float, total: int) -> float:
+    """Return the weight of a word by its rarity, as BM25 does: near 0 for a word in every text.
+
+    Args:
+        count: Texts with the word; an estimate if they are very many.
+        total: All texts.
+
+    Example:
+        >>> rarity(1, 1_000) > 10 * rarity(900, 1_000)
+        True
+    """
+    count = min(count, total)
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+class Weights:
+    """Weighs sets of words. A set is the bits of a number: bit i represents word i.
+
+    Args:
+        word_weights: The weight of each word.
+
+    Example:
+        >>> weigh = Weights([1.0, 2.0, 4.0])
+        >>> weigh(0b101), weigh.all
+        (5.0, 7.0)
+    """
+
+    def __init__(self, word_weights: Sequence[float]) -> None:
+        self._word_weights = word_weights
+        self._sums: dict[int, float] = {}
+        self.all = self((1 << len(word_weights)) - 1)
+        """The weight of all words together."""
+
+    def __call__(self, word_bits: int) -> float:
+        """Return the weight of a set, cached and summed exactly, so that order has no effect."""
+        if (known := self._sums.get(word_bits)) is None:
+            known = math.fsum(
+                [w for bit, w in enumerate(self._word_weights) if word_bits >> bit & 1]
+            )
+            self._sums[word_bits] = known
+        return known
+
+
+_LONGEST = 64
+_SHORTEST = 3
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return the stem of a word of `engine.words.words`.
+
+    Example:
+        >>> [stem(word) for word in ("deletion", "delet", "relational", "resumego", "4711")]
+        ['delet', 'delet', 'relat', 'resumego', '4711']
+    """
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return word
+    word = _without_past(_without_plural(word))
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = f"{word[:-1]}i"
+    for endings in (_SECOND_ENDINGS, _THIRD_ENDINGS):
+        word = _with_other_ending(word, endings)
+    return _without_e(_without_last_ending(word))
+
+
+def _measure(word: str) -> int:
+    """Count how often a consonant follows a vowel."""
+    count, was_vowel = 0, False
+    for is_vowel in _vowels(word):
+        count += was_vowel and not is_vowel
+        was_vowel = is_vowel
+    return count
+
+
+def _vowels(word: str) -> list[bool]:
+    """Return for each letter whether it is a vowel; a y after a consonant is one."""
+    found: list[bool] = []
+    for letter in word:
+        after_consonant = bool(found) and not found[-1]
+        found.append(letter in "aeiou" or (letter == "y" and after_consonant))
+    return found
+
+
+def _has_vowel(word: str) -> bool:
+    return any(_vowels(word))
+
+
+def _is_short(word: str) -> bool:
+    """Return whether a word ends in consonant, vowel, consonant, and not in w, x or y."""
+    return word[-1:] not in {"w", "x", "y"} and _vowels(word)[-3:] == [False, True, False]
+
+
+def _without_plural(word: str) -> str:
+    if any(word.endswith(ending) and word != ending for ending in ("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    if word.endswith("eed") and word != "eed":
+        return word[:-1] if _measure(word[:-3]) else word
+    for ending in ("ed", "ing"):
+        base = word.removesuffix(ending)
+        if base != word and _has_vowel(base):
+            return _restored(base)
+    return word
+
+
+def _restored(word: str) -> str:
+    """Restore the end of a word that lost its -ed or -ing."""
+    if word.endswith(("at", "bl", "iz")):
+        return f"{word}e"
+    last = word[-1]
+    if word[-2:] == last * 2 and last not in "aeioulsz":
+        return word[:-1]
+    return f"{word}e" if _measure(word) == 1 and _is_short(word) else word
+
+
+_SECOND_ENDINGS = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
+    "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
+    "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive",
+    "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_THIRD_ENDINGS = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
+}  # fmt: skip
+_LAST_ENDINGS = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti",
+    "ous", "ive", "ize", "al", "er", "ic", "ou",
+)  # fmt: skip
+
+
+def _with_other_ending(word: str, endings: dict[str, str]) -> str:
+    for ending, replacement in endings.items():
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return base + replacement if _measure(base) else word
+    return word
+
+
+def _without_last_ending(word: str) -> str:
+    for ending in _LAST_ENDINGS:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            is_removable = ending != "ion" or base.endswith(("s", "t"))
+            return base if is_removable and _measure(base) > 1 else word
+    return word
+
+
+def _without_e(word: str) -> str:
+    if word.endswith("e"):
+        base = word[:-1]
+        measure = _measure(base)
+        if measure > 1 or (measure == 1 and not _is_short(base)):
+            word = base
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

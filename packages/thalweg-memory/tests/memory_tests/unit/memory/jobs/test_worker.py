@@ -15,7 +15,7 @@ from thalweg.testing import ScriptedModel
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Scope
 from thalweg_memory.handle import open_memory
-from thalweg_memory.jobs.worker import Worker, background
+from thalweg_memory.jobs.learner import Worker, background
 from thalweg_memory.store.records import Job, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
