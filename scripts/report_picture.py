@@ -21,12 +21,14 @@ from thalweg_recorder.cli.replay import replay
 
 ROOT = Path(__file__).parents[1]
 RECORDED = Path(os.environ.get("THALWEG_RECORDED") or ROOT.parent / "shared" / "data" / "recorded")
-SESSION = "cc-merge-conflicts-phase-hooks"
+SESSION = "cc-git-status-broken"
 MEASURED = ROOT / "benchmarks" / "measured" / "sessions.json"
 POLICIES = "thalweg,thalweg-careful,recorded,deepagents,none"
 WIDTH = 1280
 """Pixels."""
-_HIDDEN = "#terms, .terms, #title, #recording-missing, #legend-bar, section:has(#tokens-chart)"
+_HIDDEN = "#title, #recording-missing, .next, #legend-bar, section:has(#tokens-chart), .cursor"
+_MARGIN = 16
+"""Pixels below the last chart."""
 
 
 def replayed_lines(name: str, report: Path) -> list[str]:
@@ -59,10 +61,11 @@ def draw(report: Path, picture: Path) -> None:
         page = browser.new_page(bypass_csp=True, viewport={"width": WIDTH, "height": 2 * WIDTH})
         page.goto(report.as_uri())
         page.add_style_tag(content=f"{_HIDDEN} {{display: none !important}}")
+        page.evaluate("document.querySelector('.terms').open = true")
         bottom = page.evaluate(
             "document.getElementById('cost-chart').getBoundingClientRect().bottom"
         )
-        page.set_viewport_size({"width": WIDTH, "height": int(bottom)})
+        page.set_viewport_size({"width": WIDTH, "height": int(bottom) + _MARGIN})
         page.screenshot(path=picture)
         browser.close()
 

@@ -155,7 +155,7 @@ def in_short(totals: Totals, window: int = 128_000) -> str:
         "of input",
         "steps per 100 calls",
         "details found",
-        "goal quotes lost",
+        "goal quotes out of context",
         "over the window / invalid",
     )
     both = totals.get(Cell(BOTH, window, DETAILED), {})

@@ -39,7 +39,7 @@ _WIRE = OpenAIResponsesWire()
 
 
 class ThalwegSession(SessionABC):
-    """A session of the Agents SDK whose requests fit the model's window, with nothing lost.
+    """A session of the Agents SDK whose requests fit the model's window.
 
     As the runner's `session`, it stores the conversation in the archive; as `run_config`, it
     replaces the input of each model call by the view of the engine. Add

@@ -28,7 +28,7 @@ _WIRES = {"openai": "openai-chat", "anthropic": "anthropic", "google": "gemini"}
 
 
 class ThalwegContext(AbstractCapability[Any]):
-    """A capability whose agent's requests fit the model's window, with nothing lost.
+    """A capability whose agent's requests fit the model's window.
 
     Each request has the engine's view of the messages, and the agent has the tool `recall`. The
     run's own message history is not changed: `result.all_messages()` has all messages. A thread is

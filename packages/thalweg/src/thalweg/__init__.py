@@ -1,4 +1,4 @@
-"""Thalweg: conversations and tasks of any length inside a model's window, with nothing lost."""
+"""Thalweg: threads of any length inside a model's window; what leaves it can be read back."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -11,7 +11,7 @@ import typer
 from pydantic import ValidationError
 
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import fold, print_json, print_lines
+from thalweg.cli.printing import fold, print_json, print_lines, print_note
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import bounded, single_command
 from thalweg.cli.values import parse_names
@@ -163,16 +163,14 @@ def _without_path(newest: int) -> list[Path]:
     home = home_folder()
     sessions = coding_sessions(Machine(home))
     if not sessions:
-        sys.stderr.write(
+        print_note(
             f"No PATH, and no sessions of Claude Code, Codex, Gemini CLI or pi in {home}: "
-            "replaying the sample that ships with Thalweg.\n"
+            "replaying the sample that ships with Thalweg."
         )
         return [sample_path()]
     chosen = sessions[:newest]
     which = f"the newest {len(chosen)} (--newest)" if chosen != sessions else "all"
-    sys.stderr.write(
-        f"No PATH: sessions of coding agents in {home}: {len(sessions)}; replaying {which}:\n"
-    )
+    print_note(f"No PATH: sessions of coding agents in {home}: {len(sessions)}; replaying {which}:")
     sys.stderr.writelines(f"  {path}\n" for path in chosen)
     return chosen
 

@@ -53,6 +53,11 @@ def cost_of_everything(runs: Sequence[ReplayRun]) -> float:
     return _total(runs, lambda run: run.bill_unmanaged if whole else run.cost_unmanaged)
 
 
+def simulated_cost(runs: Sequence[ReplayRun]) -> float:
+    """Return the sum of the bills of `recorded` in the cache that the other policies have."""
+    return _total(runs, lambda run: run.simulated_bill)
+
+
 def amount(value: float, runs: Sequence[ReplayRun]) -> str:
     """Format a cost of runs: in dollars, or a number of uncached input tokens."""
     return dollars(value) if in_dollars(runs) else f"{value:,.0f}"
@@ -164,7 +169,7 @@ FIGURES: tuple[Figure, ...] = (
         lambda runs: unreadable_bytes(runs) > 0,
     ),
     Figure(
-        "goals lost",
+        "goals out",
         "quotes of goals and constraints not in the final context",
         _goals_text,
         lambda runs: goals_lost(runs)[0] > 0,

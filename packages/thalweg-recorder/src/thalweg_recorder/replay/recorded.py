@@ -65,6 +65,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         is_whole=True,
         bill_unmanaged=terms.bill_unmanaged,
         priced_by=terms.priced_by,
+        simulated_bill=terms.simulated_share * sum(call.bill.total for call in calls),
         cost_with_steps=cost,
         cost_with_faults=cost,
         goals_verbatim=len(goals) - len(lost),

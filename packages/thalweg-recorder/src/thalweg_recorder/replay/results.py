@@ -130,6 +130,9 @@ class ReplayRun:
     bill_unmanaged: float
     """The total of `bill`, if every call is sent whole."""
     priced_by: PriceSource = "chosen"
+    simulated_bill: float = 0.0
+    """Of `recorded`: its bill in the simulated cache that the other policies have; an estimate
+    from the requests before any compaction, which both sent whole."""
     misses: tuple[Miss, ...] = field(default=(), repr=False)
     """Uses of content that a request no longer showed whole."""
     cost_with_steps: float

@@ -50,11 +50,13 @@ class TariffTerms:
     overhead: int = 0
     """Tokens of the recorded agent's own system prompt and tools: those that its first request has
     above our count of its messages; 0 if the log states no usage."""
-    overhead_cost: float = 0.0
-    """Of the overhead in all calls, if they are sent whole."""
+    overhead_costs: Mapping[int, float] = field(default_factory=dict)
+    """Of the overhead in each call that is sent whole, by the position of its answer."""
     factor: float = 1.0
     """The provider's tokens for one of ours: those of the recorded requests before any compaction,
     divided by our count of the same messages. At least 1: a host may send less than it logs."""
+    early: Sequence[int] = ()
+    """Positions of the recorded answers before any compaction."""
     priced_by: PriceSource = "chosen"
 
     @property
@@ -72,6 +74,24 @@ class TariffTerms:
         """The total of the bill of sending every call whole."""
         outputs = sum(map(self.output, self.paid))
         return self.factor * self.cost_unmanaged + self.overhead_cost + outputs
+
+    @property
+    def overhead_cost(self) -> float:
+        """Of the overhead in all calls that are sent whole."""
+        return sum(self.overhead_costs.values(), 0.0)
+
+    @property
+    def simulated_share(self) -> float:
+        """What the recorded requests before any compaction cost here, divided by what was paid.
+
+        They were sent whole, so both are prices of the same requests; 1 if there are none.
+        """
+        paid = sum(self.paid[p].total for p in self.early)
+        simulated = sum(
+            self.factor * self.whole[p].cost + self.overhead_costs.get(p, 0.0) + self.output(p)
+            for p in self.early
+        )
+        return simulated / paid if paid and simulated else 1.0
 
     def output(self, position: int) -> float:
         """Return the cost of the output of a recorded answer, reasoning included."""
@@ -107,26 +127,27 @@ def terms_of(
     terms = TariffTerms(tariff, cold, whole, priced_by=priced_by, paid=paid)
     if not stated:
         return terms
+    end = min((one.line for one in subject.recording.compactions), default=math.inf)
+    early = [p for p in stated if messages[p].line < end]
     first = min(stated)
     overhead = max(0, stated[first].input - whole[first].tokens)
     charged = _whole(entries, cold, tariff, overhead) if overhead else whole
     return replace(
         terms,
         overhead=overhead,
-        overhead_cost=sum(charged[p].cost - whole[p].cost for p in whole),
-        factor=_factor(subject.recording, stated, whole, overhead),
+        overhead_costs={p: charged[p].cost - whole[p].cost for p in whole},
+        factor=_factor(early, stated, whole, overhead),
+        early=early,
     )
 
 
 def _factor(
-    recording: Recording,
+    early: Sequence[int],
     stated: Mapping[int, Usage],
     whole: Mapping[int, RequestCharge],
     overhead: int,
 ) -> float:
     """Return the provider's tokens for one of ours, over the requests before any compaction."""
-    end = min((one.line for one in recording.compactions), default=math.inf)
-    early = [p for p in stated if recording.messages[p].line < end]
     ours = sum(whole[p].tokens for p in early)
     theirs = sum(stated[p].input - overhead for p in early)
     return max(1.0, theirs / ours) if ours else 1.0

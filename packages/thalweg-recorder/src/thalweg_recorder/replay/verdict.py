@@ -11,6 +11,7 @@ from thalweg_recorder.replay.figures import (
     in_dollars,
     is_whole,
     rejected,
+    simulated_cost,
     size,
     unreadable_bytes,
 )
@@ -20,6 +21,8 @@ from thalweg_recorder.replay.results import ReplayRun
 OWN_POLICY = "thalweg"
 UNLIMITED = "none"
 """The policy that sends everything."""
+MODELS_OF_PEERS = frozenset({"deepagents", "deerflow", "langchain"})
+"""Policies that play the rules of other systems, which are not installed."""
 CLOSE = 0.01
 """Costs that differ by a smaller share are called equal."""
 
@@ -53,23 +56,23 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
     return [
         _against_paid(first, own, paid) if is_compared else _headline(first, own),
         *_recorded(paid, has_cost=not is_compared),
-        *(f"{name}: {_cost(groups[name])}; {_losses(groups[name])}." for name in rest),
+        *(f"{_label(name)}: {_cost(groups[name])}; {_losses(groups[name])}." for name in rest),
         *_unlimited(groups.get(UNLIMITED, []), own, has_cost=is_compared),
     ]
 
 
 def _against_paid(name: str, own: Sequence[ReplayRun], paid: Sequence[ReplayRun]) -> str:
-    """Compare a policy with what the recorded agent cost and lost."""
-    was, now = cost(paid), cost(own)
+    """Compare a policy with what the recorded agent cost and lost, both in the simulated cache."""
+    was, now = simulated_cost(paid), cost(own)
     gone, known = goals_lost(paid)
     here, _ = goals_lost(own)
-    left = f"{gone:,} of {known:,} of your requests had left the context"
+    left = f"{gone:,} of your {known:,} requests had left the context"
     losses = [f"{left}, here {f'{here:,}' if here else 'none'}"] if gone else []
     losses += _loss_list(own)[1 if gone and here else 0 :]
-    bill = _money(now, own)
+    simulated = f", {_money(was, paid)} in a simulated cache"
     return (
-        f"{_opening(paid)}. With {_title(name)} it would have been about {bill}"
-        f"{_compared(now, was)}; {', '.join(losses) or 'nothing is lost'}."
+        f"{_opening(paid)}{simulated}. There, {_title(name)} would cost about {_money(now, own)}"
+        f"{_compared(now, was)}; {'; '.join(losses) or 'nothing is lost'}."
     )
 
 
@@ -128,6 +131,10 @@ def _title(name: str) -> str:
     return "Thalweg" if name == OWN_POLICY else name
 
 
+def _label(name: str) -> str:
+    return f"{name} (a model of its rules)" if name in MODELS_OF_PEERS else name
+
+
 def _money(value: float, runs: Sequence[ReplayRun]) -> str:
     return amount(value, runs) + ("" if in_dollars(runs) else " uncached input tokens")
 
@@ -151,7 +158,7 @@ def _loss_list(runs: Sequence[ReplayRun]) -> list[str]:
     parts = [
         f"{gone:,} of {known:,} requests of the user are no longer in the context" * bool(gone),
         f"{size(lost)} cannot be read back" * bool(lost),
-        f"{missing:,} of {total:,} details are not found again" * bool(missing),
+        f"{missing:,} of {total:,} details not found by a search" * bool(missing),
         f"{over:,} {'call exceeds' if over == 1 else 'calls exceed'} the window" * bool(over),
         f"{invalid:,} {'call is' if invalid == 1 else 'calls are'} invalid" * bool(invalid),
     ]
@@ -188,7 +195,7 @@ def _unlimited(runs: Sequence[ReplayRun], own: Sequence[ReplayRun], *, has_cost:
     sentences = []
     if has_cost:
         everything = _money(cost_of_everything(own), own)
-        sentences += [f"Sending everything would have cost about {everything}."]
+        sentences += [f"Sending everything would cost about {everything} there."]
     if over:
         exceed = "exceeds" if over == 1 else "exceed"
         sentences += [f"Without any policy {over:,} of {calls:,} calls {exceed} the window."]

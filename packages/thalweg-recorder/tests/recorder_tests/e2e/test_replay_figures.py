@@ -81,7 +81,7 @@ def test_a_cell_is_the_figure_of_the_json(name: str) -> None:
         assert cells["vs. all"] == f"{bill['total'] / bill['unmanaged']:.2f}"
         assert cells["compactions"] == f"{told['compactions']:,}"
         assert cells["changes"] == f"{told['changes']:,}"
-        assert cells["goals lost"] == f"{goals['lost']:,} of {sum(goals.values()):,}"
+        assert cells["goals out"] == f"{goals['lost']:,} of {sum(goals.values()):,}"
         assert cells["lost"] in {size(told["unrecoverable_bytes"]), "0"}
         assert (cells["calls"], cells["largest"]) == (
             f"{told['calls']:,}",

@@ -189,8 +189,8 @@ def _prompt_model() -> str:
     print_lines(f"  {number}  {one.name}  ({one.what})" for number, one in enumerate(found, 1))
     if not found:
         print_lines([how_to_answer()])
-    default = "1" if found else _LOCAL
-    reply: str = typer.prompt("     A number, or a name", default=default).strip()
+    default, what = ("1", "A number, or a name") if found else (_LOCAL, "A name, as after --model")
+    reply: str = typer.prompt(f"     {what}", default=default).strip()
     is_number = reply.isdecimal() and 1 <= int(reply) <= len(found)
     return found[int(reply) - 1].name if is_number else reply
 

@@ -171,8 +171,12 @@ def how_to_answer(offers: Sequence[AvailableModel] = ()) -> str:
 
 
 def _render(found: str) -> str:
-    commands = {extra: install_command(extra) for extra in ("anthropic", "ollama", "openai")}
-    return prompt("how_to_answer").render(found=found, **commands)
+    extras = ("anthropic", "ollama", "openai")
+    commands = {
+        extra: "" if find_spec(f"langchain_{extra}") else install_command(extra) for extra in extras
+    }
+    text = prompt("how_to_answer").render(found=found, **commands)
+    return "\n".join(line for line in text.splitlines() if not line or line.strip())
 
 
 def _describe(offer: AvailableModel) -> str:

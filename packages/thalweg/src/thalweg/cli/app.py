@@ -12,7 +12,7 @@ from thalweg.errors import ConfigError
 COMMANDS: Final = {
     "thread": ("thalweg.cli.thread:thread", "Inspect, undo, rewind or export a thread."),
     "prices": ("thalweg.cli.prices:prices", "Show what tokens cost."),
-    "db": ("thalweg.cli.db:db", "Create and upgrade the tables in PostgreSQL."),
+    "db": ("thalweg.cli.db:db", "Create tables in PostgreSQL; delete an owner's data."),
 }
 """Where each command of the core is, and its line of the help; an entry point, as those of other
 packages."""
@@ -45,7 +45,7 @@ FORMER_COMMANDS: Final = {
     "thread unpin": "thread pin --off",
 }
 """Commands that others replace, with the one that the error names."""
-ABOUT = "Conversations and tasks of any length inside a model's window, with nothing lost."
+ABOUT = "Threads of any length inside a model's window; what leaves it can be read back."
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -54,7 +54,9 @@ def _accept_any_text(stream: TextIO | None) -> TextIO:
 
 
 def _exit_with_error(sentence: str) -> None:
-    sys.stderr.write(f"thalweg: {sentence}\n")
+    from thalweg.cli.printing import print_note  # noqa: PLC0415 (a Ctrl-C may come while it loads)
+
+    print_note(f"thalweg: {sentence}")
     # What a full disk did not take would be written again, and fail again, on the way out.
     sys.stdout = None
     raise SystemExit(2) from None

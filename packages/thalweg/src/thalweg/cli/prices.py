@@ -57,6 +57,7 @@ def table_lines() -> Iterator[str]:
         yield group
         yield from table(map(row_of, tariffs), _COLUMNS)
         yield ""
+    yield from table(_MEANINGS)
 
 
 def tariffs_by_provider() -> Iterator[tuple[str, Sequence[Tariff]]]:
@@ -74,6 +75,16 @@ _TITLES = {
     "ollama": "A model of one's own",
 }
 HEADINGS = ("name", "read", "write", "answer", "base", "above", "from", "block", "lives", "image")
+_MEANINGS = (
+    ("base", "price of a million input tokens outside the cache"),
+    ("read", "an input token from the cache costs this times a base token; so do"),
+    ("write", "an input token that is written to the cache, and"),
+    ("answer", "an output token"),
+    ("above", "from this input on, the whole request costs that many times as much"),
+    ("from", "tokens of the shortest prefix that is cached, in steps of `block`"),
+    ("lives", "how long an unused prefix is cached; - if nobody says"),
+    ("image", "tokens of an image of 1,024 x 1,024 pixels"),
+)
 _RANKS = {"block": 1, "from": 2, "lives": 3, "image": 4}
 _COLUMNS = [
     Column(name, is_number=name not in {"name", "above", "lives"}, rank=_RANKS.get(name, 0))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TextIO
 from unicodedata import category, east_asian_width
 
 from thalweg.engine.transcript import printable
@@ -53,9 +53,13 @@ class Row:
     below: Sequence[str] = ()
 
 
-def terminal_width() -> int | None:
-    """Return the columns of the terminal, which `COLUMNS` overrides; `None` in a pipe."""
-    return get_terminal_size().columns if sys.stdout.isatty() else None
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """Return the columns of the terminal, which `COLUMNS` overrides; `None` in a pipe.
+
+    Args:
+        stream: Where it is written. Default: stdout.
+    """
+    return get_terminal_size().columns if (stream or sys.stdout).isatty() else None
 
 
 def styled(text: str, code: int) -> str:
@@ -230,6 +234,16 @@ def print_result(
     print_lines(all_lines)
     if not all_lines and empty_message:
         sys.stderr.write(f"{empty_message}\n")
+
+
+def print_note(text: str) -> None:
+    """Print a sentence for people on stderr, broken at spaces if that is a terminal.
+
+    One that has an installer's command stays one line, so that it can be copied.
+    """
+    width = None if " install " in text else terminal_width(sys.stderr)
+    lines = fold(text, "", width) if width else [text]
+    sys.stderr.writelines(f"{line}\n" for line in lines)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -90,7 +90,7 @@ function chooseRecording(recording) {
 // The user's requests that are no longer in the final context of a run.
 function missingRequests(run) {
   return html("details", {},
-    html("summary", {}, `${plural(run.missing.length, "request")} of the user lost under ${run.label}`),
+    html("summary", {}, `${plural(run.missing.length, "request")} of the user not in the context under ${run.label}`),
     html("ul", { class: "notes" }, run.missing.map((quote) => html("li", { dir: "auto" }, quote))));
 }
 

@@ -92,11 +92,11 @@ def test_a_narrow_terminal_drops_columns_and_says_which() -> None:
 
     assert table[0].split("  ")[0] == "policy"
     assert "cost of input" in table[0]
-    assert "goals lost" in table[0]
+    assert "goals out" in table[0]
     hidden = " ".join(legend).partition("Hidden: ")[2]
     assert all(title in hidden for title in NAMES if title not in table[0])
     titles = [line.split("  ")[0] for line in legend if not line.startswith(" ")]
-    assert titles[:2] == ["cost of input", "goals lost"]
+    assert titles[:2] == ["cost of input", "goals out"]
 
 
 def test_columns_in_a_second_table_are_not_hidden_and_have_a_legend() -> None:
@@ -107,9 +107,9 @@ def test_columns_in_a_second_table_are_not_hidden_and_have_a_legend() -> None:
     first, second, legend = "\n".join(lines).split("\n\n")
     hidden = legend.partition("Hidden: ")[2]
 
-    assert "goals lost" in second.splitlines()[0]
-    assert "goals lost" not in first + hidden
-    assert "\ngoals lost  " in legend
+    assert "goals out" in second.splitlines()[0]
+    assert "goals out" not in first + hidden
+    assert "\ngoals out  " in legend
     assert second.splitlines()[1] == first.splitlines()[1] == "a-thread"
 
 
@@ -117,7 +117,7 @@ def test_at_eighty_columns_cost_and_losses_are_shown() -> None:
     """The terminal that everybody has."""
     head = lines_of(RUNS, width=80)[0]
 
-    shown = ("cost of input", "vs. all", "lost", "goals lost", "rejected")
+    shown = ("cost of input", "vs. all", "lost", "goals out", "rejected")
     assert all(title in head for title in shown)
 
 
@@ -145,8 +145,8 @@ def test_what_was_not_asked_is_no_figure() -> None:
     quiet = cells_of(replace(a_run(), recall=NeedleRecall(), goals_verbatim=0, goals_lost=0))
     full = cells_of(a_run())
 
-    assert (quiet["details"], quiet["goals lost"]) == ("-", "-")
-    assert (full["details"], full["goals lost"]) == ("1/2/0", "0 of 3")
+    assert (quiet["details"], quiet["goals out"]) == ("-", "-")
+    assert (full["details"], full["goals out"]) == ("1/2/0", "0 of 3")
 
 
 def test_changes_and_compactions_are_two_figures() -> None:

@@ -143,6 +143,7 @@ def _configured(config: Path | None) -> bool:
     if load_settings(config).default_model is not None:
         return True
     typer.echo(how_to_answer(find_models()))
+    typer.echo("\nTo keep your choice, write it into config.yaml: thalweg config init")
     return False
 
 

@@ -14,7 +14,8 @@ def test_without_a_name_every_tariff_has_a_line(capsys: pytest.CaptureFixture[st
     named = [line.split()[0] for line in lines if "  " in line]
 
     rows = {row.name for rows in MODELS.values() for row in rows} | set(TARIFFS)
-    assert sorted({*named} - {"name"}) == sorted(rows)
+    assert sorted({*named} - {*HEADINGS}) == sorted(rows)
+    assert {*HEADINGS} - {"name", "block"} <= {*named}  # each has its meaning at the end
     assert max(map(len, lines)) <= 100
     with terminal(80):
         prices([], prog_name="thalweg prices")

@@ -153,6 +153,22 @@ def test_every_policy_pays_for_the_overhead_and_the_answers() -> None:
     assert none.bill.total > 10 * none.cost
 
 
+def test_a_cache_miss_of_the_log_is_not_counted_as_a_saving() -> None:
+    """The bill in the simulated cache is that of sending the same requests there."""
+    log = (
+        said("user", "Never push to the main branch, please.", 0),
+        said("assistant", "Understood.", 1, Usage(20_010, written=20_010, output=400)),
+        said("user", "Rename the function parse to read.", 2),
+        said("assistant", "Renamed.", 3, Usage(20_030, written=20_030, output=300)),
+    )
+    subject = subject_of(Recording("s", "claude-code", log), Questions())
+    terms = terms_of(subject, TARIFFS["anthropic"])
+    paid = recorded_run(subject, terms, 200_000)
+
+    assert paid.simulated_bill == pytest.approx(paid.bill_unmanaged)
+    assert paid.simulated_bill < 0.7 * paid.bill.total
+
+
 def test_a_provider_that_counts_more_tokens_charges_for_them() -> None:
     """The recorded requests grow faster than our count of their messages."""
     alike = replace(PRICED, messages=PRICED.messages[:4], compactions=())

@@ -49,22 +49,22 @@ PAID = costing(
     ),
     400_000.0,
 )
+PAID = replace(PAID, simulated_bill=360_000.0)
 
 
 def test_a_session_with_usage_is_compared_with_what_was_paid() -> None:
     """One sentence has both bills and the requests that left the context."""
     assert verdict([CLEAN, PAID]) == [
         (
-            "You paid $2.00. With Thalweg it would have been about $1.25, 38% less; 9 "
-            "of 15 of your "
-            "requests had left the context, here none."
+            "You paid $2.00, $1.80 in a simulated cache. There, Thalweg would cost about $1.25, "
+            "31% less; 9 of your 15 requests had left the context, here none."
         ),
         (
             "Recorded: 2 compactions took 180,000 tokens out of the context, which "
             "the agent can read "
             "again in its transcript."
         ),
-        "Sending everything would have cost about $5.00.",
+        "Sending everything would cost about $5.00 there.",
     ]
 
 
@@ -81,21 +81,20 @@ def test_losses_of_the_first_policy_are_in_the_comparison() -> None:
     worse = replace(CLEAN, goals_verbatim=14, goals_lost=1, unrecoverable_bytes=9_000)
 
     assert verdict([worse, PAID])[0].endswith(
-        "9 of 15 of your requests had left the context, here 1, 9 kB cannot be read back."
+        "9 of your 15 requests had left the context, here 1; 9 kB cannot be read back."
     )
 
 
 @pytest.mark.parametrize(
     ("priced_by", "opening"),
     [
-        ("model", "You paid $2.00. With"),
-        ("chosen", "At the prices of anthropic you would have paid $2.00. With"),
+        ("model", "You paid $2.00, $1.80"),
+        ("chosen", "At the prices of anthropic you would have paid $2.00, $1.80"),
         (
             "assumed",
             (
                 "You paid about $2.00, with the prices of anthropic for a model "
-                "without known prices. "
-                "With"
+                "without known prices, $1.80"
             ),
         ),
     ],
@@ -110,8 +109,8 @@ def test_several_sessions_are_paid_together() -> None:
     others = [replace(run, trajectory="b") for run in (CLEAN, PAID)]
 
     assert verdict([CLEAN, PAID, *others])[0].startswith(
-        "You paid $4.00 for 2 sessions. With Thalweg it would have been about $2.50, 38% less; "
-        "18 of 30 of your requests"
+        "You paid $4.00 for 2 sessions, $3.60 in a simulated cache. There, Thalweg would cost "
+        "about $2.50, 31% less; 18 of your 30 requests"
     )
 
 
@@ -159,8 +158,9 @@ def test_another_policy_has_its_price_and_every_loss() -> None:
 
     assert verdict([other, OF_INPUT])[1:] == [
         (
-            "langchain: $2.50 of input; 6 of 15 requests of the user are no longer in the context, "
-            "379 kB cannot be read back, 16 of 16 details are not found again."
+            "langchain (a model of its rules): $2.50 of input; 6 of 15 requests of the user are no "
+            "longer in the context, 379 kB cannot be read back, 16 of 16 details not found by "
+            "a search."
         )
     ]
 
