@@ -115,4 +115,4 @@ def test_recorded_costs_what_its_usage_costs(name: str) -> None:
 
     assert paid is not None
     assert recorded.to_json()["bill"]["total"] == pytest.approx(paid, rel=1e-4)
-    assert verdict(runs)[0].startswith(f"You paid {dollars(paid)}. With Thalweg it would have been")
+    assert verdict(runs)[0].startswith(f"You paid {dollars(paid)}, ")

@@ -1,6 +1,7 @@
 """Output of a chat: the text of an answer as it arrives, everything else on lines of its own."""
 
 import queue
+import re
 import signal
 import threading
 import time
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, TextIO
 
-from thalweg.cli.printing import count, one_line
+from thalweg.cli.printing import cell_width, count, one_line, terminal_width
 from thalweg.engine.transcript import printable
 from thalweg.errors import NoSuchRunError, ThalwegError
 from thalweg_server.api.events import (
@@ -38,6 +39,8 @@ _POLL_S = 0.1
 Kind = Literal["", "answer", "thinking", "note", "question", "error"]
 _ARGUMENTS_CHARS = 80
 _RESULT_CHARS = 100
+_TOKEN = re.compile(r"\n|[^\S\n]+|\S+")
+_FENCE = "```"
 
 
 class Printer:
@@ -68,10 +71,33 @@ class Printer:
         self._is_open = False
         self._held = ""
         """Line feeds that are written only before more text."""
+        self._column = 0
+        self._is_code = False
 
     def begin(self) -> None:
         """Note that a person's input was written since, which ended its line."""
         self._kind, self._is_open, self._held = "", False, ""
+        self._column, self._is_code = 0, False
+
+    def _wrapped(self, text: str) -> str:
+        """Return a text with line feeds before words that do not fit, but for lines of code."""
+        if (width := terminal_width(self._out)) is None:
+            return text
+        parts = []
+        may_break = False
+        for part in _TOKEN.findall(text):
+            if part == "\n":
+                self._column = 0
+            else:
+                if part.startswith(_FENCE) and not self._column:
+                    self._is_code = not self._is_code
+                elif may_break and not self._is_code and self._column + cell_width(part) > width:
+                    parts.append("\n")
+                    self._column = 0
+                self._column += cell_width(part)
+            may_break = part.isspace() and self._column > 0
+            parts.append(part)
+        return "".join(parts)
 
     def write(self, text: str, kind: Kind) -> None:
         """Write a part of a text; characters that control a terminal are escaped."""
@@ -80,7 +106,7 @@ class Printer:
             text = text.lstrip("\n")
             self._kind, self._held = kind, "\n" if self._kind else ""
         if body := text.rstrip("\n"):
-            shown = printable(self._held + body)
+            shown = self._wrapped(printable(self._held + body))
             is_dim = self._dims and kind in {"thinking", "note"}
             self._out.write(f"\x1b[2m{shown}\x1b[0m" if is_dim else shown)
             self._out.flush()
@@ -101,7 +127,7 @@ class Printer:
         if self._is_open:
             self._out.write("\n")
             self._out.flush()
-        self._is_open, self._held = False, ""
+        self._is_open, self._held, self._column, self._is_code = False, "", 0, False
 
 
 class RunPrinter:

@@ -52,6 +52,22 @@ def test_an_answer_streams_without_the_blank_lines_at_its_end() -> None:
     assert printed(RunStarted(run="r", thread="t"), *ANSWER) == "Forty.\n"
 
 
+def test_a_word_of_an_answer_is_not_broken_at_the_end_of_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a terminal; lines of code are left as they are."""
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "12")
+    printer = Printer(out)
+    for text in ("One heron", " and", " two", " walruses.\n", "```\nx = one heron + 1\n```\n"):
+        printer.write(text, "answer")
+
+    assert out.getvalue().replace(" \n", "\n") == (
+        "One heron\nand two\nwalruses.\n```\nx = one heron + 1\n```"
+    )
+
+
 def test_an_answer_that_did_not_stream_is_printed_whole() -> None:
     assert printed(ANSWER[0], ANSWER[-1]) == "Forty.\n"
 
