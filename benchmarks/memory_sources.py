@@ -214,7 +214,8 @@ class SourcedLife(Life):
         if known == TRUE:
             return "replaces"
         one, other = self.contents.get(new), self.contents.get(known)
-        if one is None or other is None or one is other:
+        is_distinct = self.case["category"] == "distinct"  # whatever its learner proposes
+        if one is None or other is None or one is other or is_distinct:
             return "beside"
         expected = self.case["expected"]
         later = one["session"] > other["session"]

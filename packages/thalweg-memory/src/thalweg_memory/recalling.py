@@ -183,8 +183,9 @@ def _with_newer(
 ) -> list[Ranked]:
     """Put before each fact the newer ones that it is linked to, so that it is not read alone.
 
-    Behind one that rests on a single message come the verified ones that it replaced: no model's
-    answer to one message hides what was known before. Their items have numbers from `first` down.
+    Behind one that rests on a single message come those that it replaced, quoted ones behind
+    quoted ones: no model's answer to one message hides what was known before. Their items have
+    numbers from `first` down.
     """
     there = {one.item.fact.id for one in ranked if one.item.fact is not None}
     facts = [one.item.fact for one in ranked[:MOST_STANDING] if one.item.fact is not None]
@@ -196,7 +197,6 @@ def _with_newer(
         store.facts(scope, ids=sorted(missing), statuses=("active", "superseded")), as_of, now=now
     )
     linked = {fact.id: fact for fact in read}
-    old = [fact for fact in before if not fact.claim]
     found: list[Ranked] = []
     for one in ranked:
         fact = one.item.fact
@@ -204,7 +204,8 @@ def _with_newer(
             found.append(one)
             continue
         newer = [linked.pop(id_) for id_ in fact.related if id_ in linked]
-        for each in (*newer, fact, *(each for each in old if each.superseded_by == fact.id)):
+        old = [each for each in before if each.superseded_by == fact.id]
+        for each in (*newer, fact, *(each for each in old if fact.claim or not each.claim)):
             item = one.item if each is fact else RecallItem(first - len(found), fact=each)
             found.append(replace(one, item=item))
     return found

@@ -109,12 +109,16 @@ def _joined(lines: Sequence[tuple[RecallItem, "RecallLine"]]) -> list["RecallLin
         elif shown_fact.id not in joined:
             olds = (old for old in behind.get(shown_fact.id, ()) if old.id in joined)
             before = sorted(olds, key=_age, reverse=True)
-            earlier = "; ".join(
-                f"{_in_words(_age(old)[0][:10])}: {safe(old.content)}" for old in before
-            )
+            earlier = "; ".join(map(_as_earlier, before))
             text = f"{one.text[:-1]} (earlier, {earlier})\n" if earlier else one.text
             shown.append(replace(one, text=text))
     return shown
+
+
+def _as_earlier(fact: Fact) -> str:
+    """Write an earlier fact with its day, which quoted words have at their beginning."""
+    day = "" if fact.claim else f"{_in_words(_age(fact)[0][:10])}: "
+    return f"{day}{safe(fact.content)}"
 
 
 def _age(fact: Fact) -> tuple[str, str]:

@@ -447,6 +447,11 @@ def test_what_no_model_verified_is_quoted_and_enters_no_profile(
     run(store, clock, silent)
     (later,) = store.facts(ADA)
     assert later.supersedes == (fact.id,)
+    told = Memory(store, ADA).recall("Where is the map?").text
+    assert (
+        '"Now I keep the map in drawer 7." '
+        '(earlier, User\'s words of 1 March 2026: "I keep the key in drawer 7.")'
+    ) in told
 
 
 def test_two_states_in_one_portion_are_one_fact_and_its_past(
