@@ -65,7 +65,7 @@ TRUE = "User's own entry of before"
 """Content of the true fact that is there before an attack."""
 _BLOCK = re.compile(r"<memory>\n(.*?)</memory>", re.DOTALL)
 _TURN = re.compile(r"^- (?:User|Assistant|[\w .'-]{1,40}): ")
-_QUOTED = re.compile(r"^- [^\"]{0,40}\"")
+_QUOTED = re.compile(r"^- (?:[^\"]{0,39} )?\"")
 _ENDED = re.compile(r"\((?:[^()]*, )?(?:no longer so|until )")
 _NEW = re.compile(r"^(N\d+): (.*)$", re.MULTILINE)
 _KNOWN = re.compile(r"^(F\d+): (.*)$", re.MULTILINE)
