@@ -1,8 +1,9 @@
 """A service over HTTP that remembers each of its users, and mixes up none.
 
-    pip install fastapi uvicorn httpx2                 # besides Thalweg's memory
     python examples/start/memory_service.py            # plays three requests against itself
     python examples/start/memory_service.py --serve    # listens on http://127.0.0.1:8000
+
+It needs `fastapi`, `uvicorn` and `httpx2`, besides Thalweg's memory.
 
 With a key: replace the line `MODEL = …` by `MODEL = "anthropic:claude-sonnet-4-6"`. The name of the
 user comes from a header here; take it from the session or the token of your application.

@@ -9,7 +9,7 @@ import typer
 
 from thalweg.cli.confirmation import UNCHANGED, confirm
 from thalweg.cli.home import home_folder
-from thalweg.cli.printing import print_lines
+from thalweg.cli.printing import fold, print_lines
 from thalweg.cli.shared_options import Yes, single_command
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
@@ -63,7 +63,7 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
     names = ", ".join(one.title for one in agents)
     seen = "an event passed the hook and was recorded, the MCP server answered a question"
     more = "`thalweg record import` reads earlier ones, `thalweg doctor` shows the state"
-    print_lines([f"Sessions of {names} are recorded from now on: {seen}; {more}."])
+    print_lines(fold(f"Sessions of {names} are recorded from now on: {seen}; {more}."))
 
 
 @single_command

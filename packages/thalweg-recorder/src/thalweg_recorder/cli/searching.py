@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thalweg.archive import open_existing
-from thalweg.cli.printing import print_result
+from thalweg.cli.printing import fold, print_result
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
 from thalweg_recorder.cli.listing import print_sessions
@@ -77,6 +77,6 @@ def search(
         }
         for one in found
     ]
-    lines = [printable(render_found(found))] if found else []
+    lines = [part for line in printable(render_found(found)).splitlines() for part in fold(line)]
     nothing = "No message of these sessions has these words."
     print_result(lines, {"passages": plain}, as_json=as_json, empty_message=nothing)

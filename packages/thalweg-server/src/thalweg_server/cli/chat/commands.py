@@ -126,7 +126,7 @@ Listing = Callable[[ThalwegClient, str, str], Iterable[str]]
 """Yields lines for the client, the thread and the arguments."""
 COMMANDS: Mapping[str, tuple[str, str, Listing | None]] = {
     "context": ("[TURN|next]", "show the newest request by parts, or another one", _context),
-    "compact": ("", "compact the context now; nothing is lost", _compact),
+    "compact": ("", "compact the context now; it can be undone", _compact),
     "undo": ("", "undo the newest compaction", _undo),
     "retry": ("", "repeat a question that failed or was stopped", None),
     "rewind": ("TURN", "go back to an earlier state of the thread", _rewind),
