@@ -20,8 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from benchmarks.scripted import WINDOW, Script, ScriptedModel, look_tool, request_of, turns
 from thalweg.context.middleware import ContextMiddleware
-from thalweg.context.request.last_check import LastCheck
-from thalweg.context.request.size import RequestGuard
+from thalweg.context.request.last_check import LastCheck, RequestGuard
 from thalweg.engine.settings import ContextPolicy
 from thalweg_agent import ThreadState
 

@@ -29,8 +29,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from thalweg.engine.pricing.token_factors import counter_for, first_calibration
-from thalweg.engine.tokens import exact_counter
+from thalweg.engine.tokens import counter_for, exact_counter, first_calibration
 
 CHARS = 24_000
 """Characters of a text."""

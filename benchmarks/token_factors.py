@@ -6,7 +6,7 @@ Between two requests of a session the reported input grows by the messages that 
 That growth, compared with our count of those messages, is the provider's factor; the system prompt
 and the tools, which sessions do not record, cancel out. Pairs around a compaction, with images or
 with reasoning (which providers drop from later requests) are skipped, and so are fewer than
-200 of our tokens. `engine/pricing/token_factors.py` has the medians.
+200 of our tokens. `engine/tokens.py` has the medians.
 
 Where `ctok` is installed (it rebuilds Claude's counts; Python 3.12), its counts of the recorded
 texts are printed as well: they alone cover Chinese and the newer vocabulary. Compared with
@@ -23,8 +23,7 @@ from importlib import import_module
 from pathlib import Path
 
 from thalweg.engine.entries import Media, Message, Thinking
-from thalweg.engine.pricing.token_factors import text_kind
-from thalweg.engine.tokens import exact_counter, measure
+from thalweg.engine.tokens import exact_counter, measure, text_kind
 from thalweg.engine.transcript import as_text
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import Recording

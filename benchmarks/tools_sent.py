@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.arena.sources import find_threads, read_thread
 from thalweg.archive import RECALL_TOOL, ThreadKey, open_archive
-from thalweg.context.request.size import tools_as_json
+from thalweg.context.request.last_check import tools_as_json
 from thalweg.context.turn.context_tools import compact_tool
 from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.tariff import Tariff

@@ -1,7 +1,8 @@
 """Count the files that one turn of an agent visits: `uv run python scripts/trip.py [--files]`.
 
-The turn is the third of a thread, with a scripted model and `ContextMiddleware`. A change of file
-is a call in another file of the packages than the call before it in the same thread of execution.
+The turn is the third of a thread, with `ContextMiddleware` and LangChain's stand-in for a model. A
+change of file is a call in another file of the packages than the call before it in the same thread
+of execution. Prints the files, the changes and the calls.
 `--files` lists the files with their calls, most first.
 """
 
@@ -9,18 +10,22 @@ import argparse
 import sys
 import threading
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
 from langchain.agents import create_agent
-from langchain_core.messages import HumanMessage
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg import ContextMiddleware
-from thalweg.testing import ScriptedModel
 
+TEXT = "It is a missing import."
+USAGE = UsageMetadata(input_tokens=400, output_tokens=6, total_tokens=406)
 PACKAGES = f"{Path(__file__).parents[1] / 'packages'}/"
 
 
@@ -54,7 +59,7 @@ class Trip:
 def third_turn() -> Trip:
     """Return the counts of the third turn of a thread."""
     agent = create_agent(
-        ScriptedModel(script=lambda _messages: "It is a missing import."),
+        GenericFakeChatModel(messages=(AIMessage(TEXT, usage_metadata=USAGE) for _ in count())),
         middleware=[ContextMiddleware(archive=":memory:")],
         checkpointer=InMemorySaver(),
     )
@@ -66,13 +71,13 @@ def third_turn() -> Trip:
 
 
 def main() -> None:
-    """Print the number of files and of changes."""
+    """Print the number of files, of changes and of calls."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--files", action="store_true", help="list the files with their calls")
     trip = third_turn()
     if parser.parse_args().files:
         print(*(f"{calls:6} {path}" for path, calls in trip.files.most_common()), sep="\n")
-    print(len(trip.files), trip.changes)
+    print(len(trip.files), trip.changes, trip.files.total())
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from unittest.mock import patch
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.engine.pricing.cost import cost_of_answers
 from thalweg.engine.pricing.matching import tariff_of_model
-from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.pricing.usage import Usage
+from thalweg.engine.tokens import first_calibration
 from thalweg.engine.window.model_windows import window_of_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"

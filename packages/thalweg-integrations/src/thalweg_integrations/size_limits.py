@@ -4,8 +4,8 @@ import logging
 from dataclasses import dataclass, field
 
 from thalweg.archive import ThreadKey
+from thalweg.context.request.last_check import Ceilings, RequestSize, SizeRefusal
 from thalweg.context.request.refusals import Overflow
-from thalweg.context.request.size import Ceilings, RequestSize, SizeRefusal
 from thalweg.engine.engine import Engine
 from thalweg.engine.window.budget import Budget
 

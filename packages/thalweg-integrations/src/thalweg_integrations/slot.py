@@ -37,9 +37,9 @@ from thalweg.archive.threads.session import (
     open_session,
 )
 from thalweg.context.arguments import as_counter, as_policy
+from thalweg.context.request.last_check import count_text, tools_as_json
 from thalweg.context.request.models import DEFAULT_WINDOW
 from thalweg.context.request.refusals import Overflow, overflow_of
-from thalweg.context.request.size import count_text, tools_as_json
 from thalweg.database.private_files import make_private_folder
 from thalweg.engine.additions import with_instructions
 from thalweg.engine.compaction.hard_limit import exceeds_limit
@@ -48,9 +48,8 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, common_prefix_length
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.tokens import Counter
+from thalweg.engine.tokens import Counter, first_calibration
 from thalweg.engine.window.binding import binds_thinking
 from thalweg.engine.window.model_windows import window_of_model
 from thalweg.errors import ConflictError, StorageError, WindowExceededError

@@ -16,9 +16,8 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
-from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.pricing.usage import Usage
-from thalweg.engine.tokens import exact_counter
+from thalweg.engine.tokens import exact_counter, first_calibration
 from thalweg_server.app.spending import Prices
 from thalweg_server.models import model_by_name
 from thalweg_server.settings.sections import Settings

@@ -7,7 +7,7 @@ read it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from thalweg.engine.compaction.media import forbidding_limit
+from thalweg.engine.compaction.hard_limit import forbidding_limit
 from thalweg.engine.entries import Media, Message
 from thalweg.engine.media.labels import media_label
 from thalweg.engine.media.table import MediaLimits

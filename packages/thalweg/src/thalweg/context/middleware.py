@@ -3,10 +3,8 @@
 At the end of a run, the newest messages are logged and the oldest are removed from the state.
 """
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, NotRequired, Self
@@ -63,9 +61,7 @@ def end_run(sessions: SessionPool, state: Any, config: RunnableConfig) -> dict[s
         try:
             sessions.sync(opened, run)
             removed_ids = sessions.release(session, run)
-            page = replace(session.page, kind="end", at=time.time(), spent=None, note="")
-            page = replace(page, repairs=opened.last_check.take(0))
-            session.enter(page, ())
+            session.enter_end(repairs=opened.last_check.take(0))
         except ConflictError as conflict:
             retry.spend(conflict)
         else:

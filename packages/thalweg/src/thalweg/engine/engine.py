@@ -10,10 +10,9 @@ from thalweg.engine.compaction.policy import Policy
 from thalweg.engine.compaction.rewrites import drop_reasoning, evict
 from thalweg.engine.edits import Edit, Fold, Pin, Reason, Unpin
 from thalweg.engine.entries import RECALL, Entry, Message, ToolUse
-from thalweg.engine.pricing.token_factors import counter_for
 from thalweg.engine.snapshot import EngineSnapshot, with_returned
 from thalweg.engine.summaries.summary import Summary
-from thalweg.engine.tokens import Calibration, Counter, count_json
+from thalweg.engine.tokens import Calibration, Counter, count_json, counter_for
 from thalweg.engine.window.binding import (
     Prefixes,
     ReasoningBinding,
@@ -76,6 +75,8 @@ class Engine:
     _used_ids: tuple[str, ...] = ()
     _waiting_calls: tuple[tuple[str, ToolUse], ...] = ()
     """State of the reader after the last fold; see `Reader.narrow` and `Reader.waiting`."""
+    _calibrated: tuple[Budget, Calibration, Budget] | None = None
+    """A budget, the calibration, and the budget in our tokens."""
     _is_new: bool = True
     """Whether a message was received since the last request."""
     _verified_prefix: tuple[int, str, int] = (-1, "", 0)
@@ -257,10 +258,19 @@ class Engine:
         if positions := self._unbound_positions():
             yield (plan_strip(self.window, positions, self.turn),)
 
+    @property
+    def calibrated_budget(self) -> Budget:
+        """The budget in our tokens."""
+        budget, calibration, calibrated = self._calibrated or (None, None, self.budget)
+        if budget is not self.budget or calibration != self.calibration:
+            calibrated = self.budget.calibrated(self.calibration)
+            self._calibrated = self.budget, self.calibration, calibrated
+        return calibrated
+
     def planning_context(self) -> PlanningContext:
         """Return the planning context for the current window."""
         self.window.settle()
-        budget = self.budget.calibrated(self.calibration)
+        budget = self.calibrated_budget
         read_back = None if self.binds else self.read_back  # their reasoning would be refused
         return PlanningContext(
             self.window, budget, self.name_span, self.turn, self.binds, read_back

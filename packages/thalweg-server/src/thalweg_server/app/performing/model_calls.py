@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, GenerationChunk, LLMResult
 from langgraph.errors import GraphBubbleUp
 
-from thalweg.context.request.size import model_in
+from thalweg.context.request.last_check import model_in
 from thalweg.context.turn.turn import CACHED_TOKENS, INPUT_TOKENS
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
@@ -87,7 +88,7 @@ class ThreadBranch:
 
     def covers(self, other: "ThreadBranch") -> bool:
         """Return whether each span of another branch is in one of this branch's."""
-        return all(
+        return self.spans == other.spans or all(
             any(own.first <= span.first and span.last <= own.last for own in self.spans)
             for span in other.spans
         )
@@ -254,12 +255,14 @@ class TurnRecord:
     @property
     def released(self) -> int:
         """Messages of the thread that were removed from the graph's state."""
-        overlaps = (
-            min(held.last, span.last) - max(held.first, span.first) + 1
-            for held in self.held
-            for span in self.line.spans
-        )
-        return len(self.line) - sum(count for count in overlaps if count > 0)
+        released = len(self.line)
+        for held, span in product(self.held, self.line.spans):
+            released -= max(0, min(held.last, span.last) - max(held.first, span.first) + 1)
+        return released
+
+
+_OMITTED = (0, 0), NO_COSTS
+"""Values that a record omits, and those that are empty."""
 
 
 def page_to_json(page: TurnRecord) -> str:
@@ -273,7 +276,7 @@ def page_to_json(page: TurnRecord) -> str:
     plain: dict[str, Any] = {
         name: value
         for name in TurnRecord.__dataclass_fields__
-        if (value := getattr(page, name)) not in (None, 0, "", (), {}, (0, 0), NO_COSTS)
+        if (value := getattr(page, name)) and value not in _OMITTED
     }
     plain["turn"] = plain.pop("calls", 0)  # its name in older versions
     if page.turns is not None:
@@ -583,7 +586,8 @@ def enter_page(
     has_fold = any(isinstance(edit, Fold) for edit in page.edits)
     parent_base = None if parent is None else parent.base
     parent_base = page.parent if parent_base == THIS_TURN else parent_base
-    page = replace(page, base=THIS_TURN if has_fold else parent_base)
+    base = THIS_TURN if has_fold else parent_base
+    page = page if page.base == base else replace(page, base=base)
     state = snapshot_to_bytes(engine.standing()) if has_fold else b""
     known_length = page.length - len(log) if length is None else length
     return append_page(

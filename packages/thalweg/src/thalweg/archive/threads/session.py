@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import Any
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.archive.base import Extent
@@ -38,9 +39,8 @@ from thalweg.archive.threads.journal import (
 from thalweg.engine.edits import Edit, Pin, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message, common_prefix_length, is_same, stored_text
-from thalweg.engine.pricing.token_factors import first_calibration
 from thalweg.engine.snapshot import EngineSnapshot
-from thalweg.engine.tokens import Calibration
+from thalweg.engine.tokens import Calibration, first_calibration
 from thalweg.errors import ArchiveError, ConflictError, DeletedThreadError, PinError
 
 MAX_ATTEMPTS = 30
@@ -607,6 +607,11 @@ class ThreadSession:
         self._note_generation()
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
+
+    def enter_end(self, **changes: Any) -> None:  # noqa: ANN401 (fields of a record)
+        """Add the end of a run to the journal: the newest record, with changes."""
+        ended = replace(self.page, kind="end", at=time.time(), spent=None, note="", **changes)
+        self.enter(ended, ())
 
 
 def _last_request(held: Sequence[StateMessage], last_index: int) -> int:

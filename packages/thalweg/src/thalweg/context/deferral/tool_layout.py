@@ -32,8 +32,8 @@ from thalweg.context.ready_tools import (
     with_deferral,
 )
 from thalweg.context.request.cache_marks import is_anthropic, is_openai
+from thalweg.context.request.last_check import count_text, tools_as_json
 from thalweg.context.request.models import Body, BodyTransform, layers
-from thalweg.context.request.size import count_text, tools_as_json
 from thalweg.engine.deferral import ToolCard, find_cards, plan_deferral, searchable_text
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.prompts import prompt

@@ -15,8 +15,8 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.content import ContentBlock
 
 from thalweg.context.notes import SOURCE_KEY
+from thalweg.context.request.last_check import count_text
 from thalweg.context.request.messages import parse_message
-from thalweg.context.request.size import count_text
 from thalweg.context.turn.threads import SessionPool
 from thalweg.engine.additions import MEMORY, Addition, AdditionSize
 from thalweg.engine.entries import Message

@@ -46,12 +46,11 @@ from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.summary_account import ANSWER_TOKENS, NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, with_summary
 from thalweg.engine.summaries.summary import Summary, SummaryDefect
-from thalweg.engine.tokens import Counter, measure
+from thalweg.engine.tokens import Counter, counter_for, first_calibration, measure
 from thalweg.engine.wires.repairs import encodable
 from thalweg.errors import ConfigError, SummaryError
 

@@ -55,7 +55,7 @@ from thalweg.context.arguments import (
 )
 from thalweg.context.message_counter import TokenCounter, as_message_counter
 from thalweg.context.request.cache_marks import CacheMarker
-from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.last_check import Ceilings, LastCheck, Overhead, digest_of
 from thalweg.context.request.messages import (
     MessageWriter,
     ParsedMessages,
@@ -63,7 +63,6 @@ from thalweg.context.request.messages import (
     stored_binding,
 )
 from thalweg.context.request.models import DEFAULT_WINDOW
-from thalweg.context.request.size import Ceilings, Overhead, digest_of
 from thalweg.context.turn.effects import LOOP
 from thalweg.context.turn.summaries import SummaryJobs
 from thalweg.database.private_files import make_private_folder

@@ -20,7 +20,15 @@ from thalweg.archive.threads.session import Retry
 from thalweg.archive.threads.summaries import is_lost, source_digest, stored_summary
 from thalweg.context.ready_tools import OwnTools
 from thalweg.context.request.cache_marks import is_anthropic
-from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.last_check import (
+    Ceilings,
+    LastCheck,
+    Overhead,
+    RequestGuard,
+    RequestSize,
+    SizeRefusal,
+    TooLarge,
+)
 from thalweg.context.request.messages import (
     TargetModel,
     is_own,
@@ -48,14 +56,6 @@ from thalweg.context.request.refusals import (
     refuses_tools,
     rejection_of,
 )
-from thalweg.context.request.size import (
-    Ceilings,
-    Overhead,
-    RequestGuard,
-    RequestSize,
-    SizeRefusal,
-    TooLarge,
-)
 from thalweg.context.turn.additions import Inserts, inserts_of, listed_additions
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import (
@@ -79,14 +79,19 @@ from thalweg.engine.compaction.provider_edits import (
     plan_received,
     unseen_tokens,
 )
-from thalweg.engine.edits import Edit, Fold, PendingSummary, Repair
+from thalweg.engine.edits import Edit, Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import Priced
 from thalweg.engine.pricing.summary_account import SummaryAccount
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.pricing.token_factors import counter_for, first_calibration
 from thalweg.engine.pricing.usage import NO_USAGE
-from thalweg.engine.tokens import Calibration, Counter, exact_counter
+from thalweg.engine.tokens import (
+    Calibration,
+    Counter,
+    counter_for,
+    exact_counter,
+    first_calibration,
+)
 from thalweg.engine.window.binding import binds_thinking, is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem, has_compaction, text_for_tool
@@ -310,10 +315,9 @@ class Sending:
                 repaired request was refused as well.
         """
         engine = self.open.session.engine
-        limit = engine.budget.calibrated(engine.calibration).limit
-        limit += engine.window.tokens - engine.planning_context().tokens_to_fit
-        written = self.open.writer.written
-        guard = RequestGuard(engine.count, written, limit, engine.model, overhead)
+        budget, window = engine.calibrated_budget, engine.window
+        limit = budget.limit + window.tokens - budget.tokens_to_fit(window.ledger)
+        guard = RequestGuard(engine.count, self.open.last_check, limit, engine.model, overhead)
         self.attempts += 1
         size = self.open.session.page.usage
         metadata = {INPUT_TOKENS: size.input, CACHED_TOKENS: size.cached}
@@ -524,6 +528,8 @@ class _Turn:
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
     priced: Priced = field(init=False)
+    refers: bool = field(init=False)
+    """Whether its tools are those of a request with references."""
     overhead: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
     open: OpenThread = field(init=False)
@@ -555,9 +561,8 @@ class _Turn:
 
     def _set_tools(self) -> None:
         """Set the tools of the request, with ours if it has references, and count them."""
-        self.request = self.request.override(
-            tools=self.own.sent(refers=self.open.refers(self.sessions.policy))
-        )
+        self.refers = self.open.refers(self.sessions.policy)
+        self.request = self.request.override(tools=self.own.sent(refers=self.refers))
         tools, later = self._lay_out_tools()
         last = self.sessions.overheads.get(self.count)
         self.overhead = Overhead.of(self.request, self.count, tools, later, last)
@@ -748,19 +753,22 @@ class _Turn:
     ) -> Flow[list[Edit]]:
         edits: list[Edit] = []
         try:
-            batch = next(steps, None)
-            while batch is not None:
+            batch = next(steps)
+            while True:
                 batch = yield from self._with_summaries(batch, summarizer)
                 edits += batch
-                batch = _next_batch(steps, batch)
+                batch = steps.send(batch)
+        except StopIteration:
+            return edits
         except WindowExceededError as error:
             self.open.session.write()
             raise self.sending.exceeded(error) from error
-        return edits
 
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
         self.viewed, old_overhead = self._view(), self.overhead
+        if self.open.refers(self.sessions.policy) == self.refers:
+            return []
         self._set_tools()
         if self.overhead == old_overhead:
             return []
@@ -791,7 +799,7 @@ class _Turn:
             policy=self.sessions.policy,
             named=self.sessions.summarizer,
             request=self.request,
-            limit=engine.budget.calibrated(engine.calibration).limit,
+            limit=engine.calibrated_budget.limit,
             tariff=self.tariff,
             is_cold=is_cold,
             count=self.sessions.count,
@@ -847,6 +855,8 @@ class _Turn:
         listed = listed_additions(self.request, session.engine.window.insert_positions, self.count)
         digests, attachments = self.open.attachments(self.overhead, self.tariff)
         system, tools, tariff = digests
+        is_same_model = session.page.model == self.limits.model
+        tokens = {k: n for k, n in session.engine.window.ledger.tokens.items() if n}
         page = TurnRecord(
             kind="call",
             at=time.time(),
@@ -854,47 +864,41 @@ class _Turn:
             model=self.limits.model,
             window=self.limits.window,
             limit=session.engine.budget.limit,
-            tokens={k: n for k, n in session.engine.window.ledger.tokens.items() if n},
+            tokens=tokens,
             system=system,
             tools=tools,
             tariff=tariff,
             same=same,
             is_cold=is_cold,
             spent=summarizer.spent if summarizer.spent.calls else None,
+            account=self._account(edits, summarizer, sum(tokens.values()), 0 if is_cold else same),
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             cleared=cleared_uses(self.request.state["messages"]),
-            repairs=self._repairs(),
+            repairs=self.open.last_check.take(session.page.length if is_same_model else 0),
             additions=tuple(with_instructions(listed, self.overhead.system_tokens)),
         )
-        page = replace(page, account=self._account(page, edits, summarizer))
         session.enter(page, edits, attachments)
         if session.page.repairs:
             emit_repairs(session.key, session.page, self.request.runtime)
 
     def _account(
-        self, page: TurnRecord, edits: Sequence[Edit], summarizer: Summarizer
+        self, edits: Sequence[Edit], summarizer: Summarizer, tokens: int, cached: int
     ) -> SummaryAccount:
-        """Return the account of summaries after a turn."""
+        """Return the account of summaries after a turn of so many tokens."""
         session, account = self.open.session, summarizer.account
         if any(isinstance(edit, Fold) for edit in edits) and not self.pending.is_planned:
             account = account.with_pass()
         entries = session.engine.window.entries
         last = next((e for e in reversed(entries.values()) if e.message.role == "assistant"), None)
         is_new = last is not None and last.position >= session.page.length
-        tokens = sum(page.tokens.values())
         return account.with_request(
             self.tariff,
             tokens,
-            cached=0 if page.is_cold else min(page.same, tokens),
+            cached=min(cached, tokens),
             freed=sum(edit.freed for edit in edits),
-            limit=page.limit,
+            limit=session.engine.budget.limit,
             answered=last.tokens if last is not None and is_new else 0,
         )
-
-    def _repairs(self) -> tuple[Repair, ...]:
-        session, check = self.open.session, self.open.last_check
-        is_same_model = session.page.model == self.limits.model
-        return check.take(session.page.length if is_same_model else 0)
 
     def send(self) -> Flow[ModelResponse[Any]]:
         """Send the request; after a refusal, send a smaller or a repaired one.
@@ -928,11 +932,9 @@ class _Turn:
 
     def _enter_run_end(self, *, is_cut: bool) -> None:
         """Write to the journal that the run has ended, so that it does not count as active."""
-        page = replace(self.open.session.page, kind="end", at=time.time(), spent=None, note="")
-        repairs = self.open.last_check.take(0)
-        page = replace(page, rejected=self.sending.rejected, repairs=repairs, is_cut=is_cut)
+        repairs, rejected = self.open.last_check.take(0), self.sending.rejected
         with suppress(ThalwegError):
-            self.open.session.enter(page, ())
+            self.open.session.enter_end(repairs=repairs, rejected=rejected, is_cut=is_cut)
 
     def _view(self) -> ModelRequest[Any]:
         """Return the request with the view of the thread for the state's messages, checked."""
@@ -995,15 +997,6 @@ class _Turn:
         if self.layout is not None:
             update |= self.layout.update(self.request.state)
         return ExtendedModelResponse(response, Command(update=update))
-
-
-def _next_batch(
-    steps: Generator[Sequence[Edit], Sequence[Edit] | None], performed: Sequence[Edit] | None
-) -> Sequence[Edit] | None:
-    try:
-        return steps.send(performed)
-    except StopIteration:
-        return None
 
 
 def cleared_uses(messages: Sequence[AnyMessage]) -> tuple[int, int]:

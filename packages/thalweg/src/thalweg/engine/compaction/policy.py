@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from thalweg.engine.compaction.hard_limit import reduce_to_limit
-from thalweg.engine.compaction.media import plan_forbidden
+from thalweg.engine.compaction.hard_limit import plan_forbidden, reduce_to_limit
 from thalweg.engine.compaction.model_summary import QUESTION_TOKENS
 from thalweg.engine.compaction.offers import (
     CandidateAction,

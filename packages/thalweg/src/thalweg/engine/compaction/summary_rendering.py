@@ -178,6 +178,7 @@ def _requests(
 
 def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter) -> None:
     """Quote every request at the most generous level at which all of them fit."""
+    tokens_of: dict[str, int] = {}
     for level, ends in enumerate(QUOTE_LEVELS):
         is_last = level == len(QUOTE_LEVELS) - 1
         if not is_last and _least_tokens(lines, ends) > room:
@@ -186,7 +187,9 @@ def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: C
         for k, line in enumerate(lines):
             line.ends = QUOTE_LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
             line.text = _request_text(line.quote, handle, line.ends, line.pinned)
-            line.tokens = count(line.text) + 1
+            if line.text not in tokens_of:
+                tokens_of[line.text] = count(line.text) + 1
+            line.tokens = tokens_of[line.text]
             line.tried = line.ends, None
             room_left -= line.tokens
             if room_left < 0 and not is_last:

@@ -130,10 +130,10 @@ def is_blank(message: Message) -> bool:
     """
     if message.role == "tool":
         return False
-    return not any(
-        part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking)
-        for part in message.parts
-    )
+    for part in message.parts:
+        if part.text.strip() if isinstance(part, Text) else not isinstance(part, Thinking):
+            return False
+    return True
 
 
 def placeholder(use: ToolUse) -> Message:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 from thalweg.engine.edits import RepairReason
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
@@ -376,7 +377,7 @@ _ONE_RESULT: RepairReason = "a call needs one result, directly after it"
 def _map_parts(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
     """Apply a change to each part; return the same tuple if none changes."""
     changed = tuple(map(change, parts))
-    return parts if all(a is b for a, b in zip(changed, parts, strict=True)) else changed
+    return parts if all(map(is_, changed, parts)) else changed
 
 
 def _without_blank(parts: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -15,9 +15,14 @@ from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
 from thalweg.engine.pricing.table import MODELS
-from thalweg.engine.pricing.token_factors import FACTORS, counter_for, first_calibration
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.tokens import Calibration, exact_counter
+from thalweg.engine.tokens import (
+    FACTORS,
+    Calibration,
+    counter_for,
+    exact_counter,
+    first_calibration,
+)
 from thalweg.engine.window.model_windows import WINDOWS, window_for
 
 PROSE = "Please look at the invoice of May and say what is missing. "

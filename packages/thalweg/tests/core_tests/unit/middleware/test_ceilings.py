@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.context.request.last_check import Ceilings, RequestSize, SizeRefusal
 from thalweg.context.request.refusals import Kind, Overflow
-from thalweg.context.request.size import Ceilings, RequestSize, SizeRefusal
 from thalweg.engine.tokens import Calibration, TokenCounts
 from thalweg.engine.window.budget import Budget
 

@@ -8,7 +8,7 @@ from core_tests.unit.archive.threads.driver import KEY
 from thalweg.archive import Logged, SqliteArchive
 from thalweg.archive.threads.journal import TurnRecord
 from thalweg.archive.threads.session import ThreadSession
-from thalweg.context.request.size import Overhead
+from thalweg.context.request.last_check import Overhead
 from thalweg.context.turn.threads import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine

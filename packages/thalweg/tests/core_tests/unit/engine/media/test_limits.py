@@ -12,7 +12,7 @@ from core_tests.property.driving import Drive
 from core_tests.unit.engine.media.test_facts import pdf
 from core_tests.unit.engine.threads import call, run, says, scene, steps
 from core_tests.unit.test_images import png
-from thalweg.engine.compaction.media import (
+from thalweg.engine.compaction.hard_limit import (
     LiveMedia,
     live_media,
     plan_forbidden,
