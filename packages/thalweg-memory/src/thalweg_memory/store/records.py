@@ -5,6 +5,7 @@ import hmac
 import json
 import unicodedata
 import uuid
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -333,16 +334,17 @@ def read_section(body: bytes) -> ProfileSection:
 
 
 def write_shown(shown: ShownFacts) -> bytes:
-    """Write the items shown for a message, without empty fields."""
+    """Write the items shown for a message, without empty fields, compressed."""
     weighed = [
         {name: value for name, value in _plain(one).items() if value} for one in shown.weighed
     ]
-    return _written({**_plain(shown), "weighed": weighed})
+    return zlib.compress(_written({**_plain(shown), "weighed": weighed}))
 
 
 def read_shown(body: bytes) -> ShownFacts:
-    """Read what `write_shown` wrote."""
-    read = json.loads(decode(body))
+    """Read what `write_shown` wrote, also before it compressed."""
+    plain = body if body.startswith(b"{") else zlib.decompress(body)
+    read = json.loads(decode(plain))
     return ShownFacts(**{**read, "weighed": tuple(RecalledPart(**one) for one in read["weighed"])})
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
-from thalweg.errors import BusyError, NoSuchRunError
+from thalweg.errors import AnswerError, BusyError, NoSuchRunError
 from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.runs import check_run, now_ms, touch_thread
@@ -160,7 +160,7 @@ class TenantGraphRuns:
             await self._parts.journal.delete(self._owner, thread, run)
         saver = self._parts.checkpoints.of(self._owner)
         place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-        before, is_newest = None, True
+        before, parent, is_newest = None, None, True
         # Pages: a list that is open holds a connection, and `restore` takes another one.
         while page := [found async for found in saver.alist(place, before=before, limit=_PAGE)]:
             for found in page:
@@ -169,7 +169,10 @@ class TenantGraphRuns:
                         await self._threads.restore(thread, found.checkpoint["id"])
                     return
                 is_newest = False
-            before = page[-1].config
+            before, parent = page[-1].config, page[-1].parent_config
+        if parent is not None:
+            problem = f"the state of thread {thread!r} before the run is no longer kept"
+            raise AnswerError(problem, "rewind it: POST /api/threads/ID/rewind")
         await saver.adelete_thread(thread)
 
     async def temporary(self) -> Sequence[str]:

@@ -22,7 +22,7 @@ from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.files.sandboxes import check_sandbox
 from thalweg_server.app.graph_views import run_view, snapshot_view
 from thalweg_server.app.owner_deletion import FORGET
-from thalweg_server.app.parts import AppParts, ResponseCache
+from thalweg_server.app.parts import AppParts, ResponseCache, SharedCall
 from thalweg_server.app.performing.watching import Happened, Publish
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.retention import Retention
@@ -229,6 +229,7 @@ class App:
         self._parts = AppParts(
             settings=self._current,
             archive=archive,
+            prune=SharedCall(archive.prune),
             memories=memories,
             kept=ResponseCache(),
             checkpoints=checkpoints,

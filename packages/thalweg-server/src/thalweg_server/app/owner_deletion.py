@@ -43,15 +43,6 @@ class OwnerDeletion:
         self._parts = parts
         self._threads = TenantThreads(owner, parts)
 
-    async def found(self) -> tuple[str, ...]:
-        """Count rows besides those of archive and memory, in one line without content."""
-        runs = await self._runs()
-        rows = await asyncio.to_thread(self._parts.registry.size, self._owner)
-        if not (runs or rows):
-            return ()
-        kinds = "with events, checkpoints and files of threads"
-        return (f"server: {len(runs):,} runs, {rows:,} rows of threads, documents, usage; {kinds}",)
-
     async def delete(self) -> tuple[str, ...]:
         """Cancel the owner's runs, delete everything, and erase its bytes.
 

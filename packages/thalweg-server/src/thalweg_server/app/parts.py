@@ -1,5 +1,6 @@
 """Resources that are open while an application runs, shared by all owners."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -64,6 +65,32 @@ class ResponseCache:
         return answer
 
 
+class SharedCall:
+    """Calls a function in a thread; callers that wait for it share one call.
+
+    Args:
+        do: The function.
+    """
+
+    def __init__(self, do: Callable[[], object]) -> None:
+        self._do = do
+        self._begun = 0
+        self._lock = asyncio.Lock()
+
+    async def __call__(self) -> None:
+        """Return after a call that began later than this one."""
+        begun = self._begun
+        async with self._lock:
+            if self._begun > begun:
+                return
+            self._begun += 1
+            try:
+                await asyncio.to_thread(self._do)
+            except BaseException:
+                self._begun -= 1  # those that wait try again
+                raise
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppParts:
     """The open parts; `App` opens and closes them."""
@@ -71,6 +98,8 @@ class AppParts:
     settings: Callable[[], Settings]
     """As they are now."""
     archive: Archive
+    prune: SharedCall
+    """Deletes large texts that no thread has; it reads all of them."""
     memories: MemoryStore
     kept: ResponseCache
     """Answers about memories that have not changed since."""

@@ -119,17 +119,10 @@ class Registry:
             rows.run(f"DELETE FROM app_spent WHERE {_ONE}", key)  # noqa: S608 (ours)
             rows.run(_DELETE_METADATA, key)
 
-    def size(self, owner: str) -> int:
-        """Count the rows of an owner: threads, documents and usage."""
-        counts = " + ".join(map("(SELECT count(*) FROM {} WHERE owner = ?)".format, _OF_OWNER))
-        with self._database.reading(owner) as rows:
-            ((count,),) = rows.rows(f"SELECT {counts}", (encode(owner),) * len(_OF_OWNER))
-        return int(count)
-
     def forget(self, owner: str) -> None:
         """Delete every row of an owner: threads, documents and usage."""
         with self._database.writing(owner) as rows:
-            for table in _OF_OWNER:
+            for table in OWNER_TABLES:
                 rows.run(f"DELETE FROM {table} WHERE owner = ?", (encode(owner),))  # noqa: S608 (ours)
 
     def spend(self, owner: str, thread: str, spent: Usage) -> None:
@@ -185,7 +178,8 @@ def day_of(seconds: float) -> int:
 
 _COLUMNS = "thread, title, created, updated"
 _ONE = "owner = ? AND thread = ?"
-_OF_OWNER = ("app_thread", "app_spent", "app_charge", "app_document")
+OWNER_TABLES = ("app_thread", "app_spent", "app_charge", "app_document")
+"""Tables whose rows have an owner."""
 THREAD_METADATA = "thread"
 """The kind of the documents that hold metadata of threads, by the id of the thread."""
 _DELETE_METADATA = (

@@ -87,7 +87,7 @@ class Retention:
             _, requested_ms, forget = chore.split()
             row = await asyncio.to_thread(self._parts.registry.get, owner, thread)
             if row is None:  # it was broken off after the last row of the thread
-                await asyncio.to_thread(self._parts.archive.prune)
+                await self._parts.prune()
                 if int(forget):
                     await self._parts.erasure.erase()
             elif row.updated > int(requested_ms):

@@ -195,7 +195,7 @@ class TenantThreads:
         key, parts = await self._key(thread), self._parts
         is_recorded = bool(await asyncio.to_thread(recorded_by, parts.archive, key))
         left = await self.remove(thread, forget=forget)
-        await asyncio.to_thread(parts.archive.prune)
+        await parts.prune()
         if forget:  # the job names the thread
             age = RunKey(self._owner, thread, AGE).job
             await parts.journal.change_queue(parts.journal.jobs.cancel(age))

@@ -10,13 +10,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 ErrorConversion = Callable[[], AbstractContextManager[None]]
 """Made around calls by runs: converts a failed medium to a `StorageError`, which ends no run."""
+WriteMethod = Literal["put", "put_writes", "delete_before"]
+"""The last deletes the checkpoints of a thread's graph before one, without those of subgraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointWrite:
-    """A call of a method of `BaseCheckpointSaver` that writes."""
+    """A call of a method of a checkpointer that writes."""
 
-    method: Literal["put", "put_writes"]
+    method: WriteMethod
     arguments: tuple[Any, ...]
 
     def apply(self, saver: BaseCheckpointSaver[Any]) -> None:

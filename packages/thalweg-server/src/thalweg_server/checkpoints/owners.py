@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -14,13 +14,20 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    copy_checkpoint,
 )
 
 from thalweg.context.turn.thread_deletion import adelete_namespaces
 from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
-from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, ErrorConversion, Medium
+from thalweg_server.checkpoints.batches import (
+    BatchSaver,
+    CheckpointWrite,
+    ErrorConversion,
+    Medium,
+    WriteMethod,
+)
 from thalweg_server.runs.running import fence
 
 LINGER_S = 0.2
@@ -200,6 +207,29 @@ class RunSaver(OwnSaver):
                     await self._batches.awrite(batch)
             del self._waiting[: len(batch)]
 
+    async def keep_newest(self, config: RunnableConfig, values: Mapping[str, Any]) -> None:
+        """Delete a thread's checkpoints except the newest, in one transaction.
+
+        Args:
+            config: Names the thread.
+            values: The values of its delta channels, which the newest checkpoint then holds: it
+                would need the deleted ones to compute them.
+
+        Raises:
+            ClaimLostError: Another process performs the run.
+            StorageError: The medium failed.
+        """
+        newest = await self.aget_tuple(config)
+        if newest is None or newest.parent_config is None:
+            return
+        checkpoint = copy_checkpoint(newest.checkpoint)
+        checkpoint["channel_values"] |= values
+        versions = {name: checkpoint["channel_versions"][name] for name in values}
+        place = self._down(newest.parent_config)
+        self._add("put", place, checkpoint, newest.metadata, versions)
+        self._add("delete_before", place["configurable"]["thread_id"], checkpoint["id"])
+        await self.flush()
+
     async def close(self) -> None:
         """Flush, and stop the timer."""
         if self._lingering is not None:
@@ -247,7 +277,7 @@ class RunSaver(OwnSaver):
 
         return added()
 
-    def _add(self, method: Literal["put", "put_writes"], *arguments: object) -> None:
+    def _add(self, method: WriteMethod, *arguments: object) -> None:
         self._waiting.append(CheckpointWrite(method, arguments))
         if self._lingering is None or self._lingering.done():
             self._lingering = asyncio.create_task(self._linger(), name="thalweg-checkpoints")

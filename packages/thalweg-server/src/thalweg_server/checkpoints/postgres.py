@@ -42,6 +42,19 @@ CREATE POLICY of_owner ON {table} USING (
 );
 """
 
+_DELETE_BEFORE = (
+    *(
+        f"DELETE FROM {table} WHERE thread_id = %(thread)s AND checkpoint_ns = ''"  # noqa: S608
+        " AND checkpoint_id < %(checkpoint)s"
+        for table in ("checkpoints", "checkpoint_writes")
+    ),
+    """DELETE FROM checkpoint_blobs AS blob WHERE thread_id = %(thread)s AND checkpoint_ns = ''
+    AND NOT EXISTS (
+        SELECT 1 FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
+        AND checkpoint -> 'channel_versions' ->> blob.channel = blob.version
+    )""",
+)
+
 
 class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     """The checkpoints of one owner's threads, on connections that all owners share.
@@ -71,6 +84,14 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             within.open_cursor = cursor
             for write in batch:
                 await write.aapply(within)
+
+    async def adelete_before(self, thread: str, checkpoint: str) -> None:
+        """Delete the checkpoints of a thread's graph before one; see `WriteMethod`."""
+        async with self._cursor() as cursor:
+            for statement in _DELETE_BEFORE:
+                await cursor.execute(
+                    statement.encode(), {"thread": thread, "checkpoint": checkpoint}
+                )
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:

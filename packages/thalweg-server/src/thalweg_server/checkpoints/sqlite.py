@@ -125,6 +125,13 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         with super().cursor(transaction and not self._batch.is_open) as cursor:
             yield cursor
 
+    def delete_before(self, thread: str, checkpoint: str) -> None:
+        """Delete the checkpoints of a thread's graph before one; see `WriteMethod`."""
+        where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id < ?"
+        with self.cursor() as cursor:
+            for table in ("checkpoints", "writes"):
+                cursor.execute(f"DELETE FROM {table} {where}", (thread, checkpoint))  # noqa: S608 (ours)
+
     def _write(self, batch: Sequence[CheckpointWrite]) -> None:
         self._batch.is_open = True
         try:

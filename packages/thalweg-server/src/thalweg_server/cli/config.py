@@ -4,7 +4,6 @@
 """
 
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from importlib.resources import files
@@ -65,7 +64,6 @@ _Warning = tuple[str, str]
 """A position and the warning about it."""
 _WIDEST = 60
 """The comment of a longer line of YAML is not aligned with the others."""
-_PATIENCE_S = 0.2
 config = command_group(
     name="config",
     help="Check and show a configuration, or write an initial one.",
@@ -277,11 +275,7 @@ def _looked_at(
         return report, report.problems, []
     used, unused = unset_variables(settings)
     problems = (*report.problems, *used)
-    warnings = [
-        *map(_before_use, unused),
-        *_not_installed(report.root),
-        *_taken(settings, report.root),
-    ]
+    warnings = [*map(_before_use, unused), *_not_installed(report.root)]
     return report, tuple(sorted(problems, key=lambda problem: problem.line)), warnings
 
 
@@ -300,21 +294,6 @@ def _not_installed(root: Node) -> Iterator[_Warning]:
                 named = repr(use.written if use.variables else package)
                 problem = f"package {named} is not installed; install it before you use it"
                 yield str(use.position), f"{use.position.key}: {problem}"
-
-
-def _taken(settings: Settings, root: Node) -> Iterator[_Warning]:
-    gateway = settings.gateway
-    node = root.find("gateway", "port")
-    place = "gateway" if node is None else node.position
-    if not gateway.port:
-        return
-    try:
-        with socket.create_connection((gateway.host, gateway.port), timeout=_PATIENCE_S):
-            problem = f"something answers on {gateway.host}:{gateway.port} already"
-            fix = "use another port, unless it is this gateway"
-            yield str(place), f"gateway.port: {problem}; {fix}"
-    except OSError:
-        return
 
 
 def _findings(

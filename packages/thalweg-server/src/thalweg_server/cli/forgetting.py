@@ -2,13 +2,23 @@
 
 import asyncio
 import os
+import sqlite3
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from thalweg.cli.home import user_folder
+from thalweg.database.base import encode
 from thalweg.database.erasure import erase_file
+from thalweg.database.migrations.sqlite import has_table
+from thalweg.database.sqlite_files import as_storage_error
+from thalweg_server.app.registry import OWNER_TABLES
 from thalweg_server.settings.loading import find, load_settings
 from thalweg_server.settings.sections import Settings
+
+_COUNT = "SELECT count(*) FROM {} WHERE owner = {}"
+_TIMEOUT_S = 10.0
 
 
 def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
@@ -18,12 +28,12 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
         archive = Path(address)
         if archive.name != "thalweg.db" or not archive.with_name("runs.db").is_file():
             return ()
+    if dry_run:
+        return _found(address, owner)
     configured = _settings_of(address, is_file=is_file)
     storage = {"home": str(Path(address).parent)} if is_file else {"url": address}
     settings = configured or Settings.from_mapping({"storage": storage})
-    lines = asyncio.run(_forget(settings, owner, dry_run=dry_run))
-    if dry_run:
-        return lines
+    lines = asyncio.run(_forget(settings, owner))
     if is_file:  # files of any size, which a deletion over HTTP does not rewrite
         runs = Path(address).with_name("runs.db")
         files = (Path(address).name, runs.name)  # the first one is the archive's to erase
@@ -45,12 +55,72 @@ def _chats() -> list[Path]:
     return [user_folder() / "chat_history", user_folder() / "chat.log"]
 
 
-async def _forget(settings: Settings, owner: str, *, dry_run: bool) -> tuple[str, ...]:
+def _found(address: str, owner: str) -> tuple[str, ...]:
+    """Count rows in one line without content, over connections that can only read.
+
+    An opened application would create or migrate tables.
+    """
+    count = _count_in_server if "://" in address else _count_in_files
+    runs, rows = count(address, owner)
+    if not (runs or rows):
+        return ()
+    kinds = "with events, checkpoints and files of threads"
+    return (f"server: {runs:,} runs, {rows:,} rows of threads, documents, usage; {kinds}",)
+
+
+def _count_in_files(address: str, owner: str) -> tuple[int, int]:
+    def count(path: Path, tables: Sequence[str], key: str | bytes) -> int:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            there = [name for name in tables if has_table(database, name)]
+            counts = (database.execute(_COUNT.format(name, "?"), (key,)) for name in there)
+            return sum(row[0] for found in counts for row in found)
+
+    path = Path(address)
+    try:
+        runs = count(path.with_name("runs.db"), ["runs"], owner)
+        return runs, count(path, OWNER_TABLES, encode(owner))
+    except sqlite3.Error as error:
+        raise as_storage_error(address, error) from error
+
+
+def _count_in_server(address: str, owner: str) -> tuple[int, int]:
+    import psycopg  # noqa: PLC0415 (an extra)
+
+    from thalweg.database.postgres_server import (  # noqa: PLC0415 (an extra)
+        as_storage_error,
+        connect,
+        place_of,
+    )
+
+    key, place = encode(owner), place_of(address)
+    with connect(address, place, _TIMEOUT_S) as connection:
+        connection.read_only = True
+
+        def count(tables: Sequence[str], key: str | bytes, visible: str) -> int:
+            with connection.transaction():
+                connection.execute("SELECT set_config('thalweg.owner', %s, true)", (visible,))
+                is_there = "SELECT to_regclass(%s) IS NOT NULL"
+                there = [
+                    name
+                    for name in tables
+                    if connection.execute(is_there, (name,)).fetchone() == (True,)
+                ]
+                counts = (
+                    connection.execute(_COUNT.format(name, "%s").encode(), (key,)) for name in there
+                )
+                return sum(row[0] for found in counts for row in found)
+
+        try:
+            return count(["runs"], owner, owner), count(OWNER_TABLES, key, f"\\x{key.hex()}")
+        except psycopg.Error as error:
+            raise as_storage_error(place, error) from None
+
+
+async def _forget(settings: Settings, owner: str) -> tuple[str, ...]:
     from thalweg_server.app import open_app  # noqa: PLC0415 (seconds)
 
     async with open_app(settings, role="api") as app:
-        deletion = app.tenant(owner).deletion
-        return await (deletion.found() if dry_run else deletion.delete())
+        return await app.tenant(owner).deletion.delete()
 
 
 def _settings_of(address: str, *, is_file: bool) -> Settings | None:

@@ -1,10 +1,15 @@
-"""Drafts of events on their way into a journal: validated on entry, joined while they wait."""
+"""How a journal writes events: validated on entry, joined while they wait, packed after the end."""
 
 import json
+import zlib
+from base64 import b85decode, b85encode
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from thalweg_server.runs.base import Draft
+from thalweg_server.runs.base import Draft, Event
+
+PACKED = "packed"
+"""The type of a row that holds several events, up to the number of the row."""
 
 
 def sound(data: str) -> str:
@@ -65,3 +70,24 @@ def _one(row: Sequence[Draft]) -> Draft:
     whole = json.loads(row[0].data)
     whole["text"] = "".join(json.loads(draft.data)["text"] for draft in row)
     return replace(row[0], data=sound(json.dumps(whole, ensure_ascii=False)))
+
+
+def pack(events: Sequence[Event]) -> str:
+    """Return events with consecutive numbers in one string, compressed."""
+    rows = json.dumps([(event.type, event.data) for event in events], ensure_ascii=False)
+    return b85encode(zlib.compress(rows.encode(), 9)).decode()
+
+
+def unpack(event: Event, after: int = 0) -> Sequence[Event]:
+    """Return the events after a number of a row; only a packed one has several.
+
+    Example:
+        >>> events = [Event(3, "a", "{}"), Event(4, "b", '{"text": "hello"}')]
+        >>> unpack(Event(4, PACKED, pack(events)), 3) == events[1:]
+        True
+    """
+    if event.type != PACKED:
+        return [event]
+    rows: list[tuple[str, str]] = json.loads(zlib.decompress(b85decode(event.data)))
+    numbered = enumerate(rows, start=event.seq - len(rows) + 1)
+    return [Event(seq, type_, data) for seq, (type_, data) in numbered if seq > after]

@@ -10,7 +10,7 @@ from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.postgres_connections import WRITE, Connection, RunConnections
-from thalweg_server.runs.tables import RunState, RunWrite
+from thalweg_server.runs.tables import RunState, RunWrite, events_of
 
 MOST = 6
 """Connections of one process that anybody asks, and as many that keep claims good."""
@@ -114,10 +114,10 @@ class PostgresJournal(Journal):
         """Return the events of many runs, after a number each; at most `limit` of each."""
         values = (*_key_arrays(after), list(after.values()), limit)
         rows = await self._connections.ask([key.owner for key in after], _READ_EACH, values)
-        found: dict[RunKey, list[Event]] = {}
+        found: dict[RunKey, list[Sequence[Any]]] = {}
         for row in rows:
-            found.setdefault(RunKey(*row[:3]), []).append(Event(*row[3:]))
-        return found
+            found.setdefault(RunKey(*row[:3]), []).append(row[3:])
+        return {key: events_of(page, after[key], limit) for key, page in found.items()}
 
     async def renew_jobs(self, worker: str, ids: Collection[int]) -> None:
         """Renew leases; see `Tables`. It waits for no connection: a late renewal loses runs."""

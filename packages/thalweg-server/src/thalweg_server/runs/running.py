@@ -381,8 +381,14 @@ class ProcessRuns:
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
         draft = Draft(f"run.{outcome.status}", outcome.data)
         await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
+        self._create_task(self._pack(claim.key), f"pack-{claim.key.run}")
         if self._on_end is not None:
             self._create_task(self._on_end(claim.key), f"ended-{claim.key.run}")
+
+    async def _pack(self, key: RunKey) -> None:
+        """Pack the events of an ended run; if a database fails, they stay as they are."""
+        with suppress(StorageError):
+            await self._journal.pack(key)
 
     async def _leave(self, claim: Claim, emit: Emit, job: Job | None) -> None:
         """Release a run for other processes to resume."""

@@ -1,7 +1,7 @@
 """The tables of runs and of their events, with the statements for either database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,10 @@ from typing import Any, ClassVar, Literal
 from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, RunExistsError
 from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
-from thalweg_server.runs.drafts import sound
+from thalweg_server.runs.drafts import PACKED, pack, sound, unpack
+
+_PAGE = 1_000
+"""Events that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +245,18 @@ class Tables(ABC):
         """Submit the jobs of unended runs of all owners that have none."""
         await self._change("", self.submit_missing, (BETWEEN,))
 
-    async def read(self, key: RunKey, after: int = 0, limit: int = 1000) -> Sequence[Event]:
+    async def read(self, key: RunKey, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
         """Return events after a number, oldest first."""
-        return [Event(*row) for row in await self._read(key.owner, READ, (*key, after, limit))]
+        return events_of(await self._read(key.owner, READ, (*key, after, limit)), after, limit)
+
+    async def pack(self, key: RunKey) -> None:
+        """Store the events of an ended run compressed, in one row for up to 1,000 of them."""
+        after = 0
+        while events := await self.read(key, after, _PAGE):
+            last = events[-1].seq
+            replace = JobSql(_REPLACE, (PACKED, pack(events), *key, last))
+            await self._change(key.owner, _DROP, (*key, after, last), before=replace)
+            after = last
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
@@ -324,7 +336,14 @@ _RELEASE = f"""
 """  # noqa: S608
 _CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_UNENDED} RETURNING 1"  # noqa: S608
 READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-"""Events of a run after a number."""
+"""Rows of a run after a number."""
+_REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_KEY} AND seq = ?"  # noqa: S608
+_DROP = f"DELETE FROM run_events WHERE {_KEY} AND seq > ? AND seq < ? RETURNING 1"  # noqa: S608
+
+
+def events_of(rows: Iterable[Sequence[Any]], after: int, limit: int) -> list[Event]:
+    """Return the events after a number that rows of a run hold, at most `limit`."""
+    return [event for row in rows for event in unpack(Event(*row), after)][:limit]
 
 
 def _run(row: Sequence[Any]) -> RunRecord:

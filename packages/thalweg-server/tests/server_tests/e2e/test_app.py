@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from server_tests.e2e.talkers import SUMMARIZED, settings
 from thalweg.errors import (
+    AnswerError,
     BusyError,
     ConfigError,
     NoSuchModelError,
@@ -34,6 +35,7 @@ from thalweg_server.api.events import (
     ToolCompleted,
     ToolStarted,
 )
+from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.api.runs import NewRun, Run
 from thalweg_server.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
 from thalweg_server.app import App, Tenant, open_app
@@ -173,6 +175,36 @@ async def test_a_pruned_subagent_leaves_no_checkpoint(tmp_path: Path) -> None:
             of_ada, of_bob = (spaces[f"{tag}:t"] for tag in tags)
             assert of_ada - {""} == {name.removeprefix("t/~/") for name in kept}
             assert len(of_bob - {""}) == 1, "another owner's thread of the same id"
+
+
+async def test_a_completed_run_leaves_one_checkpoint(tmp_path: Path) -> None:
+    """Except in a thread of LangGraph's API, whose clients read and fork the others."""
+
+    def stored(thread: str) -> list[int]:
+        with closing(sqlite3.connect(tmp_path / "runs.db")) as database:
+            count = "SELECT count(*) FROM {} WHERE thread_id LIKE ?"
+            tables = ("checkpoints", "writes")
+            return [
+                database.execute(count.format(t), (f"%:{thread}",)).fetchone()[0] for t in tables
+            ]
+
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        for _ in range(2):
+            check_laws(await say(ada, "t1", "write it down"))
+            assert stored("t1") == [1, 0]
+        run = (await ada.runs.list("t1")).items[0].id
+        with pytest.raises(AnswerError, match=r"no longer kept.*rewind"):
+            await ada.graph_runs.roll_back("t1", {run})
+        assert stored("t1") == [1, 0]
+        assert answer(await say(ada, "t1", "third")) == "You said: third. Before it: 2 requests."
+        message: JsonValue = {"messages": [{"role": "user", "content": "hello"}]}
+        started = await ada.graph_runs.start("t2", GraphRun(graph="agent", input=message))
+        assert (await ada.graph_runs.wait(started)).status == "completed"
+        checkpoints, writes = stored("t2")
+        assert min(checkpoints, writes) > 1
+        await say(ada, "t2", "again")
+        assert stored("t2")[0] > checkpoints
 
 
 async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> None:

@@ -76,3 +76,32 @@ async def test_the_same_request_after_a_crash_is_the_same_run(
             one for one in (await ada.threads.history("t1")).items if one.message.role == "user"
         ]
         assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "message"), [("tool", "use slow carefully"), ("deleted", "hello again")]
+)
+async def test_a_second_run_that_is_killed_continues_from_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, message: str
+) -> None:
+    """The first left one checkpoint, in which its messages are whole."""
+    async with open_app(settings(tools=TOOLS), home=tmp_path) as app:
+        first = await app.tenant("ada").runs.start("t1", NewRun(message="hello"))
+        await app.tenant("ada").runs.wait("t1", first.id)
+    await asyncio.to_thread(kill_at, tmp_path, step, message)
+    monkeypatch.setenv("THALWEG_TEST_FAST", "1")
+    async with open_app(settings(tools=TOOLS), home=tmp_path) as app:
+        ada = app.tenant("ada")
+        events = [one async for one in ada.runs.follow("t1", "r1")]
+        assert [one.seq for one in events] == list(range(1, len(events) + 1))
+        check_laws([one.event for one in events])
+        third = await ada.runs.start("t1", NewRun(message="third"))
+        await ada.runs.wait("t1", third.id)
+        told = [one.event async for one in ada.runs.follow("t1", third.id)]
+        assert answer(told) == "You said: third. Before it: 2 requests."
+        texts = [one.message.text for one in (await ada.threads.history("t1")).items]
+        assert [text for text in texts if text in {"hello", message, "third"}] == [
+            "hello",
+            message,
+            "third",
+        ]

@@ -74,6 +74,13 @@ async def test_any_id_is_a_key_of_every_table(
         assert answer(await say(ada, thread, "on")) == "You said: on. Before it: 1 requests."
         state = await ada.threads.state(thread)
         assert (state.thread.id, state.files) == (thread, ("/a.txt",))
+        with psycopg.connect(postgres_url) as connection:
+            found = connection.execute(
+                "SELECT (SELECT count(*) FROM checkpoints),"
+                " (SELECT count(*) FROM checkpoint_writes),"
+                " (SELECT count(DISTINCT channel) = count(*) FROM checkpoint_blobs)"
+            ).fetchone()
+        assert found == (1, 0, True), "a completed run leaves its last checkpoint alone"
         assert (await ada.usage.thread(thread)).total.calls >= 2
         await ada.threads.delete(thread)
         assert (await ada.threads.list()).items == ()

@@ -17,15 +17,17 @@ import pytest
 from core_tests.forking import start
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import say
-from thalweg.archive import ThreadKey
+from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
-from thalweg.errors import BusyError, NoSuchRunError
+from thalweg.engine.entries import Message, Text
+from thalweg.errors import BusyError, NoSuchRunError, StorageError
 from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
 from thalweg_server.app.owner_deletion import FORGET
 from thalweg_server.app.runs import now_ms
+from thalweg_server.cli.forgetting import forget_owner
 from thalweg_server.runs.base import RunKey
 
 pytestmark = pytest.mark.anyio
@@ -189,12 +191,38 @@ async def test_one_command_forgets_an_owner(
     assert [*(tmp_path / "files").iterdir()] == []
 
 
+async def test_a_dry_run_creates_no_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_archive(tmp_path / "thalweg.db") as archive:
+        archive.append(ThreadKey("ada", "t1"), [Logged(Message("user", (Text("hello"),)))])
+    runs = tmp_path / "runs.db"
+    runs.touch()
+    before = in_sqlite(tmp_path).keys()
+    assert await asyncio.to_thread(forget, tmp_path / "thalweg.db", "ada", "--dry-run") == 0
+    assert "archive: 1 threads" in capsys.readouterr().out
+    assert runs.read_bytes() == b""
+    assert in_sqlite(tmp_path).keys() == before
+    runs.write_bytes(b"no database, " * 100)
+    with pytest.raises(StorageError):
+        forget_owner(str(tmp_path / "thalweg.db"), "ada", dry_run=True)
+
+
+async def test_a_dry_run_creates_no_table_in_postgres(postgres_url: str) -> None:
+    assert forget_owner(postgres_url, "ada", dry_run=True) == ()
+    with psycopg.connect(postgres_url) as connection:
+        tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
+        assert connection.execute(tables).fetchone() == (0,)
+
+
 async def test_no_row_of_a_forgotten_owner_is_left_in_postgres(
-    tmp_path: Path, postgres_url: str
+    tmp_path: Path, postgres_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = settings(storage={"url": postgres_url}, memory={"enabled": True})
     async with open_app(given, home=tmp_path) as app:
         await fill(app, "ada")
+        assert await asyncio.to_thread(forget, postgres_url, "ada", "--dry-run") == 0
+        assert "server: 5 runs" in capsys.readouterr().out
         assert await asyncio.to_thread(forget, postgres_url, "ada", "--yes") == 0
     with psycopg.connect(postgres_url) as connection:
         tables = connection.execute(

@@ -77,6 +77,24 @@ class TestRuns:
         """Run on asyncio."""
         return "asyncio"
 
+    async def test_a_run_whose_events_cannot_be_packed_ends(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """They remain as they are, and nothing is logged."""
+        packed, full = asyncio.Event(), StorageError("runs.db", "the disk is full", "free space")
+
+        async def broken(_journal: Journal, _key: RunKey) -> None:
+            packed.set()
+            raise full
+
+        monkeypatch.setattr(SqliteJournal, "pack", broken)
+        async with running(tmp_path, greet) as (runs, journal):
+            await runs.start(KEY, "{}")
+            assert (await types(journal))[-1] == "run.completed"
+            assert (await runs.join(KEY)).status == "completed"
+            await asyncio.wait_for(packed.wait(), 20)
+        assert not caplog.records
+
     async def test_a_run_is_performed_and_told(self, tmp_path: Path) -> None:
         """Its events come in order, its end last."""
         async with running(tmp_path, greet) as (runs, journal):

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.channels import DeltaChannel
+
 from thalweg.errors import ClaimLostError, StorageError, ThalwegError
 from thalweg_server.api.events import (
     RunResumed,
@@ -20,7 +23,7 @@ from thalweg_server.api.events import (
 )
 from thalweg_server.api.graph_runs import GraphRun, as_graph_run, read_request
 from thalweg_server.api.runs import NewRun
-from thalweg_server.app.agents.agents import Agents
+from thalweg_server.app.agents.agents import Agent, Agents
 from thalweg_server.app.agents.models import named_model
 from thalweg_server.app.document_store import DocumentStore
 from thalweg_server.app.parts import AppParts
@@ -43,9 +46,11 @@ from thalweg_server.app.performing.watching import (
     RunEnded,
     RunStatus,
 )
+from thalweg_server.app.registry import THREAD_METADATA
 from thalweg_server.app.spending import Prices
+from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Event as Line
-from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.running import RunOutcome
 
@@ -144,9 +149,11 @@ class Performer:
         graph = graph.copy({"checkpointer": saver, "store": store})
         config = {**config, "callbacks": [calls]}
         try:
-            return await perform_graph(
+            outcome = await perform_graph(
                 graph, saver, config, request, emitter, is_again=is_again, turn=turn
             )
+            if turn is not None and outcome.status == "completed":
+                await self._drop_steps(graph, saver, config, key)
         except asyncio.CancelledError:
             await calls.cut_off()
             if await self._is_cancelled(emitter.run):
@@ -156,6 +163,25 @@ class Performer:
             raise
         finally:
             await saver.close()
+        return outcome
+
+    async def _drop_steps(
+        self, graph: Agent, saver: RunSaver, config: RunnableConfig, key: RunKey
+    ) -> None:
+        """Reduce the state of a thread to one checkpoint: its messages are in the archive.
+
+        A thread of LangGraph's API keeps all, for its clients read and fork them.
+        """
+        documents = self.parts.registry.documents
+        if await asyncio.to_thread(documents.get, key.owner, THREAD_METADATA, key.thread):
+            return
+        state = await graph.aget_state(config)
+        whole = {
+            name: state.values[name]
+            for name, channel in graph.channels.items()
+            if isinstance(channel, DeltaChannel) and state.values.get(name)
+        }
+        await saver.keep_newest(config, whole)
 
     async def _lines(self, run: RunRecord) -> Sequence[Line]:
         lines: list[Line] = []

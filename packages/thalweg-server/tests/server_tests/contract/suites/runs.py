@@ -452,3 +452,27 @@ class JournalContract:
             assert await journal.get(KEY) is None
             assert await journal.read(KEY) == []
             assert [event.type for event in await journal.read(second)] == ["run.completed"]
+
+    async def test_packed_events_are_read_as_before(self, journals: Journals) -> None:
+        """By any number and limit, also by a process that follows, and are deleted with the run."""
+        async with journals() as journal, journals() as other:
+            claim = await begun(journal)
+            await journal.append(claim, [mark(number) for number in range(1_100)])
+            await journal.append(claim, [Draft("notice", json.dumps({"text": "你好 \ud83d"}))])
+            await journal.finish(claim, "completed", [END])
+            events = [*await journal.read(KEY, 0, 2_000)]
+            size = "SELECT count(*), sum(length(data)) FROM run_events WHERE owner = ?"
+            ((rows, before),) = await journal._read("ada", size, ["ada"])  # noqa: SLF001 (rows)
+            for _ in range(2):
+                await journal.pack(KEY)
+                ((packed, after),) = await journal._read("ada", size, ["ada"])  # noqa: SLF001 (rows)
+
+                assert (rows, packed) == (1_102, 2)
+                assert after < before / 4
+                assert [*await other.read(KEY, 0, 2_000)] == events
+                assert [*await other.read(KEY, 998, 5)] == events[998:1_003]
+                assert await read_all(other, after=1_001) == events[1_001:]
+                found = await other.read_each({KEY: 1_000}, 50)
+                assert [*found[KEY]] == events[1_000:1_050]
+            await journal.delete("ada", "t1")
+            assert await journal.read(KEY) == []

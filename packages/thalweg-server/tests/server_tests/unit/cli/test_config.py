@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 from pathlib import Path
 
 import pytest
@@ -143,18 +142,6 @@ def test_a_package_that_is_not_here_is_a_warning() -> None:
     assert ended.stdout.splitlines()[-2] == (
         "# config.yaml:1:19: warning: tools[0].use: package 'no_such_thing' is not installed; "
         "install it before you use it"
-    )
-
-
-def test_a_port_that_something_answers_on_is_a_warning() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        write(f"gateway:\n  port: {port}\n")
-        ended = run("show")
-    assert ended.exit_code == 0
-    assert ended.stdout.splitlines()[-2] == (
-        f"# config.yaml:2:3: warning: gateway.port: something answers on 127.0.0.1:{port} already; "
-        "use another port, unless it is this gateway"
     )
 
 
