@@ -343,8 +343,7 @@ def write_shown(shown: ShownFacts) -> bytes:
 
 def read_shown(body: bytes) -> ShownFacts:
     """Read what `write_shown` wrote, also before it compressed."""
-    plain = body if body.startswith(b"{") else zlib.decompress(body)
-    read = json.loads(decode(plain))
+    read = json.loads(decode(body if body.startswith(b"{") else zlib.decompress(body)))
     return ShownFacts(**{**read, "weighed": tuple(RecalledPart(**one) for one in read["weighed"])})
 
 

@@ -74,21 +74,18 @@ class SharedCall:
 
     def __init__(self, do: Callable[[], object]) -> None:
         self._do = do
-        self._begun = 0
+        self._begun = self._done = 0
         self._lock = asyncio.Lock()
 
     async def __call__(self) -> None:
         """Return after a call that began later than this one."""
         begun = self._begun
         async with self._lock:
-            if self._begun > begun:
+            if self._done > begun:
                 return
             self._begun += 1
-            try:
-                await asyncio.to_thread(self._do)
-            except BaseException:
-                self._begun -= 1  # those that wait try again
-                raise
+            await asyncio.to_thread(self._do)
+            self._done = self._begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
