@@ -10,7 +10,7 @@ from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg_recorder.importing import Imported, import_recording, import_sessions
-    from thalweg_recorder.place import open_recorder, recorder_home
+    from thalweg_recorder.place import open_recorder
     from thalweg_recorder.recordings.agents import AgentPlaces
     from thalweg_recorder.recordings.formats.agent_rows import row_format
     from thalweg_recorder.sessions import RecordedSession, list_sessions
@@ -23,7 +23,6 @@ __all__ = [
     "import_sessions",
     "list_sessions",
     "open_recorder",
-    "recorder_home",
     "row_format",
 ]
 
@@ -37,7 +36,6 @@ __getattr__, __dir__ = lazy_exports(
         "import_sessions": "thalweg_recorder.importing",
         "list_sessions": "thalweg_recorder.sessions",
         "open_recorder": "thalweg_recorder.place",
-        "recorder_home": "thalweg_recorder.place",
         "row_format": "thalweg_recorder.recordings.formats.agent_rows",
     },
 )

@@ -13,7 +13,7 @@ class ForgottenNames:
     """Names of forgotten threads, as digests in a file, so that it does not show the names.
 
     Args:
-        folder: The recorder's folder, see `recorder_home`.
+        folder: The recorder's folder, see `user_folder`.
     """
 
     def __init__(self, folder: Path) -> None:

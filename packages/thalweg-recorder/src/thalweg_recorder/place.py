@@ -5,17 +5,13 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from thalweg.archive import Archive, open_archive
+from thalweg.cli.home import user_folder
 from thalweg.database.private_files import make_private_folder, open_private
-
-
-def recorder_home() -> Path:
-    """Name the folder: `THALWEG_HOME`, or else `.thalweg` in the user's home folder."""
-    return Path(os.environ.get("THALWEG_HOME") or Path.home() / ".thalweg")
 
 
 def recorder_place() -> Path:
     """Name the archive that sessions are recorded in."""
-    return recorder_home() / "thalweg.db"
+    return user_folder() / "thalweg.db"
 
 
 def open_recorder(address: str | PathLike[str] | None = None) -> Archive:
@@ -29,7 +25,7 @@ def open_recorder(address: str | PathLike[str] | None = None) -> Archive:
         StorageError: Another process holds it, or the disk is full.
     """
     if address is None:
-        make_private_folder(recorder_home())
+        make_private_folder(user_folder())
     return open_archive(fspath(recorder_place() if address is None else address))
 
 

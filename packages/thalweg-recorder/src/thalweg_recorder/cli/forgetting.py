@@ -8,6 +8,7 @@ import typer
 
 from thalweg.archive import open_existing
 from thalweg.cli.confirmation import confirm
+from thalweg.cli.home import user_folder
 from thalweg.cli.printing import print_lines
 from thalweg.cli.shared_options import Yes, single_command
 from thalweg.database.erasure import erase_file
@@ -17,7 +18,7 @@ from thalweg_recorder.cli.options import Agent, Owner, Place, Project, Since, Un
 from thalweg_recorder.forgetting import forget as forget_threads
 from thalweg_recorder.forgetting import plan_forgetting
 from thalweg_recorder.forgotten import ForgottenNames
-from thalweg_recorder.place import recorder_home, recorder_place
+from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
 
 
@@ -56,7 +57,7 @@ def forget(
         print_lines(printable(thread) for thread in found)
         question, refused = f"Forget {len(found)} sessions?", "Nothing was forgotten."
         confirm(question, "to forget them", yes=yes, refusal_text=refused)
-        freed = forget_threads(opened, found, ForgottenNames(recorder_home()), owner=owner)
+        freed = forget_threads(opened, found, ForgottenNames(user_folder()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)
     if left:

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli.home import home_folder
+from thalweg.cli.home import home_folder, user_folder
 from thalweg.cli.printing import count, print_result
 from thalweg.cli.progress import progress_bar
 from thalweg.cli.shared_options import AsJson, single_command
 from thalweg.engine.transcript import printable
-from thalweg_recorder import Imported, open_recorder, recorder_home
+from thalweg_recorder import Imported, open_recorder
 from thalweg_recorder import import_sessions as import_into
 from thalweg_recorder.cli.options import Owner, Place
 from thalweg_recorder.forgotten import ForgottenNames
@@ -56,7 +56,7 @@ def import_sessions(
     are redacted. A project with a file .thalweg-off is skipped. New messages are indexed for
     search. Exit code 2 when a PATH could not be read; the others are imported all the same.
     """
-    machine, folder = Machine(home_folder()), recorder_home()
+    machine, folder = Machine(home_folder()), user_folder()
     if paths:
         found = find_recordings(paths)
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from thalweg.cli.confirmation import UNCHANGED, confirm
-from thalweg.cli.home import home_folder
+from thalweg.cli.home import home_folder, user_folder
 from thalweg.cli.printing import fold, print_lines
 from thalweg.cli.shared_options import Yes, single_command
 from thalweg.engine.transcript import printable
@@ -23,7 +23,6 @@ from thalweg_recorder.installing import (
     plan_install,
     plan_uninstall,
 )
-from thalweg_recorder.place import recorder_home
 from thalweg_recorder.proving import prove
 from thalweg_recorder.recordings.agents import Machine
 
@@ -53,7 +52,7 @@ def install(*, agent: Agents = None, yes: Yes = False) -> None:
     if not agents:
         sys.stderr.write(f"No agent is installed in {home_folder()}; name one with --agent.\n")
         raise typer.Exit(2)
-    folder = recorder_home().absolute()
+    folder = user_folder().absolute()
     _perform(plan_install(machine, folder, agents), yes=yes, installs=True)
     (folder / MOVED).unlink(missing_ok=True)
     print_lines(one.note for one in agents if one.note)
@@ -72,7 +71,7 @@ def uninstall(*, agent: Agents = None, yes: Yes = False) -> None:
 
     A configuration that was not changed since is restored, byte for byte.
     """
-    folder = recorder_home().absolute()
+    folder = user_folder().absolute()
     machine = Machine(home_folder())
     agents = pick_agents(machine, agent or [*installed_folders(folder)])
     _perform(plan_uninstall(machine, folder, agents), yes=yes, installs=False)
@@ -84,5 +83,5 @@ def _perform(changes: Sequence[FileChange], *, yes: bool, installs: bool) -> Non
         return
     print_lines(printable(change.diff) for change in changes)
     confirm("Make these changes?", "to make them", yes=yes, refusal_text=UNCHANGED)
-    apply_changes(recorder_home().absolute(), changes, installs=installs)
+    apply_changes(user_folder().absolute(), changes, installs=installs)
     print_lines([f"Changed {change.path}" for change in changes])

@@ -34,6 +34,8 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".eval", ".orig", ".txt", ".md"}
+_EXPORTING = "Exporting session: "
+"""The first line of `opencode export`, on stderr: some redirect both to a file."""
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
 
 
@@ -186,6 +188,8 @@ def _bare_name(name: str) -> str:
 
 
 def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON value)
+    line, _, rest = text.partition("\n")
+    text = rest if line.startswith(_EXPORTING) else text
     if text.lstrip()[:1] not in {"{", "["}:
         return None
     try:

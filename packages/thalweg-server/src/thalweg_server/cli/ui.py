@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thalweg.cli.home import user_folder
 from thalweg.cli.shared_options import bounded, single_command
 from thalweg.errors import ConfigError
 from thalweg_server.cli.serve import page_address
@@ -40,11 +41,10 @@ def ui(
     the coding agents of this machine. Only this machine is listened to; the address that is
     printed has the token of the page. Ctrl-C ends it.
     """
-    from thalweg_recorder.place import recorder_home  # noqa: PLC0415 (opens databases)
     from thalweg_server.gateway import serving  # noqa: PLC0415 (seconds)
     from thalweg_server.settings import Settings  # noqa: PLC0415
 
-    home = folder or recorder_home()
+    home = folder or user_folder()
     if not (home / "thalweg.db").is_file():
         fix = "`thalweg record import` makes one of the sessions of your coding agents"
         raise ConfigError("FOLDER", f"{home} has no archive, thalweg.db", fix)

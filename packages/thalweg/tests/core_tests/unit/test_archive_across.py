@@ -1,6 +1,7 @@
 """Search over several threads: the thread of a passage is evidence, and a filter is exact."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -27,6 +28,34 @@ def test_of_equal_passages_the_one_of_the_thread_with_the_other_words_is_first()
         found = archive.search_threads("o", "How did the test go after the zebra merge?")
         threads = [hit.thread for hit in found if "test took" in hit.passage.text]
     assert threads[0] == "t7"
+
+
+def test_of_equal_exchanges_the_one_with_the_words_around_it_is_first_and_is_whole() -> None:
+    filler = [f"Step {i} of the work." for i in range(40)]
+    answer = "It was the clock of the runner, which is two minutes slow."
+    texts = {
+        "t": [
+            *["The heron test fails.", answer, "Why does it fail in the night only?"],
+            *filler,
+            *["The heron test fails.", "It is skipped."],
+        ]
+    }
+    with _archive(texts) as archive:
+        question = "why does the heron test fail in the night"
+        first, *_ = archive.search_threads("o", question, exchanges=True)
+    shown = [first.passage, *first.exchange]
+    assert answer in [passage.text for passage in shown]
+
+
+def test_an_exchange_shows_the_rest_of_a_long_message() -> None:
+    lines = [f"Line {i} of many about nothing in it at all, really." for i in range(60)]
+    text = "\n".join([*lines[:30], "The heron test is slow: see the answer below.", *lines[30:]])
+    with _archive({"t": [text]}) as archive:
+        (hit,) = archive.search_threads("o", "slow heron test", exchanges=True, max_tokens=2_000)
+    shown = [(one.start, one.start + len(one.text)) for one in (hit.passage, *hit.exchange)]
+    assert len(shown) > 1
+    assert all(end <= start for (_, end), (start, _) in pairwise(sorted(shown)))
+    assert all(one.text == text[one.start : one.start + len(one.text)] for one in hit.exchange)
 
 
 def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> None:

@@ -44,7 +44,7 @@ def positions(archive: Archive, **fields: object) -> set[str]:
 
 
 def test_all_threads_are_searched(archive: Archive) -> None:
-    assert [hit.thread for hit in search_sessions(archive, "heron")] == ["own", KEY.thread]
+    assert {hit.thread for hit in search_sessions(archive, "heron")} == {"own", KEY.thread}
 
 
 def test_a_hit_has_the_messages_around_it_once(archive: Archive) -> None:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from thalweg.cli.home import user_folder
 from thalweg.cli.printing import count
 from thalweg.engine.extras import EXTRAS, install_line
 from thalweg.engine.tokens import exact_counter
@@ -111,11 +112,10 @@ def recorder(home: Path) -> Iterator[Finding]:
         pick_agents,
         plan_install,
     )
-    from thalweg_recorder.place import recorder_home  # noqa: PLC0415
     from thalweg_recorder.recordings.agents import Machine  # noqa: PLC0415
     from thalweg_recorder.recordings.sessions import coding_sessions  # noqa: PLC0415
 
-    folder, agents = recorder_home(), Machine(home)
+    folder, agents = user_folder(), Machine(home)
     found = coding_sessions(agents, profiles=installed_folders(folder))
     none = f"none in {home} (thalweg replay has a sample)"
     yield Finding("sessions", f"{count(len(found), 'session')} in {home}" if found else none)

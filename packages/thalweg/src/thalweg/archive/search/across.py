@@ -3,12 +3,13 @@
 Excerpts of the best passages are packed into a token budget.
 """
 
+import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import accumulate, chain, combinations, groupby
+from itertools import accumulate, chain, combinations, groupby, islice
 
 from thalweg.archive.base import Passage, Span, ThreadPassage, render_passages
 from thalweg.archive.search.excerpts import NARROWEST, segments, widen
@@ -34,17 +35,19 @@ FIRST_HITS = 5
 WIDTHS = ((FIRST_HITS, 700), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
 EXCHANGE_SHARES = (0.3, 0.2, 0.17, 0.17, 0.16)
-"""Of the tokens of an answer, by hit, with the messages around it; the last is of each later hit.
-On 200 questions the answer is in the first hit and in the first five for 99 and 157; with equal
-shares for 95 and 154."""
+"""Of the tokens of an answer, by hit, with the messages around it; the last is of later hits."""
 EXCHANGE_MESSAGES = 5
 """Messages before and after a hit that are one exchange with it."""
-EXCHANGE_PASSAGES = 30
+EXCHANGE_PASSAGES = 60
 """Passages before and after a hit of which the others of its exchange are chosen."""
-ANSWER, CALL, RESULT = 0.1, -0.3, -0.15
-"""What a text of the agent, a call and a result add to the weight of a passage of an exchange."""
-DISTANCE = 0.03
-"""What a passage of an exchange loses for each message between it and the hit."""
+EXCHANGES = 12
+"""Exchanges that are weighed by their passages; the best are shown."""
+EVIDENCE = 0.32
+"""Share of the mean weight of its three best passages in the score of an exchange."""
+CONCLUSION = 0.21
+"""Added to the score of an exchange whose hit is a text of the agent."""
+LEAST_EVIDENCE = -5.0
+"""Weight of a passage that an exchange of fewer than three lacks."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
 PLACE_TOKENS = 4
@@ -209,30 +212,22 @@ def search_threads(
     if not exchanges:
         chosen = pack_excerpts(ranked, rows, max_tokens, count)
         return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
-    weigh = PassageWeights(question, hits)
-
-    def weight(row: PassageRow) -> float:
-        return weigh(hits.rows.get(row.id, 0)) / weigh.all + _role_weight(row)
-
+    exchanges_found = _weigh_exchanges(db, ranked, question, hits, rows)
     found: list[ThreadPassage] = []
     seen_lines: set[str] = set()
     shares = [int(max_tokens * share) for share in EXCHANGE_SHARES]
-    for one in _of_different_exchanges(ranked):
+    for one in exchanges_found:
         room = min(max_tokens, shares[min(len(found), len(shares) - 1)])
         if room < LEAST_TOKENS:
             break
-        lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
+        lines = _unnumbered_lines(_excerpt(one.hit, rows, 0).text)
         if not lines - seen_lines:
             continue
-        reach = range(one.row.id - EXCHANGE_PASSAGES, one.row.id + EXCHANGE_PASSAGES + 1)
-        rows |= _read_rows(db, reach)
-        near = [rows[row] for row in reach if row in rows]
-        for chars in (WIDTHS[0][1], NARROWEST):
-            best = _excerpt(one, rows, chars)
+        for best in (one.best, _excerpt(one.hit, rows, NARROWEST)):
             cost = _tokens([best], count)
             if cost <= room:
-                around = tuple(_exchange(one.row, best, near, weight, room - cost, count))
-                name, _ = threads[one.row.id >> PASSAGE_BITS]
+                around = tuple(_choose(one.weights, room - cost, count))
+                name, _ = threads[one.hit.row.id >> PASSAGE_BITS]
                 found.append(ThreadPassage(name, best, around))
                 seen_lines |= lines
                 max_tokens -= _tokens([best, *around], count)
@@ -283,22 +278,94 @@ def _of_different_exchanges(candidates: Iterable[PassageCandidate]) -> Iterator[
             yield one
 
 
-def _exchange(
-    hit: PassageRow,
+@dataclass(frozen=True, slots=True)
+class _RankedExchange:
+    """A hit and the passages of the messages around it."""
+
+    hit: PassageCandidate
+    best: Passage
+    weights: dict[PassageRow, float]
+    score: float
+
+
+def _weigh_exchanges(
+    db: ArchiveRows,
+    ranked: Iterable[PassageCandidate],
+    question: SearchQuery,
+    hits: Hits,
+    rows: dict[int, PassageRow],
+) -> list[_RankedExchange]:
+    """Return the exchanges of the best hits, best first: also by the passages around each.
+
+    An answer often has few words of its question, and the messages around it have the others.
+    """
+    weigh = PassageWeights(question, hits)
+    found: list[_RankedExchange] = []
+    for hit in islice(_of_different_exchanges(ranked), EXCHANGES):
+        reach = range(hit.row.id - EXCHANGE_PASSAGES, hit.row.id + EXCHANGE_PASSAGES + 1)
+        rows |= _read_rows(db, set(reach) - rows.keys())
+        near = [
+            rows[row]
+            for row in reach
+            if row in rows and abs(rows[row].position - hit.row.position) <= EXCHANGE_MESSAGES
+        ]
+        best = _excerpt(hit, rows, WIDTHS[0][1])
+        weights = _passage_weights(best, near, question, hits, weigh)
+        evidence = [*sorted(weights.values(), reverse=True)[:3], *[LEAST_EVIDENCE] * 3][:3]
+        score = hit.features.score + EVIDENCE * sum(evidence) / 3
+        score += CONCLUSION * (hit.row.speaker == "assistant")
+        found.append(_RankedExchange(hit, best, weights, score))
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _passage_weights(
     best: Passage,
-    near: Iterable[PassageRow],
-    weigh: Callable[[PassageRow], float],
-    max_tokens: int,
-    count: Counter,
-) -> Iterator[Passage]:
-    """Yield the passages near a hit that weigh most and fit, in the order of the thread."""
+    near: Sequence[PassageRow],
+    question: SearchQuery,
+    hits: Hits,
+    weigh: PassageWeights,
+) -> dict[PassageRow, float]:
+    """Return the weight of each passage near a hit that its excerpt does not show.
+
+    The weights are those of a logistic regression over the passages that hold an answer of 280
+    questions.
+    """
     end = best.start + len(best.text)
+    shown = weigh.words_in(best.text)
+    lengths = {row.position: row.start + len(row.text) for row in near}  # in order: the last holds
     weights: dict[PassageRow, float] = {}
     for row in near:
-        distance = abs(row.position - hit.position)
-        is_shown = not distance and row.start < end and best.start < row.start + len(row.text)
-        if row.start >= 0 and distance <= EXCHANGE_MESSAGES and not is_shown:
-            weights[row] = weigh(row) - DISTANCE * distance
+        for part in _parts_not_shown(row, best):
+            text = part.text.lower()
+            words = hits.rows.get(row.id, 0)
+            words = words if part is row else words & weigh.words_in(text)
+            exact = sum(token in text for token in question.tokens) / max(1, len(question.tokens))
+            weight = (3.15 * weigh(words) + 1.87 * weigh(words & ~shown)) / weigh.all + 1.35 * exact
+            weight += {"user": 0.62, "assistant": 0.94}.get(row.speaker, 0.0)
+            weight -= 0.28 * math.log1p(lengths[row.position])
+            if row.position == best.position:
+                gap = min(abs(part.start - end), abs(best.start - part.start - len(text)))
+                weight += 1.21 - 0.135 * math.log1p(gap)
+            weights[part] = weight
+    return weights
+
+
+def _parts_not_shown(row: PassageRow, shown: Passage) -> list[PassageRow]:
+    """Return the parts of a passage that an excerpt does not show."""
+    before, after = shown.start - row.start, shown.start + len(shown.text) - row.start
+    if row.start < 0:
+        return []
+    if row.position != shown.position or before >= len(row.text) or after <= 0:
+        return [row]
+    parts = [row._replace(text=row.text[: max(0, before)])]
+    parts += [row._replace(start=row.start + after, text=row.text[after:])]
+    return [part for part in parts if part.text.strip()]
+
+
+def _choose(
+    weights: Mapping[PassageRow, float], max_tokens: int, count: Counter
+) -> Iterator[Passage]:
+    """Yield the passages that weigh most and fit, in the order of the thread."""
     chosen: list[PassageRow] = []
     for row in sorted(weights, key=weights.__getitem__, reverse=True):
         if max_tokens < LEAST_TOKENS:
@@ -309,23 +376,20 @@ def _exchange(
         if cost <= max_tokens:
             max_tokens -= cost
             chosen.append(row)
-    chosen.sort()
-    for _, run in groupby(enumerate(chosen), lambda pair: (pair[1].id - pair[0], pair[1].position)):
-        parts = [row for _, row in run]
-        text = "".join(row.text for row in parts).strip("\n")
-        yield Passage(parts[0].position, parts[0].speaker, text, parts[0].start)
+    runs: list[PassageRow] = []
+    for row in sorted(chosen):
+        last = runs[-1] if runs else row
+        if (last.position, last.start + len(last.text)) == (row.position, row.start):
+            runs[-1] = last._replace(text=last.text + row.text)
+        else:
+            runs.append(row)
+    for row in runs:
+        start = row.start + len(row.text) - len(row.text.lstrip("\n"))
+        yield Passage(row.position, row.speaker, row.text.strip("\n"), start)
 
 
 def _tokens(passages: Sequence[Passage], count: Counter) -> int:
     return count(render_passages(passages) + "\n\n") + 1
-
-
-def _role_weight(row: PassageRow) -> float:
-    if row.speaker == "assistant":
-        return ANSWER
-    if row.speaker.startswith("assistant "):
-        return CALL
-    return RESULT if row.speaker.partition(" ")[0] == "tool" else 0.0
 
 
 def _consecutive_runs(threads: Sequence[int], others: Collection[int]) -> list[Sequence[int]]:

@@ -141,11 +141,13 @@ def test_an_answer_that_grows_is_imported_once(database: Database, tmp_path: Pat
         assert [call.id for message in messages for call in message.calls] == ["c1", "c1"]
 
 
-def test_an_export_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("printed", ["", "Exporting session: s1\n"])
+def test_an_export_is_read(tmp_path: Path, printed: str) -> None:
     info, told = {"id": "s1", "directory": "/src"}, {"role": "user", "id": "m1"}
     parts = [{"type": "text", "text": "Hello"}]
     place = tmp_path / "session.json"
-    place.write_text(json.dumps({"info": info, "messages": [{"info": told, "parts": parts}]}))
+    export = {"info": info, "messages": [{"info": told, "parts": parts}]}
+    place.write_text(printed + json.dumps(export, indent=2))
 
     recording = read_recording(place)
 

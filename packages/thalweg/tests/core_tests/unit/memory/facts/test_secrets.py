@@ -148,6 +148,7 @@ def test_passwords_that_are_said_are_redacted(text: str) -> None:
         "mkdir -p src; docker login",
         "docker login -u ann --password-stdin",
         "cookie = parse(header)",
+        "error: 1Password: failed to fill whole buffer",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
