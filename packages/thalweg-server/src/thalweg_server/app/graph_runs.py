@@ -152,12 +152,21 @@ class TenantGraphRuns:
         await self._parts.journal.delete(self._owner, thread, run)
 
     async def roll_back(self, thread: str, runs: Collection[str]) -> None:
-        """End runs of a thread, and delete them and what they did to its state."""
-        from thalweg_server.app.performing.steps import RUN  # noqa: PLC0415 (LangChain: seconds)
+        """End runs of a thread, and delete them and what they did to its state.
 
+        Raises:
+            AnswerError: The state before them is no longer kept; the runs remain.
+        """
         for run in runs:
             await self._end(RunKey(self._owner, thread, run))
+        await self._restore_before(thread, runs)
+        for run in runs:
             await self._parts.journal.delete(self._owner, thread, run)
+
+    async def _restore_before(self, thread: str, runs: Collection[str]) -> None:
+        """Restore the state of a thread from before its newest runs."""
+        from thalweg_server.app.performing.steps import RUN  # noqa: PLC0415 (LangChain: seconds)
+
         saver = self._parts.checkpoints.of(self._owner)
         place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
         before, parent, is_newest = None, None, True
