@@ -91,12 +91,14 @@ class EngineContext:
 
     def __init__(self, cost: Cost, window: int, archive: Archive | None = None) -> None:
         self._archive = archive
+        self._messages: list[Message] = []
         self.engine = Engine(
             budget=Budget(window=window, **AMOUNTS[cost].model_dump()),
             policy=RentOrBuy(TARIFFS["anthropic"]),
             count=_count,
             name_span=self._name_span,
             tools=[RECALL_TOOL],
+            read_back=self._messages.__getitem__,
         )
 
     def _name_span(self, first: int, last: int) -> str:
@@ -112,6 +114,7 @@ class EngineContext:
         texts: tuple[Part, ...] = (Text(message.text),) if message.text else ()
         sent = Message(message.role, texts + calls, answers=message.answers, name=message.name)
         entry = self.engine.receive(sent)
+        self._messages.append(entry.message)
         about = entry.answers.brief if entry.answers else ""
         if self._archive:
             self._archive.append(KEY, [Logged(entry.message, about=about)])
