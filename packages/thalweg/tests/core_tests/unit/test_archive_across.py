@@ -58,6 +58,16 @@ def test_an_exchange_shows_the_rest_of_a_long_message() -> None:
     assert all(one.text == text[one.start : one.start + len(one.text)] for one in hit.exchange)
 
 
+def test_a_text_that_many_threads_repeat_takes_the_place_of_no_other() -> None:
+    repeated = "The heron test fails at night: the heron test fails."
+    texts = {f"t{i}": [repeated] for i in range(across.EXCHANGES + 4)}
+    texts["why"] = ["The heron test was slow, since its runner had the wrong clock."]
+    with _archive(texts) as archive:
+        found = archive.search_threads("o", "heron test fails at night", exchanges=True)
+    assert len(found) == 2
+    assert "why" in [hit.thread for hit in found]
+
+
 def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> None:
     many = across.MAX_HITS + across.MAX_LISTED + 10
     texts = {"old": ["common answer"], "other": ["common word"] * many, "new": ["nothing"]}

@@ -214,22 +214,17 @@ def search_threads(
         return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
     exchanges_found = _weigh_exchanges(db, ranked, question, hits, rows)
     found: list[ThreadPassage] = []
-    seen_lines: set[str] = set()
     shares = [int(max_tokens * share) for share in EXCHANGE_SHARES]
     for one in exchanges_found:
         room = min(max_tokens, shares[min(len(found), len(shares) - 1)])
         if room < LEAST_TOKENS:
             break
-        lines = _unnumbered_lines(_excerpt(one.hit, rows, 0).text)
-        if not lines - seen_lines:
-            continue
         for best in (one.best, _excerpt(one.hit, rows, NARROWEST)):
             cost = _tokens([best], count)
             if cost <= room:
                 around = tuple(_choose(one.weights, room - cost, count))
                 name, _ = threads[one.hit.row.id >> PASSAGE_BITS]
                 found.append(ThreadPassage(name, best, around))
-                seen_lines |= lines
                 max_tokens -= _tokens([best, *around], count)
                 break
     return found
@@ -278,6 +273,18 @@ def _of_different_exchanges(candidates: Iterable[PassageCandidate]) -> Iterator[
             yield one
 
 
+def _with_new_lines(
+    candidates: Iterable[PassageCandidate], rows: dict[int, PassageRow]
+) -> Iterator[PassageCandidate]:
+    """Yield the candidates with a line that those before them do not have."""
+    seen_lines: set[str] = set()
+    for one in candidates:
+        lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
+        if lines - seen_lines:
+            seen_lines |= lines
+            yield one
+
+
 @dataclass(frozen=True, slots=True)
 class _RankedExchange:
     """A hit and the passages of the messages around it."""
@@ -301,7 +308,7 @@ def _weigh_exchanges(
     """
     weigh = PassageWeights(question, hits)
     found: list[_RankedExchange] = []
-    for hit in islice(_of_different_exchanges(ranked), EXCHANGES):
+    for hit in islice(_with_new_lines(_of_different_exchanges(ranked), rows), EXCHANGES):
         reach = range(hit.row.id - EXCHANGE_PASSAGES, hit.row.id + EXCHANGE_PASSAGES + 1)
         rows |= _read_rows(db, set(reach) - rows.keys())
         near = [

@@ -42,5 +42,7 @@ def ask(query: str) -> SearchQuery:
     keywords = [word for word in all_words if word not in STOP_WORDS]
     return SearchQuery(
         words=tuple((keywords or all_words)[:MAX_WORDS]),
-        tokens=tuple({t.lower(): t for t in find_tokens(query) if len(t) >= LONGER_CHARS}),
+        tokens=tuple({t.lower(): t for t in find_tokens(query) if len(t) >= LONGER_CHARS})[
+            :MAX_WORDS
+        ],
     )
