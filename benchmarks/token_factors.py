@@ -6,7 +6,7 @@ Between two requests of a session the reported input grows by the messages that 
 That growth, compared with our count of those messages, is the provider's factor; the system prompt
 and the tools, which sessions do not record, cancel out. Pairs around a compaction, with images or
 with reasoning (which providers drop from later requests) are skipped, and so are fewer than
-200 of our tokens. `engine/tokens.py` has the medians.
+200 of our tokens. `engine/token_factors.toml` has the medians.
 
 Where `ctok` is installed (it rebuilds Claude's counts; Python 3.12), its counts of the recorded
 texts are printed as well: they alone cover Chinese and the newer vocabulary. Compared with

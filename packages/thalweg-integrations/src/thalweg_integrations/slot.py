@@ -10,7 +10,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -456,5 +456,5 @@ def _newest(archive: Archive, key: ThreadKey) -> int | None:
 
 def _end(session: ThreadSession, _: Sequence[Message]) -> list[Message]:
     if session.unwritten or session.page.kind != "end":
-        session.enter(replace(session.page, kind="end", at=time.time(), repairs=(), note=""), ())
+        session.enter_end()
     return []

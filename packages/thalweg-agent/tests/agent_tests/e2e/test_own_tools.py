@@ -153,6 +153,13 @@ def test_a_server_without_tools_answers_on_and_is_asked_with_tools_once(
     assert "in the archive" in json.dumps(left[0]["messages"])
 
 
+def test_tools_that_are_always_sent_are_omitted_after_a_refusal(server: Server) -> None:
+    server.refusal = REFUSALS["Ollama"]
+
+    assert talk(server.model(), {"tools": "on"}, 1) == ["Yes."]
+    assert ["tools" in body for body in server.bodies] == [True, False]
+
+
 def test_the_refusal_of_the_users_own_tools_is_the_users(server: Server) -> None:
     server.refusal = REFUSALS["Ollama"]
 

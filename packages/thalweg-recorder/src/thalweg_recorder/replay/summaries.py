@@ -71,7 +71,7 @@ class FillerSummarizer:
         if tokens + _tokens(older) < min_summary_tokens(is_cold=cold):
             return fold, None
         first = older[0].position if older else record.last + 1
-        limit = engine.budget.calibrated(engine.calibration).limit
+        limit = engine.calibrated_budget.limit
         live = engine.window.tokens
         if pays_in_place(
             self.tariff, live_tokens=live, folded_tokens=tokens, limit=limit, is_cold=cold

@@ -237,13 +237,15 @@ def print_result(
 
 
 def print_note(text: str) -> None:
-    """Print a sentence for people on stderr, broken at spaces if that is a terminal.
+    """Print sentences for people on stderr, their lines broken at spaces if that is a terminal.
 
-    One that has an installer's command stays one line, so that it can be copied.
+    A line that has a command, of an installer or of ours, stays whole, so that it can be copied.
     """
-    width = None if " install " in text else terminal_width(sys.stderr)
-    lines = fold(text, "", width) if width else [text]
-    sys.stderr.writelines(f"{line}\n" for line in lines)
+    width = terminal_width(sys.stderr)
+    for line in text.splitlines():
+        has_command = " install " in line or "thalweg " in line.removeprefix("thalweg: ")
+        folded = fold(line, "", width) if width and not has_command else [line]
+        sys.stderr.writelines(f"{part}\n" for part in folded)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.archive.base import Extent
@@ -36,7 +35,7 @@ from thalweg.archive.threads.journal import (
     read_pages,
     snapshot_at,
 )
-from thalweg.engine.edits import Edit, Pin, Unpin
+from thalweg.engine.edits import Edit, Pin, Repair, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message, common_prefix_length, is_same, stored_text
 from thalweg.engine.snapshot import EngineSnapshot
@@ -608,9 +607,14 @@ class ThreadSession:
         self.engine.history.clear()  # stored in the journal; would grow without bound
         return self.number
 
-    def enter_end(self, **changes: Any) -> None:  # noqa: ANN401 (fields of a record)
-        """Add the end of a run to the journal: the newest record, with changes."""
-        ended = replace(self.page, kind="end", at=time.time(), spent=None, note="", **changes)
+    def enter_end(
+        self, *, repairs: tuple[Repair, ...] = (), rejected: str = "", is_cut: bool = False
+    ) -> None:
+        """Add the end of a run to the journal: the newest record, with these fields."""
+        ended = replace(
+            self.page, kind="end", at=time.time(), spent=None, note="", repairs=repairs,
+            rejected=rejected, is_cut=is_cut,
+        )  # fmt: skip
         self.enter(ended, ())
 
 

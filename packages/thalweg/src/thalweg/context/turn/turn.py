@@ -528,7 +528,7 @@ class _Turn:
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
     priced: Priced = field(init=False)
-    refers: bool = field(init=False)
+    tools_for: tuple[bool, bool] = field(init=False)
     """Whether its tools are those of a request with references."""
     overhead: Overhead = field(init=False)
     inserts: Inserts = field(init=False)
@@ -561,8 +561,9 @@ class _Turn:
 
     def _set_tools(self) -> None:
         """Set the tools of the request, with ours if it has references, and count them."""
-        self.refers = self.open.refers(self.sessions.policy)
-        self.request = self.request.override(tools=self.own.sent(refers=self.refers))
+        refers = self.open.refers(self.sessions.policy)
+        self.tools_for = refers, self.own.is_taken
+        self.request = self.request.override(tools=self.own.sent(refers=refers))
         tools, later = self._lay_out_tools()
         last = self.sessions.overheads.get(self.count)
         self.overhead = Overhead.of(self.request, self.count, tools, later, last)
@@ -767,7 +768,7 @@ class _Turn:
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
         self.viewed, old_overhead = self._view(), self.overhead
-        if self.open.refers(self.sessions.policy) == self.refers:
+        if (self.open.refers(self.sessions.policy), self.own.is_taken) == self.tools_for:
             return []
         self._set_tools()
         if self.overhead == old_overhead:
