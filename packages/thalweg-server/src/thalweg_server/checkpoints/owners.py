@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
 from thalweg.context.turn.thread_deletion import adelete_namespaces
 from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.extras import needs_extra
+from thalweg.engine.undocumented import DELTA_SNAPSHOT
 from thalweg.errors import ClaimLostError, ConfigError, StorageError
 from thalweg_server.checkpoints.batches import (
     BatchSaver,
@@ -223,12 +224,17 @@ class RunSaver(OwnSaver):
         if newest is None or newest.parent_config is None:
             return
         checkpoint = copy_checkpoint(newest.checkpoint)
-        checkpoint["channel_values"] |= values
+        checkpoint["channel_values"] |= {n: DELTA_SNAPSHOT(values[n]) for n in values}
         versions = {name: checkpoint["channel_versions"][name] for name in values}
         place = self._down(newest.parent_config)
-        self._add("put", place, checkpoint, newest.metadata, versions)
-        self._add("delete_before", place["configurable"]["thread_id"], checkpoint["id"])
-        await self.flush()
+        before = (place["configurable"]["thread_id"], checkpoint["id"])
+        batch = (
+            CheckpointWrite("put", (place, checkpoint, newest.metadata, versions)),
+            CheckpointWrite("delete_before", before),
+        )
+        async with fence():
+            with self._converting_errors():
+                await self._batches.awrite(batch)
 
     async def close(self) -> None:
         """Flush, and stop the timer."""

@@ -4,12 +4,13 @@ import asyncio
 import base64
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from server_tests.e2e.talkers import SUMMARIZED, settings
@@ -39,6 +40,7 @@ from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.api.runs import NewRun, Run
 from thalweg_server.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
 from thalweg_server.app import App, Tenant, open_app
+from thalweg_server.checkpoints.owners import RunSaver
 
 pytestmark = pytest.mark.anyio
 
@@ -206,6 +208,48 @@ async def test_a_completed_run_leaves_one_checkpoint(tmp_path: Path) -> None:
         assert min(checkpoints, writes) > 1
         await say(ada, "t2", "again")
         assert stored("t2")[0] > checkpoints
+
+
+async def test_a_run_whose_steps_cannot_be_deleted_is_completed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next run of the thread deletes them."""
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other:
+            other.execute(
+                "CREATE TRIGGER refuse BEFORE DELETE ON checkpoints BEGIN"
+                " SELECT RAISE(ABORT, 'no'); END"
+            )
+            for message in ("hello", "again"):
+                assert answer(await say(ada, "t1", message)).startswith(f"You said: {message}.")
+            other.execute("DROP TRIGGER refuse")
+            assert caplog.text.count("steps of thread t1 are kept") == 2
+            assert answer(await say(ada, "t1", "third")) == (
+                "You said: third. Before it: 2 requests."
+            )
+            assert other.execute("SELECT count(*) FROM checkpoints").fetchone() == (1,)
+
+
+async def test_a_run_that_is_cancelled_while_its_steps_are_deleted_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, keep_newest = asyncio.Event(), RunSaver.keep_newest
+
+    async def slow(self: RunSaver, config: RunnableConfig, values: Mapping[str, Any]) -> None:
+        await keep_newest(self, config, values)
+        begun.set()
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(RunSaver, "keep_newest", slow)
+    async with opened(tmp_path) as app:
+        ada = app.tenant("ada")
+        run = await ada.runs.start("t1", NewRun(message="hello"))
+        await asyncio.wait_for(begun.wait(), 30)
+        await ada.runs.cancel("t1", run.id)
+        events = await told(ada, run)
+        check_laws(events)
+        assert answer(events) == "You said: hello. Before it: 0 requests."
 
 
 async def test_a_run_goes_on_from_a_thread_that_was_rewound(tmp_path: Path) -> None:

@@ -78,9 +78,10 @@ async def test_any_id_is_a_key_of_every_table(
             found = connection.execute(
                 "SELECT (SELECT count(*) FROM checkpoints),"
                 " (SELECT count(*) FROM checkpoint_writes),"
-                " (SELECT count(DISTINCT channel) = count(*) FROM checkpoint_blobs)"
+                " (SELECT count(DISTINCT channel) = count(*) FROM checkpoint_blobs),"
+                " (SELECT checkpoint -> 'channel_values' -> 'messages' FROM checkpoints)"
             ).fetchone()
-        assert found == (1, 0, True), "a completed run leaves its last checkpoint alone"
+        assert found == (1, 0, True, True), "its last checkpoint alone, marked as a snapshot"
         assert (await ada.usage.thread(thread)).total.calls >= 2
         await ada.threads.delete(thread)
         assert (await ada.threads.list()).items == ()

@@ -17,6 +17,7 @@ from langgraph._internal._constants import (
     CONFIG_KEY_SEND,
     CONFIG_KEY_TASK_ID,
 )
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -42,6 +43,12 @@ SAVER_KEY: Final = CONFIG_KEY_CHECKPOINTER
 """The checkpointer of the run; missing or `None` without one."""
 REPLAY_KEY: Final = CONFIG_KEY_REPLAY_STATE
 """Set if the run starts from an older checkpoint."""
+DELTA_SNAPSHOT: Final = _DeltaSnapshot
+"""The whole value of a `DeltaChannel`, as `(value)`: a saver finds it without older checkpoints.
+
+A plain value has no mark in the row of a checkpoint in PostgreSQL, and is not found there by every
+version of the saver.
+"""
 
 
 def loop_of(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401 (LangGraph's `PregelLoop`)

@@ -4,7 +4,7 @@ Where a test fails, the message names the installed version and the newest one t
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
@@ -15,7 +15,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables.config import ensure_config
 from langchain_openai import ChatOpenAI
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
@@ -82,6 +84,17 @@ def test_a_step_reads_and_writes_channels_and_reaches_its_loop() -> None:
     assert resumed["writes"], worked("langgraph")
 
 
+def test_a_snapshot_is_the_whole_value_of_a_delta_channel() -> None:
+    def joined(old: list[str], writes: Sequence[list[str]]) -> list[str]:
+        return [*old, *(text for write in writes for text in write)]
+
+    serde = JsonPlusSerializer()
+    stored = serde.loads_typed(serde.dumps_typed(undocumented.DELTA_SNAPSHOT(["a", "b"])))
+    channel = DeltaChannel(joined, list[str]).from_checkpoint(stored)
+    assert isinstance(stored, undocumented.DELTA_SNAPSHOT), worked("langgraph")
+    assert channel.get() == ["a", "b"], worked("langgraph")
+
+
 def test_a_model_called_inside_inherits_the_config() -> None:
     called = Called()
     with undocumented.child_config(ensure_config({"callbacks": [called]})):
@@ -113,7 +126,7 @@ def test_openai_decides_its_endpoint_by_the_request(tools: list[dict[str, str]])
 def test_no_other_file_names_an_undocumented_member() -> None:
     """Calls through a name that begins with `_` are ruff's to find (SLF001); these are not."""
     source = Path(undocumented.__file__).parent
-    names = ("._internal", "var_child_runnable_config")
+    names = ("._internal", "var_child_runnable_config", "_DeltaSnapshot")
     found = [
         f"{path.relative_to(source)}: {name}"
         for path in sorted(source.rglob("*.py"))

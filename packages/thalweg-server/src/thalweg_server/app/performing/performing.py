@@ -152,8 +152,6 @@ class Performer:
             outcome = await perform_graph(
                 graph, saver, config, request, emitter, is_again=is_again, turn=turn
             )
-            if turn is not None and outcome.status == "completed":
-                await self._drop_steps(graph, saver, config, key)
         except asyncio.CancelledError:
             await calls.cut_off()
             if await self._is_cancelled(emitter.run):
@@ -163,9 +161,31 @@ class Performer:
             raise
         finally:
             await saver.close()
+        if turn is not None and outcome.status == "completed":
+            await self._drop_steps(graph, saver, config, emitter.run)
         return outcome
 
     async def _drop_steps(
+        self, graph: Agent, saver: RunSaver, config: RunnableConfig, run: RunRecord
+    ) -> None:
+        """Reduce the state of a thread after a completed run; if that fails, it is completed too.
+
+        Raises:
+            ClaimLostError: Another process performs the run.
+        """
+        key = run.key
+        try:
+            await self._keep_newest(graph, saver, config, key)
+        except ClaimLostError:
+            raise
+        except asyncio.CancelledError:
+            if not await self._is_cancelled(run):
+                raise
+        except Exception as error:  # noqa: BLE001 (the answer is durable)
+            cause = error if isinstance(error, ThalwegError) else type(error).__name__
+            _log.warning("steps of thread %s are kept until its next run: %s", key.thread, cause)
+
+    async def _keep_newest(
         self, graph: Agent, saver: RunSaver, config: RunnableConfig, key: RunKey
     ) -> None:
         """Reduce the state of a thread to one checkpoint: its messages are in the archive.

@@ -10,12 +10,14 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
+from thalweg.engine.undocumented import DELTA_SNAPSHOT
 from thalweg.errors import StorageError
 from thalweg_server.checkpoints.batches import CheckpointWrite
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.checkpoints.sqlite import ThreadedSqliteSaver
 
 WRITES = [("messages", ["said"])]
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 
 
 class CountingSaver(ThreadedSqliteSaver):
@@ -124,5 +126,31 @@ def test_what_could_not_be_kept_is_written_by_the_next_flush(tmp_path: Path) -> 
         inner.fails = False
         await saver.close()
         assert inner.batches == [1]
+
+    with_saver(tmp_path, test)
+
+
+def test_the_checkpoint_that_is_kept_has_snapshots(tmp_path: Path) -> None:
+    """A failed deletion is not repeated by a later flush."""
+
+    async def test(inner: CountingSaver, saver: RunSaver) -> None:
+        first = await begun(saver)
+        newest = empty_checkpoint()
+        newest["channel_versions"]["messages"] = "2"
+        config = await saver.aput(first, newest, {}, {})
+        await saver.flush()
+        inner.fails = True
+        with pytest.raises(StorageError, match="full"):
+            await saver.keep_newest(THREAD, {"messages": ["a", "b"]})
+        inner.fails = False
+        await saver.close()
+        assert await kept(inner) == 2
+        await saver.keep_newest(THREAD, {"messages": ["a", "b"]})
+        assert await kept(inner) == 1
+        found = await saver.aget_tuple(config)
+        assert found is not None
+        value = found.checkpoint["channel_values"]["messages"]
+        assert isinstance(value, DELTA_SNAPSHOT)
+        assert value.value == ["a", "b"]
 
     with_saver(tmp_path, test)
