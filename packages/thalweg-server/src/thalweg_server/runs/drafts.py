@@ -3,13 +3,15 @@
 import json
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from thalweg_server.runs.base import Draft, Event
 
 PACKED = "packed"
 """The type of a row that holds several events, up to the number of the row."""
+PACK_CHARS = 1_000_000
+"""A page of events unpacks one row: this bounds its time, about 0.2 s."""
 
 
 def sound(data: str) -> str:
@@ -70,6 +72,20 @@ def _one(row: Sequence[Draft]) -> Draft:
     whole = json.loads(row[0].data)
     whole["text"] = "".join(json.loads(draft.data)["text"] for draft in row)
     return replace(row[0], data=sound(json.dumps(whole, ensure_ascii=False)))
+
+
+def portions(events: Iterable[Event]) -> Iterator[Sequence[Event]]:
+    """Split events into rows to pack, of about `PACK_CHARS` each at most."""
+    portion: list[Event] = []
+    size = 0
+    for event in events:
+        if portion and size + len(event.data) > PACK_CHARS:
+            yield portion
+            portion, size = [], 0
+        portion.append(event)
+        size += len(event.data)
+    if portion:
+        yield portion
 
 
 def pack(events: Sequence[Event]) -> str:

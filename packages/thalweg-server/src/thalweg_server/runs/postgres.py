@@ -8,9 +8,10 @@ from thalweg.database.jobs import JobQueue, JobSql
 from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, ClaimLostError
 from thalweg_server.runs.base import Claim, Event, RunKey
+from thalweg_server.runs.drafts import PACKED
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.postgres_connections import WRITE, Connection, RunConnections
-from thalweg_server.runs.tables import RunState, RunWrite, events_of
+from thalweg_server.runs.tables import RunState, RunWrite, unpacked
 
 MOST = 6
 """Connections of one process that anybody asks, and as many that keep claims good."""
@@ -26,17 +27,20 @@ _STATES = """
     FROM unnest(%s::text[], %s::text[], %s::text[]) AS asked (owner, thread, run)
     JOIN runs USING (owner, run) WHERE runs.thread = asked.thread
 """
-_READ_EACH = """
+_AFTER = """
+    FROM run_events WHERE owner = asked.owner AND thread = asked.thread AND run = asked.run
+        AND seq > asked.after ORDER BY seq LIMIT
+"""
+_READ_EACH = f"""
     SELECT asked.owner, asked.thread, asked.run, event.seq, event.type, event.data
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[])
         AS asked (owner, thread, run, after)
     CROSS JOIN LATERAL (
-        SELECT seq, type, data FROM run_events
-        WHERE owner = asked.owner AND thread = asked.thread AND run = asked.run
-            AND seq > asked.after
-        ORDER BY seq LIMIT %s
+        SELECT seq, type, data {_AFTER} coalesce(
+            (SELECT CASE type WHEN '{PACKED}' THEN 1 ELSE %s END {_AFTER} 1), 1
+        )
     ) AS event ORDER BY 1, 2, 3, 4
-"""
+"""  # noqa: S608 (constants)
 
 
 class PostgresJournal(Journal):
@@ -117,7 +121,7 @@ class PostgresJournal(Journal):
         found: dict[RunKey, list[Sequence[Any]]] = {}
         for row in rows:
             found.setdefault(RunKey(*row[:3]), []).append(row[3:])
-        return {key: events_of(page, after[key], limit) for key, page in found.items()}
+        return {key: await unpacked(page, after[key], limit) for key, page in found.items()}
 
     async def renew_jobs(self, worker: str, ids: Collection[int]) -> None:
         """Renew leases; see `Tables`. It waits for no connection: a late renewal loses runs."""

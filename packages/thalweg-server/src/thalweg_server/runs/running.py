@@ -386,9 +386,12 @@ class ProcessRuns:
             self._create_task(self._on_end(claim.key), f"ended-{claim.key.run}")
 
     async def _pack(self, key: RunKey) -> None:
-        """Pack the events of an ended run; if a database fails, they stay as they are."""
-        with suppress(StorageError):
-            await self._journal.pack(key)
+        """Pack the events of an ended run; if that fails, they stay as they are."""
+        try:
+            with suppress(StorageError):
+                await self._journal.pack(key)
+        except Exception:  # noqa: BLE001 (the run has ended)
+            _log.exception("the events of run %s are not packed", key.run)
 
     async def _leave(self, claim: Claim, emit: Emit, job: Job | None) -> None:
         """Release a run for other processes to resume."""

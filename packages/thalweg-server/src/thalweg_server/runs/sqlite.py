@@ -18,7 +18,7 @@ from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.journal import Journal
-from thalweg_server.runs.tables import READ, RunState, RunWrite, events_of
+from thalweg_server.runs.tables import READ, RunState, RunWrite, events_of, read_values
 
 GOOD = """
     SELECT json_group_array(given.key) FROM json_each(?) AS given CROSS JOIN runs
@@ -306,7 +306,7 @@ def _states(database: sqlite3.Connection, keys: Sequence[RunKey]) -> Mapping[Run
 
 
 def _events(database: sqlite3.Connection, key: RunKey, after: int, limit: int) -> Sequence[Event]:
-    return events_of(database.execute(READ, (*key, after, limit)), after, limit)
+    return events_of(database.execute(READ, read_values(key, after, limit)), after, limit)
 
 
 def _delete(rows: SqliteRows, owner: str, thread: str, run: str | None) -> int:

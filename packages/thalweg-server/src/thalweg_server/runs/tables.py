@@ -1,5 +1,6 @@
 """The tables of runs and of their events, with the statements for either database."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, RunExistsError
 from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
-from thalweg_server.runs.drafts import PACKED, pack, sound, unpack
+from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
 
 _PAGE = 1_000
 """Events that are read at a time."""
@@ -246,17 +247,25 @@ class Tables(ABC):
         await self._change("", self.submit_missing, (BETWEEN,))
 
     async def read(self, key: RunKey, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
-        """Return events after a number, oldest first."""
-        return events_of(await self._read(key.owner, READ, (*key, after, limit)), after, limit)
+        """Return events after a number, oldest first; none only at the end."""
+        rows = await self._read(key.owner, READ, read_values(key, after, limit))
+        return await unpacked(rows, after, limit)
 
     async def pack(self, key: RunKey) -> None:
         """Store the events of an ended run compressed, in one row for up to 1,000 of them."""
         after = 0
-        while events := await self.read(key, after, _PAGE):
-            last = events[-1].seq
-            replace = JobSql(_REPLACE, (PACKED, pack(events), *key, last))
-            await self._change(key.owner, _DROP, (*key, after, last), before=replace)
-            after = last
+        while rows := await self._read(key.owner, READ, read_values(key, after, _PAGE)):
+            if rows[0][1] == PACKED:
+                after = rows[0][0]
+                continue
+            for events in portions(Event(*row) for row in rows):
+                last = events[-1].seq
+                if last - after != len(events):  # a row has its number alone
+                    return
+                packed = await asyncio.to_thread(pack, events)
+                replace = JobSql(_REPLACE, (PACKED, packed, *key, last))
+                await self._change(key.owner, _DROP, (*key, after, last), before=replace)
+                after = last
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
@@ -335,10 +344,26 @@ _RELEASE = f"""
     WHERE {_KEY} AND attempt = ? AND status = 'running' RETURNING 1
 """  # noqa: S608
 _CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_UNENDED} RETURNING 1"  # noqa: S608
-READ = f"SELECT seq, type, data FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-"""Rows of a run after a number."""
+_AFTER = f"FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT"
+READ = (
+    f"SELECT seq, type, data {_AFTER} coalesce("
+    f"(SELECT CASE type WHEN '{PACKED}' THEN 1 ELSE ? END {_AFTER} 1), 1)"
+)
+"""Rows of a run after a number: one, if it is packed; see `read_values`."""
 _REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_KEY} AND seq = ?"  # noqa: S608
 _DROP = f"DELETE FROM run_events WHERE {_KEY} AND seq > ? AND seq < ? RETURNING 1"  # noqa: S608
+
+
+def read_values(key: RunKey, after: int, limit: int) -> tuple[str | int, ...]:
+    """Return the values of `READ`."""
+    return (*key, after, limit, *key, after)
+
+
+async def unpacked(rows: Sequence[Sequence[Any]], after: int, limit: int) -> list[Event]:
+    """Return `events_of` rows; those of a packed row are read in a thread."""
+    if rows and rows[0][1] == PACKED:
+        return await asyncio.to_thread(events_of, rows, after, limit)
+    return events_of(rows, after, limit)
 
 
 def events_of(rows: Iterable[Sequence[Any]], after: int, limit: int) -> list[Event]:

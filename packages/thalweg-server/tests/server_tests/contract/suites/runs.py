@@ -461,6 +461,7 @@ class JournalContract:
             await journal.append(claim, [Draft("notice", json.dumps({"text": "你好 \ud83d"}))])
             await journal.finish(claim, "completed", [END])
             events = [*await journal.read(KEY, 0, 2_000)]
+            assert len(events) == 1_102
             size = "SELECT count(*), sum(length(data)) FROM run_events WHERE owner = ?"
             ((rows, before),) = await journal._read("ada", size, ["ada"])  # noqa: SLF001 (rows)
             for _ in range(2):
@@ -469,10 +470,42 @@ class JournalContract:
 
                 assert (rows, packed) == (1_102, 2)
                 assert after < before / 4
-                assert [*await other.read(KEY, 0, 2_000)] == events
-                assert [*await other.read(KEY, 998, 5)] == events[998:1_003]
+                assert [*await other.read(KEY, 0, 2_000)] == events[:1_000]
+                assert [*await other.read(KEY, 996, 3)] == events[996:999]
+                assert await read_all(other) == events
+                assert await other.read(KEY, 1_102) == []
                 assert await read_all(other, after=1_001) == events[1_001:]
                 found = await other.read_each({KEY: 1_000}, 50)
                 assert [*found[KEY]] == events[1_000:1_050]
             await journal.delete("ada", "t1")
             assert await journal.read(KEY) == []
+
+    async def test_large_events_are_packed_in_several_rows(self, journals: Journals) -> None:
+        """A page reads and unpacks one of them."""
+        pages: list[int] = []
+        async with journals() as journal:
+            claim = await begun(journal)
+            texts = [json.dumps({"text": str(number) * 400_000}) for number in range(7)]
+            await journal.append(claim, [Draft("notice", text) for text in texts])
+            await journal.finish(claim, "completed", [END])
+            await journal.pack(KEY)
+            after, read = 0, list[str]()
+            while events := await journal.read(KEY, after, 500):
+                pages.append(len(events))
+                read += [event.data for event in events]
+                after = events[-1].seq
+            assert pages == [2, 2, 2, 2]
+            assert read == [*texts, END.data]
+            found = await journal.read_each({KEY: 3}, 50)
+            assert [event.seq for event in found[KEY]] == [4]
+
+    async def test_events_with_a_gap_are_not_packed(self, journals: Journals) -> None:
+        """A packed row holds consecutive numbers."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            await journal.append(claim, [mark(number) for number in range(5)])
+            await journal.finish(claim, "completed", [END])
+            gap = "DELETE FROM run_events WHERE owner = ? AND seq = 3 RETURNING 1"
+            await journal._change("ada", gap, ["ada"])  # noqa: SLF001 (rows)
+            await journal.pack(KEY)
+            assert [event.seq for event in await journal.read(KEY)] == [1, 2, 4, 5, 6]

@@ -17,6 +17,7 @@ from thalweg.database.migrations.versions import (
     v0011_index,
     v0012_queue,
     v0013_order,
+    v0014_packed,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -33,6 +34,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0011_index,
     v0012_queue,
     v0013_order,
+    v0014_packed,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 
