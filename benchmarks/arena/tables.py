@@ -144,7 +144,6 @@ def in_short(totals: Totals, window: int = 128_000) -> str:
             f"{steps_per_100_calls(total):.1f}",
             f"{total.sum('inline') + total.sum('search'):.0f} of {total.needles:.0f}",
             f"{total.sum('goals_lost'):.0f} of {total.sum('goals'):.0f}",
-            f"{total.sum('over'):.0f} / {total.sum('invalid'):.0f}",
         ]
         for name in (OURS, *sorted(PRESETS), DEEPAGENTS)
         if (total := recorded.get(name))
@@ -156,7 +155,6 @@ def in_short(totals: Totals, window: int = 128_000) -> str:
         "steps per 100 calls",
         "details found",
         "goal quotes out of context",
-        "over the window / invalid",
     )
     both = totals.get(Cell(BOTH, window, DETAILED), {})
     sections = [_table(heads, rows)]

@@ -36,7 +36,9 @@ def _calls(words: list[str]) -> Iterator[list[str]]:
     names = [
         place
         for place, word in enumerate(words)
-        if word.rpartition("/")[2] == "thalweg" and not word.endswith("packages/thalweg")
+        if word.rpartition("/")[2] == "thalweg"
+        and not word.endswith("packages/thalweg")
+        and "://" not in word
     ]
     starts = [place for place in names if words[place - 1] not in {"--from", "add", "install"}]
     if starts:

@@ -17,6 +17,7 @@ from thalweg_server.settings.loading import examine_text
 
 LANGUAGES = {"python", "yaml", "json", "sh", "text", "sql"}
 GATEWAY = "http://127.0.0.1:8001"
+_DATABASE = r"postgresql://\w+:\w+@host/\w+"
 
 
 def test_every_block_names_a_language_that_is_tested() -> None:
@@ -36,6 +37,7 @@ def test_python_runs_and_prints_what_it_says(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     """In an empty folder, asserts included; a client finds a gateway, a model its provider."""
     monkeypatch.chdir(tmp_path)
@@ -46,6 +48,8 @@ def test_python_runs_and_prints_what_it_says(
             for name, value in provider_variables(url).items():
                 monkeypatch.setenv(name, value)
             code = re.sub(r"https?://[\w.:]+/v1", f"{url}/v1", code)
+        if re.search(_DATABASE, code):
+            code = re.sub(_DATABASE, request.getfixturevalue("postgres_url"), code)
         if "ThalwegClient\n" in code:
             Path("config.yaml").write_text(SETTINGS)
             code = code.replace(GATEWAY, stack.enter_context(served(Gateway(pace_s=0.0))))

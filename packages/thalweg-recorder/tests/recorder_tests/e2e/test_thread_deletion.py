@@ -31,10 +31,11 @@ from core_tests.e2e.test_new_branches import (
     async_sqlite,
     opening,
     postgres,
+    sqlite_file,
 )
 from recorder_tests.e2e.test_cli import here
 from thalweg import ContextMiddleware, adelete_thread, delete_thread
-from thalweg.archive import Archive, Logged, ThreadKey
+from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.archive.base import SUBAGENT_SEPARATOR
 from thalweg.archive.threads import history
 from thalweg.engine.entries import Message, Text
@@ -265,3 +266,49 @@ def test_the_command_deletes_on_both_sides(tmp_path: Path, archive: Archive) -> 
         ):
             refused = here(*command, str(wrong))
             assert (refused.returncode, problem in refused.stderr) == (2, True)
+
+
+def test_an_owner_is_forgotten_on_both_sides(tmp_path: Path, archive: Archive) -> None:
+    """Without the checkpointer's address the ids are printed, which nothing knows afterwards."""
+    state, place = tmp_path / "state.db", tmp_path / "thalweg.db"
+    names = "t", "a/~b"
+    command = ("db", "forget", "local", "--url", str(place))
+
+    async def filled() -> None:
+        async with sqlite_file(str(state)) as saver:
+            for name in names:
+                await ask(saver, archive, name, f"the {WORD}")
+
+    asyncio.run(filled())
+    for options in (("--dry-run",), ("--dry-run", "--json")):
+        shown = " ".join(here(*command, *options).stdout.split())
+        assert "not deleted without --checkpoints" in shown
+        assert "of 2 threads: a/~b, t" in shown
+    wrong = here(*command, "--yes", "--checkpoints", str(tmp_path / "no.db"))
+    assert wrong.returncode == 2
+    assert len(archive.threads("local")) == 2
+    done = here(*command, "--yes", "--checkpoints", str(state)).stdout
+    assert "Left: checkpoints" not in done
+    assert "Left: copies outside of the database" in done
+    assert archive.threads("local") == []
+    assert holding(tmp_path) == []
+    again = here(*command, "--yes").stdout
+    assert "Left: checkpoints in a checkpointer of your own" in again
+
+
+def test_postgres_keeps_what_a_plain_vacuum_frees(postgres_url: str) -> None:
+    """The command says so for archive and checkpoints, and reaches both."""
+    with open_archive(postgres_url) as archive:
+
+        async def filled() -> None:
+            async with postgres(postgres_url) as saver:
+                await ask(saver, archive, "t", f"the {WORD}")
+
+        asyncio.run(filled())
+        assert rows_with_word(postgres_url) != []
+        command = ("db", "forget", "local", "--yes", "--url", postgres_url)
+        done = " ".join(here(*command, "--checkpoints", postgres_url).stdout.split())
+    for kind in ("PostgreSQL archive: ", "PostgresSaver: "):
+        assert f"Left: {kind}" in done
+    assert done.count("until VACUUM FULL rewrites them (VACUUM alone does not overwrite)") >= 2
+    assert rows_with_word(postgres_url) == []

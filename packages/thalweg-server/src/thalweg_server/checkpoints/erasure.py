@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from thalweg.database.erasure import erase_file
+from thalweg.database.erasure import COPIES_ELSEWHERE, POSTGRES_REMAINS, erase_file
 
 _DATABASES: Final = ("thalweg.db", "runs.db")
 
@@ -28,18 +28,9 @@ class Erasure:
             What may remain, and where: one line each, without any content.
         """
         if self._home is None:
-            return _LEFT_IN_POSTGRES
+            return f"PostgreSQL: {POSTGRES_REMAINS}", COPIES_ELSEWHERE
         async with self._turn:
-            return (*await asyncio.to_thread(self._erase, self._home), _COPIES)
+            return (*await asyncio.to_thread(self._erase, self._home), COPIES_ELSEWHERE)
 
     def _erase(self, home: Path) -> Sequence[str]:
         return [one for name in _DATABASES if (one := erase_file(home / name))]
-
-
-_COPIES: Final = (
-    "copies outside of the data folder: backups, exports, snapshots, logs of model providers"
-)
-_LEFT_IN_POSTGRES: Final = (
-    "PostgreSQL: dead rows until VACUUM, the write-ahead log, replicas and backups",
-    _COPIES,
-)

@@ -28,8 +28,11 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> tuple[str, ...]:
         archive = Path(address)
         if archive.name != "thalweg.db" or not archive.with_name("runs.db").is_file():
             return ()
-    if dry_run:
-        return _found(address, owner)
+    found = _found(address, owner) if dry_run or not is_file else ()
+    # An application that is opened puts row-level security on the checkpoints of the database,
+    # and a checkpointer of the user's own there could write none any more.
+    if dry_run or not (is_file or found):
+        return found
     configured = _settings_of(address, is_file=is_file)
     storage = {"home": str(Path(address).parent)} if is_file else {"url": address}
     settings = configured or Settings.from_mapping({"storage": storage})

@@ -61,7 +61,7 @@ async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
 
         assert holding(tmp_path, WORD) == []
         assert [line.partition(":")[0] for line in receipt.left] == [
-            "copies outside of the data folder",
+            "copies outside of the database",
         ]
         assert (await ada.threads.get("other")).messages == 24
         assert app.parts.archive.search(ThreadKey("ada", "other"), "marlin")
@@ -208,8 +208,10 @@ async def test_a_dry_run_creates_no_table(
         forget_owner(str(tmp_path / "thalweg.db"), "ada", dry_run=True)
 
 
-async def test_a_dry_run_creates_no_table_in_postgres(postgres_url: str) -> None:
-    assert forget_owner(postgres_url, "ada", dry_run=True) == ()
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_no_table_is_created_in_postgres(postgres_url: str, *, dry_run: bool) -> None:
+    """Of an owner without data of the server: the checkpointer may be of the user's own."""
+    assert forget_owner(postgres_url, "ada", dry_run=dry_run) == ()
     with psycopg.connect(postgres_url) as connection:
         tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
         assert connection.execute(tables).fetchone() == (0,)

@@ -27,6 +27,16 @@ def escape_thread_id(thread: str) -> str:
     return thread.replace("/~", "/~~")
 
 
+def caller_id(name: str) -> str:
+    """Return the caller's id of a thread's name, or of a subagent's: what `thread_id` was.
+
+    Example:
+        >>> caller_id(escape_thread_id("a/~b") + SUBAGENT_SEPARATOR + "tools:1")
+        'a/~b'
+    """
+    return name.partition(SUBAGENT_SEPARATOR)[0].replace("/~~", "/~")
+
+
 ThreadId = NewType("ThreadId", str)
 """The id of a thread, as a caller chooses it (LangGraph's `thread_id`): `parse_thread_id` makes it.
 

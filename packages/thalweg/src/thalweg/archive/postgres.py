@@ -2,6 +2,7 @@
 
 from thalweg.archive.search.postgres_words import WordRows
 from thalweg.archive.tables import TableArchive, closed_error
+from thalweg.database.erasure import POSTGRES_REMAINS
 from thalweg.database.postgres import PostgresDatabase
 
 _FORMAT = 3
@@ -31,7 +32,7 @@ class PostgresArchive(TableArchive):
 
     def erase(self) -> str:
         """Return what remains in the files of the server."""
-        return "PostgreSQL archive: dead rows until VACUUM, the write-ahead log, replicas"
+        return f"PostgreSQL archive: {POSTGRES_REMAINS}"
 
 
 class _ArchiveTransaction(WordRows):

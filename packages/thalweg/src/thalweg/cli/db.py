@@ -4,15 +4,17 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.archive.base import ThreadKey
+from thalweg.archive.base import ThreadKey, caller_id
 from thalweg.archive.paths import default_place, open_existing
 from thalweg.cli.confirmation import confirm
 from thalweg.cli.parsing import AS_JSON, CommandGroup, argument
 from thalweg.cli.plugins import OWNERS_GROUP, TABLES_GROUP, load_plugins, write_warning
 from thalweg.cli.printing import fold, print_lines, print_result
+from thalweg.database.erasure import COPIES_ELSEWHERE
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -177,6 +179,13 @@ def move(options: Namespace) -> None:
         help="postgresql://…, or a file. Default: THALWEG_DATABASE_URL, or thalweg.db in the "
         "folder THALWEG_HOME, or in .thalweg here.",
     ),
+    argument(
+        "--checkpoints",
+        metavar="ADDRESS",
+        default="",
+        help="Delete the owner's threads there, too: the file of a SqliteSaver, or postgresql://… "
+        "of a PostgresSaver.",
+    ),
     argument("--dry-run", action="store_true", help="Change nothing; show what would be deleted."),
     argument("--yes", action="store_true", help="Do not ask."),
     AS_JSON,
@@ -187,8 +196,9 @@ def forget(options: Namespace) -> int:
     Threads with their subagents', memory with its history, and with the server installed also
     runs, events, checkpoints, files, documents and usage. A gateway may serve meanwhile; runs of
     the owner are cancelled. After an interruption, run it again: a worker of the server also
-    completes the deletion. Not reached: a checkpointer of your own (`thalweg thread delete
-    --checkpoints`), backups, and logs of model providers.
+    completes the deletion. A checkpointer of your own is reached with --checkpoints only; else the
+    ids of its threads are printed, which nothing knows afterwards. Not reached: backups, and logs
+    of model providers.
 
     Exit code 2 when the data of a package could not be deleted.
     """
@@ -203,14 +213,24 @@ def forget(options: Namespace) -> int:
     # and then deletes what they wrote to memory.
     deletions = [*plugins, forget_threads]
     found = [line for one in deletions for line in one(address, owner, dry_run=True)]
+    threads = _thread_ids(address, owner)
+    if threads:
+        where = (
+            "deleted, too" if options.checkpoints else "not deleted without --checkpoints ADDRESS"
+        )
+        kind = "checkpoints in a checkpointer of your own"
+        found += [f"{kind}: {where}, of {len(threads):,} threads: {', '.join(threads)}"]
     left: list[str] = []
     if not options.as_json:
         print_lines(part for line in found or ["There is nothing."] for part in fold(line))
     if not options.dry_run:
         question = f"Delete everything of {owner!r}?"
         confirm(question, "to delete it", yes=options.yes, refusal_text="Nothing was deleted.")
-        lines = (line for one in deletions for line in one(address, owner, dry_run=False))
-        left = [*dict.fromkeys(lines)]
+        # Twice, as in `delete_thread`: a run in progress may store one until the archive is empty.
+        checkpoints = partial(_delete_checkpoints, options.checkpoints, threads)
+        checkpoints()
+        lines = [line for one in deletions for line in one(address, owner, dry_run=False)]
+        left = [*dict.fromkeys([*checkpoints(), *lines, COPIES_ELSEWHERE])]
     after = ["Deleted.", *(part for line in left for part in fold(f"Left: {line}"))]
     json_value = {"owner": owner, "found": found, "left": left, "dry_run": options.dry_run}
     print_result([] if options.dry_run else after, json_value, as_json=options.as_json)
@@ -232,6 +252,28 @@ def forget_threads(address: str, owner: str, *, dry_run: bool) -> list[str]:
             archive.delete(key)
         archive.prune()
         return [remains] if (remains := archive.erase()) else []
+
+
+def _thread_ids(address: str, owner: str) -> list[str]:
+    """Return the ids of an owner's threads, as a checkpointer has them."""
+    if "://" not in address and not has_component_tables(address, "archive"):
+        return []
+    with open_existing(address) as archive:
+        return sorted({caller_id(name) for name in archive.threads(owner)})
+
+
+def _delete_checkpoints(address: str, threads: Sequence[str]) -> tuple[str, ...]:
+    """Delete the threads from a checkpointer of the user's own; return what may remain."""
+    if not address:
+        return (f"checkpoints in a checkpointer of your own{_OF_THESE if threads else ''}",)
+    from thalweg.cli.thread.checkpoints import opened_checkpoints  # noqa: PLC0415 (LangGraph)
+    from thalweg.context.turn.thread_deletion import delete_checkpoints  # noqa: PLC0415 (LangGraph)
+
+    with opened_checkpoints(address) as saver:
+        return delete_checkpoints(saver, threads) if saver else ()
+
+
+_OF_THESE = ", of the threads named above: delete each there (checkpointer.delete_thread)"
 
 
 @contextmanager

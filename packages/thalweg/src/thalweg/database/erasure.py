@@ -12,6 +12,13 @@ from typing import Final
 
 from thalweg.database.migrations.sqlite import has_table
 
+POSTGRES_REMAINS: Final = (
+    "deleted rows in the files of its tables until VACUUM FULL rewrites them (VACUUM alone does "
+    "not overwrite), the write-ahead log, replicas"
+)
+COPIES_ELSEWHERE: Final = (
+    "copies outside of the database: backups, exports, logs of model providers"
+)
 MOST_BYTES: Final = 64 << 20
 """Bytes above which a file is not rewritten while it is in use: writes of other owners would wait
 for more than a second."""

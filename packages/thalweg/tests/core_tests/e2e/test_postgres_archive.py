@@ -4,13 +4,18 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from core_tests.postgres import Server
+from thalweg import ContextMiddleware
 from thalweg.archive import Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.base import Archive
 from thalweg.archive.postgres import PostgresArchive
@@ -19,8 +24,10 @@ from thalweg.archive.tables import closed_error
 from thalweg.database.postgres import MAX_CONNECTIONS, PostgresDatabase, PostgresRows
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, ConflictError, StorageError, ThalwegError
+from thalweg.testing import ScriptedModel
 
 KEY = ThreadKey("ada", "t1")
+AT: Any = {"configurable": {"thread_id": "t1"}}
 
 
 def said(text: str) -> Logged:
@@ -58,6 +65,34 @@ def test_a_server_that_stops_is_told_and_one_that_is_back_is_used(own_postgres: 
 
         assert [message.text for message in archive.messages(KEY)] == ["one"]
         assert archive.append(KEY, [said("two")], expected=1) == 2
+
+
+def test_a_run_ends_while_the_server_of_the_archive_is_down(own_postgres: Server) -> None:
+    """Before any request, or after the answer, which is lost; the next run continues the thread."""
+    requests: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        requests.append(messages[-1].text)
+        if messages[-1].text == "three":
+            own_postgres.stop()
+        return "heard"
+
+    with ContextMiddleware(archive=own_postgres.url) as context:
+        agent: Any = create_agent(
+            ScriptedModel(script=script), middleware=[context], checkpointer=InMemorySaver()
+        )
+        agent.invoke({"messages": "one"}, AT)
+        own_postgres.stop()
+        with pytest.raises(StorageError, match="cannot be reached"):
+            agent.invoke({"messages": "two"}, AT)
+        assert requests == ["one"]
+        own_postgres.start()
+        with pytest.raises(StorageError, match="cannot be reached"):
+            agent.invoke({"messages": "three"}, AT)
+        own_postgres.start()
+        messages = agent.invoke({"messages": "four"}, AT)["messages"]
+    assert requests == ["one", "three", "four"]
+    assert [one.text for one in messages] == ["one", "heard", "two", "three", "four", "heard"]
 
 
 def test_a_connection_that_broke_while_nobody_used_it_is_replaced(postgres_url: str) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from thalweg.archive.base import caller_id
     from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
+    from thalweg.archive.threads.finding import known_threads
     from thalweg.archive.threads.operations import (
         OperationResult,
         compact,
@@ -26,10 +28,12 @@ __all__ = [
     "OperationResult",
     "Taken",
     "TurnContext",
+    "caller_id",
     "compact",
     "context_at",
     "export",
     "history",
+    "known_threads",
     "next_context",
     "pin",
     "rewind",
@@ -45,6 +49,8 @@ __getattr__, __dir__ = lazy_exports(
         "TurnContext": "thalweg.archive.threads.contexts",
         "LoggedMessage": "thalweg.archive.threads.thread_history",
         "Taken": "thalweg.archive.threads.thread_history",
+        "caller_id": "thalweg.archive.base",
+        "known_threads": "thalweg.archive.threads.finding",
         "context_at": "thalweg.archive.threads.contexts",
         "next_context": "thalweg.archive.threads.contexts",
         "export": "thalweg.archive.threads.thread_export",

@@ -104,6 +104,6 @@ def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
     if thread in threads:
         return ThreadKey(owner, thread)
     similar = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
-    hint = f"near it: {similar}" if similar else "`thalweg thread list` shows the names"
+    hint = f"near it: {similar}" if similar else "`thalweg thread list --owner NAME` shows them"
     problem = f"owner {owner!r} has no thread {thread!r}; {hint}"
     raise ArchiveError(problem)

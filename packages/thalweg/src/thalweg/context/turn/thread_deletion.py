@@ -29,7 +29,7 @@ from thalweg.context.turn.effects import (
     run,
     run_in_worker,
 )
-from thalweg.database.erasure import erase_file
+from thalweg.database.erasure import COPIES_ELSEWHERE, POSTGRES_REMAINS, erase_file
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.engine.undocumented import postgres_cursor
 
@@ -124,11 +124,9 @@ def _deletions(
 
 _DATABASES = "PRAGMA database_list"
 _CHECKPOINTER_REMAINS = (
-    "{kind}: what its database keeps of deleted rows (of PostgreSQL: dead rows until VACUUM, the "
-    "write-ahead log, replicas)"
+    "{kind}: what its database keeps of deleted rows (of PostgreSQL: {postgres})"
 )
 _NAMESPACES_REMAIN = "{kind}: checkpoints of subagents, until their parent's thread is deleted"
-_COPIES_ELSEWHERE = "backups, exports, and logs of model providers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,17 +223,31 @@ def thread_deletion(
         kept = () if deleted else (_NAMESPACES_REMAIN.format(kind=type(saver).__name__),)
         return ThreadDeletion(deletion.threads, deletion.freed_bytes, kept)
     file: str | None = yield SyncOrAsync(partial(_file_of, saver), partial(_afile_of, saver))
-    remains = (
-        () if isinstance(saver, InMemorySaver) else _checkpointer_remains(type(saver).__name__)
-    )
-    if file is not None:
-        erased: str = yield blocking_effect(partial(_erase_file, file))
-        remains = (erased,) if erased else ()
+    remains: tuple[str, ...] = yield blocking_effect(partial(_erase_saver, saver, file))
     return ThreadDeletion(deletion.threads, deletion.freed_bytes, (*remains, *deletion.left))
 
 
-def _checkpointer_remains(kind: str) -> tuple[str, ...]:
-    return (_CHECKPOINTER_REMAINS.format(kind=kind),)
+def delete_checkpoints(
+    saver: BaseCheckpointSaver[Any], threads: Collection[str]
+) -> tuple[str, ...]:
+    """Delete the checkpoints of threads, and rewrite the file of a SQLite saver once.
+
+    Returns:
+        What may remain, and where: one line each, without any content.
+    """
+    for thread_id in threads:
+        saver.delete_thread(thread_id)
+    return _erase_saver(saver, _file_of(saver))
+
+
+def _erase_saver(saver: BaseCheckpointSaver[Any], file: str | None) -> tuple[str, ...]:
+    if file is not None:
+        erased = "" if file == MEMORY else erase_file(Path(file), sys.maxsize)
+        return (erased,) if erased else ()
+    if isinstance(saver, InMemorySaver):
+        return ()
+    kind = type(saver).__name__
+    return (_CHECKPOINTER_REMAINS.format(kind=kind, postgres=POSTGRES_REMAINS),)
 
 
 def _delete_checkpoints(
@@ -262,7 +274,7 @@ def _delete_from_archive(
 ) -> ThreadDeletion:
     with _open_archive(archive_or_address) as archive:
         if archive is None:
-            return ThreadDeletion((), 0, (_COPIES_ELSEWHERE,))
+            return ThreadDeletion((), 0, (COPIES_ELSEWHERE,))
         if subagents is None:
             threads = own_threads(archive, owner, thread_id)
         else:
@@ -275,7 +287,7 @@ def _delete_from_archive(
             return ThreadDeletion(tuple(threads), freed, ())
         remains = archive.erase()
         return ThreadDeletion(
-            tuple(threads), freed, (*([remains] if remains else ()), _COPIES_ELSEWHERE)
+            tuple(threads), freed, (*([remains] if remains else ()), COPIES_ELSEWHERE)
         )
 
 
@@ -294,10 +306,6 @@ def _open_archive(
             yield archive
     else:
         yield archive_or_address
-
-
-def _erase_file(file: str) -> str:
-    return "" if file == MEMORY else erase_file(Path(file), sys.maxsize)
 
 
 def _file_of(saver: object) -> str | None:

@@ -114,7 +114,7 @@ def test_a_thread_is_found_by_its_name_and_owner() -> None:
     assert find_thread(driver.archive, "local", "t1") == KEY
     with pytest.raises(ArchiveError, match="near it: 't1'"):
         find_thread(driver.archive, "local", "t2")
-    with pytest.raises(ArchiveError, match="`thalweg thread list`"):
+    with pytest.raises(ArchiveError, match="`thalweg thread list --owner NAME`"):
         find_thread(driver.archive, "bob", "t1")
     assert ThreadKey("bob", "t1") != KEY
 
