@@ -2,15 +2,19 @@
 
     THALWEG_RECORDED=folder python -m benchmarks.recorder [--messages 10000,100000]
     THALWEG_RECORDED=folder python -m benchmarks.recorder --questions FILE [FILE ...]
+    THALWEG_RECORDED=folder python -m benchmarks.recorder --summaries
 
 Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
 their own threads; the latency of the hook next to that of an empty Python; with `--messages`, a
 search in archives that hold the sessions again and again. With `--questions`, only how often the
 first hit, and one of the first five, has the answer: of `search_sessions` and of FTS5. A line of a
-file has `question`, `needle` and `alternatives`, verbatim passages that answer it.
+file has `question`, `needle` and `alternatives`, verbatim passages that answer it. With
+`--summaries`, how many of the requests that a compaction of Claude Code took out of the context
+are in the summary that the recorder gives it afterwards.
 """
 
 import argparse
+import gzip
 import json
 import os
 import re
@@ -23,6 +27,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
@@ -32,7 +37,11 @@ from thalweg.engine.transcript import as_text
 from thalweg.engine.words import STOP_WORDS
 from thalweg_recorder import hook, import_sessions
 from thalweg_recorder.recordings import find_recordings
+from thalweg_recorder.recordings.files import read_recording
+from thalweg_recorder.replay.questions import REQUEST_CHARS, find_questions, requests_of
+from thalweg_recorder.replay.recorded import is_lost
 from thalweg_recorder.searching import search_sessions
+from thalweg_recorder.worker import summarize
 
 HOOKS = 100
 OWNER = "local"
@@ -58,9 +67,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", default="", help="sizes of archives to search in")
     parser.add_argument("--questions", nargs="+", type=Path, help="files with questions")
+    parser.add_argument("--summaries", action="store_true", help="only the summaries")
     options = parser.parse_args()
     sizes = [int(size) for size in options.messages.split(",") if size]
     folder = Path(os.environ["THALWEG_RECORDED"])
+    if options.summaries:
+        _summaries(sorted((folder / "originals").glob("cc-*.jsonl.gz")))
+        return
     with tempfile.TemporaryDirectory() as place:
         archive = open_archive(Path(place, "a.db"))
         folders = [folder, folder / "nc"] if options.questions else [folder]
@@ -179,6 +192,41 @@ def _ask(archive: Archive, files: Sequence[Path]) -> None:
                 counts[who][1] += any(right)
         for who, (first, five) in counts.items():
             print(f"{file.name}: {who}: first hit {first}, first five {five} of {len(questions)}")
+
+
+def _summaries(logs: Sequence[Path]) -> None:
+    """Import each log up to its last compaction, and look for lost requests in its summary."""
+    row = "{:34} {:>11} {:>9} {:>5} {:>8} {:>10} {:>6}"
+    print(
+        row.format("session", "compactions", "requests", "lost", "restored", "first line", "tokens")
+    )
+    total = [0] * 5
+    for log in logs:
+        recording = read_recording(log)
+        if not recording.compactions:
+            continue
+        last = recording.compactions[-1]
+        kept = [message for message in recording.messages if message.line > last.line]
+        known = find_questions(log).get(recording.name)
+        goals = known.goals if known and known.goals else requests_of(recording)
+        lost = [goal for goal in goals if is_lost(goal, kept, last.summary)]
+        text = _summary_at(log, last.line)
+        whole = sum(goal.quote in text for goal in lost)
+        first = sum(goal.quote.strip().split("\n")[0][:REQUEST_CHARS] in text for goal in lost)
+        cells = [len(recording.compactions), len(goals), len(lost), whole, first]
+        total = [a + b for a, b in zip(total, cells, strict=True)]
+        print(row.format(recording.name, *cells, exact_counter()(text)))
+    print(row.format("all", *total, ""))
+
+
+def _summary_at(log: Path, line: int) -> str:
+    """Return the summary of the session of a log as it was before a row of it."""
+    with tempfile.TemporaryDirectory() as place, gzip.open(log, "rb") as rows:
+        cut = Path(place, log.stem)
+        cut.write_bytes(b"".join(islice(rows, line - 1)))
+        archive = open_archive(Path(place, "a.db"))
+        threads = [one.thread for one in import_sessions(archive, [cut]) if one.thread]
+        return summarize(archive, ThreadKey(OWNER, threads[0]))
 
 
 def _joined(text: str) -> str:

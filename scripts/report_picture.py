@@ -1,4 +1,4 @@
-"""Measure sessions of Claude Code whose logs state what was paid, and draw the report of one.
+"""Measure sessions of Claude Code whose logs state usage, and draw the report of one.
 
     uv run --group browser python -m scripts.report_picture [FILE]
 
@@ -44,7 +44,7 @@ def replayed_lines(name: str, report: Path) -> list[str]:
         replay([*paths, "--policy", POLICIES, "--html", str(report)], standalone_mode=False)
     lines = [" ".join(line.split()) for line in output.getvalue().splitlines()]
     rows = re.compile(f"all {len(paths)} threads" if len(paths) > 1 else name)
-    verdict = next(place for place, line in enumerate(lines) if line.startswith("You paid"))
+    verdict = next(place for place, line in enumerate(lines) if line.startswith("The tokens in"))
     return [
         line
         for place, line in enumerate(lines)

@@ -66,6 +66,9 @@ def search(
             return
         query = " ".join(words or ())
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
+        nothing = "No message of these sessions has these words."
+        if not found and search_sessions(opened, query, only, owner=owner):
+            nothing = f"No hit fits into {max_tokens:,} tokens: the default is 3,000."
     plain = [
         {
             "reference": one.reference,
@@ -78,5 +81,4 @@ def search(
         for one in found
     ]
     lines = [part for line in printable(render_found(found)).splitlines() for part in fold(line)]
-    nothing = "No message of these sessions has these words."
     print_result(lines, {"passages": plain}, as_json=as_json, empty_message=nothing)

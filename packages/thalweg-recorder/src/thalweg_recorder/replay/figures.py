@@ -53,9 +53,9 @@ def cost_of_everything(runs: Sequence[ReplayRun]) -> float:
     return _total(runs, lambda run: run.bill_unmanaged if whole else run.cost_unmanaged)
 
 
-def simulated_cost(runs: Sequence[ReplayRun]) -> float:
-    """Return the sum of the bills of `recorded` in the cache that the other policies have."""
-    return _total(runs, lambda run: run.simulated_bill)
+def logged_cost(runs: Sequence[ReplayRun]) -> float:
+    """Return the sum of what the usage in the logs of `recorded` costs at list prices."""
+    return _total(runs, lambda run: run.logged_bill)
 
 
 def amount(value: float, runs: Sequence[ReplayRun]) -> str:

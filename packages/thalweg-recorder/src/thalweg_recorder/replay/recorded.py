@@ -7,6 +7,7 @@ from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction
+from thalweg_recorder.replay.bill import Bill
 from thalweg_recorder.replay.questions import Goal
 from thalweg_recorder.replay.results import ReplayedCall, ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
@@ -18,8 +19,9 @@ RECORDED = "recorded"
 def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
     """Return the calls of a log with their costs, and the content that its compactions removed.
 
-    The bill is what was paid: the usage of each answer. Cost and tokens of requests are of messages
-    alone, as for every policy: without the overhead of `TariffTerms`, which `overhead_tokens`
+    The bill is that of the usage in the log, in the simulated cache that every policy has;
+    `logged_bill` is the same usage as it is. Cost and tokens of requests are of messages alone, in
+    our count, as for every policy: without the overhead of `TariffTerms`, which `overhead_tokens`
     reports. The context after a compaction is the agent's own summary and later messages: a request
     of the user that neither contains is lost, and so is all text from before, unless the summary
     names the file of the session, which the agent can read.
@@ -36,7 +38,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
     starts = _starts(subject, recording.compactions)
     breaks = {bisect_right([p for p, _ in answers], start - 1) for start in starts}
     calls = tuple(
-        _call(turn, position, _without(each, terms.overhead), terms, broke=turn in breaks)
+        _call(turn, position, _own_share(each, terms), terms, broke=turn in breaks)
         for turn, (position, each) in enumerate(answers)
     )
     start = starts[-1] if starts else 0
@@ -47,6 +49,11 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         goal.quote for goal in goals if is_lost(goal, recording.messages[start:], newest.summary)
     )
     cost = sum(call.cost for call in calls)
+    unlogged = [
+        missing
+        for position, usage in answers
+        if (missing := subject.entries[position].tokens - usage.output) > usage.output
+    ]
     return ReplayRun(
         trajectory=recording.name,
         policy=RECORDED,
@@ -65,7 +72,9 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         is_whole=True,
         bill_unmanaged=terms.bill_unmanaged,
         priced_by=terms.priced_by,
-        simulated_bill=terms.simulated_share * sum(call.bill.total for call in calls),
+        logged_bill=sum(terms.paid[position].total for position, _ in answers),
+        understated_answers=len(unlogged),
+        unlogged_tokens=sum(unlogged),
         cost_with_steps=cost,
         cost_with_faults=cost,
         goals_verbatim=len(goals) - len(lost),
@@ -84,12 +93,18 @@ def _starts(subject: ReplaySubject, compactions: Sequence[RecordedCompaction]) -
     return [bisect_right(ordered, compaction.at) for compaction in compactions if compaction.at]
 
 
-def _without(usage: Usage, overhead: int) -> Usage:
-    """Subtract the overhead from a request: from its tokens read, then from its tokens written."""
-    read = min(overhead, usage.cached)
-    written = min(overhead - read, usage.written)
+def _own_share(usage: Usage, terms: TariffTerms) -> Usage:
+    """Return the tokens of a request's messages in our count, which is that of every policy.
+
+    The overhead is subtracted from the tokens read, then from the tokens written.
+    """
+    read = min(terms.overhead, usage.cached)
+    written = min(terms.overhead - read, usage.written)
     return Usage(
-        max(0, usage.input - overhead), usage.cached - read, usage.written - written, usage.output
+        round(max(0, usage.input - terms.overhead) / terms.factor),
+        int((usage.cached - read) / terms.factor),
+        int((usage.written - written) / terms.factor),
+        usage.output,
     )
 
 
@@ -97,6 +112,7 @@ def _call(
     turn: int, position: int, usage: Usage, terms: TariffTerms, *, broke: bool
 ) -> ReplayedCall:
     plain = max(0, usage.input - usage.cached - usage.written)
+    bill, share = terms.paid[position], terms.simulated_share
     return ReplayedCall(
         turn=turn + 1,
         position=position,
@@ -106,7 +122,7 @@ def _call(
         cost=terms.tariff.charge(usage.cached, usage.written, plain),
         cold=position in terms.cold,
         broke_at=0 if broke else -1,
-        bill=terms.paid[position],
+        bill=Bill(input=share * bill.input, output=share * bill.output),
     )
 
 

@@ -130,9 +130,13 @@ class ReplayRun:
     bill_unmanaged: float
     """The total of `bill`, if every call is sent whole."""
     priced_by: PriceSource = "chosen"
-    simulated_bill: float = 0.0
-    """Of `recorded`: its bill in the simulated cache that the other policies have; an estimate
-    from the requests before any compaction, which both sent whole."""
+    logged_bill: float = 0.0
+    """Of `recorded`: the usage in the log at list prices. Its `bill` is an estimate of the same in
+    the simulated cache, from the requests before any compaction, which every policy sends whole."""
+    understated_answers: int = 0
+    """Of `recorded`: answers of which the log states less than half of the output tokens."""
+    unlogged_tokens: int = 0
+    """The tokens of their texts, reasoning and calls, less those that the log states."""
     misses: tuple[Miss, ...] = field(default=(), repr=False)
     """Uses of content that a request no longer showed whole."""
     cost_with_steps: float
@@ -264,6 +268,7 @@ class ReplayRun:
             "steps": bill.steps,
             "total": bill.total,
             "unmanaged": self.bill_unmanaged,
+            "logged": self.logged_bill,
         }
         unit = "USD" if usd else "uncached input tokens"
         in_unit = {

@@ -82,7 +82,7 @@ class TariffTerms:
 
     @property
     def simulated_share(self) -> float:
-        """What the recorded requests before any compaction cost here, divided by what was paid.
+        """What the recorded requests before any compaction cost here, divided by the log's bill.
 
         They were sent whole, so both are prices of the same requests; 1 if there are none.
         """

@@ -10,8 +10,8 @@ from thalweg_recorder.replay.figures import (
     goals_lost,
     in_dollars,
     is_whole,
+    logged_cost,
     rejected,
-    simulated_cost,
     size,
     unreadable_bytes,
 )
@@ -51,41 +51,58 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
         return [f"The {'session has' if len(own) == 1 else 'sessions have'} no model call."]
     rest = [name for name in groups if name not in {first, UNLIMITED, RECORDED}]
     if first == RECORDED:
-        return _recorded(paid, has_cost=True)
+        return [*_recorded(paid, has_cost=True), *_understated(paid)]
     is_compared = {run.trajectory for run in own} == {run.trajectory for run in paid}
     return [
-        _against_paid(first, own, paid) if is_compared else _headline(first, own),
+        _against_recorded(first, own, paid) if is_compared else _headline(first, own),
         *_recorded(paid, has_cost=not is_compared),
+        *_understated(paid),
         *(f"{_label(name)}: {_cost(groups[name])}; {_losses(groups[name])}." for name in rest),
         *_unlimited(groups.get(UNLIMITED, []), own, has_cost=is_compared),
     ]
 
 
-def _against_paid(name: str, own: Sequence[ReplayRun], paid: Sequence[ReplayRun]) -> str:
+def _against_recorded(name: str, own: Sequence[ReplayRun], paid: Sequence[ReplayRun]) -> str:
     """Compare a policy with what the recorded agent cost and lost, both in the simulated cache."""
-    was, now = simulated_cost(paid), cost(own)
+    was, now = cost(paid), cost(own)
     gone, known = goals_lost(paid)
     here, _ = goals_lost(own)
-    left = f"{gone:,} of your {known:,} requests had left the context"
-    losses = [f"{left}, here {f'{here:,}' if here else 'none'}"] if gone else []
-    losses += _loss_list(own)[1 if gone and here else 0 :]
-    simulated = f", {_money(was, paid)} in a simulated cache"
+    readable = " (the agent can read them again in its transcript)" * (not unreadable_bytes(paid))
+    left = f"{gone:,} of {known:,} requests of the user had left the context word for word"
+    losses = [f"{left}{readable}, with {_title(name)} {f'{here:,}' if here else 'none'}"]
+    losses = (losses if gone else []) + _loss_list(own)[1 if gone and here else 0 :]
     return (
-        f"{_opening(paid)}{simulated}. There, {_title(name)} would cost about {_money(now, own)}"
-        f"{_compared(now, was)}; {'; '.join(losses) or 'nothing is lost'}."
+        f"{_opening(paid)}. In a simulated cache the recorded calls cost about {_money(was, paid)}"
+        f", with {_title(name)} about {_money(now, own)}{_compared(now, was)}; "
+        f"{'; '.join(losses) or 'nothing is lost'}."
     )
 
 
 def _opening(paid: Sequence[ReplayRun]) -> str:
-    """State what the recorded answers cost, and whose prices that has."""
-    bill = _money(cost(paid), paid)
-    sessions = f" for {len(paid):,} sessions" if len(paid) > 1 else ""
+    """State what the tokens of the logs cost, and whose prices that has."""
+    bill = _money(logged_cost(paid), paid)
+    logs = f"logs of {len(paid):,} sessions" if len(paid) > 1 else "log"
     if any(run.priced_by == "chosen" for run in paid):
-        return f"At the prices of {_tariffs(paid)} you would have paid {bill}{sessions}"
-    if assumed := [run for run in paid if run.priced_by == "assumed"]:
-        guess = f", with the prices of {_tariffs(assumed)} for a model without known prices"
-        return f"You paid about {bill}{sessions}{guess}"
-    return f"You paid {bill}{sessions}"
+        prices = f" at the prices of {_tariffs(paid)}"
+    elif assumed := [run for run in paid if run.priced_by == "assumed"]:
+        prices = f" with the prices of {_tariffs(assumed)} for a model without known prices"
+    else:
+        prices = " at list prices"
+    return f"The tokens in the {logs} cost {bill}{prices}"
+
+
+def _understated(paid: Sequence[ReplayRun]) -> list[str]:
+    """State how many answers have more output than the logs state; every bill lacks it."""
+    answers = sum(run.understated_answers for run in paid)
+    if not answers:
+        return []
+    every = sum(len(run.calls) for run in paid)
+    tokens = sum(run.unlogged_tokens for run in paid)
+    sentence = (
+        f"Every amount is too low by {tokens:,} output tokens, in our count: {answers:,} of "
+        f"{every:,} answers have more than twice the output that their log states."
+    )
+    return [sentence]
 
 
 def _headline(name: str, runs: Sequence[ReplayRun]) -> str:

@@ -249,7 +249,9 @@ FIELDS: dict[str, Any] = {
     "bill": {
         **dict.fromkeys(("unit", "prices"), str),
         "whole": bool,
-        **dict.fromkeys(("input", "output", "summaries", "steps", "total", "unmanaged"), float),
+        **dict.fromkeys(
+            ("input", "output", "summaries", "steps", "total", "unmanaged", "logged"), float
+        ),
     },
     "usd_per_million": float,
     **dict.fromkeys(("saved", "cost_beyond_window"), float),

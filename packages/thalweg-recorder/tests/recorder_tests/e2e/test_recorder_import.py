@@ -82,11 +82,12 @@ def test_sessions_are_imported_listed_and_shown(
     sessions.mkdir(parents=True)
     write(sessions, numbered([1, 2]))
 
-    first, second, hits, listed, chosen, shown, printed, exported, replayed = in_turn(
+    first, second, hits, narrow, listed, chosen, shown, printed, exported, replayed = in_turn(
         [
             ["record", "import"],
             ["record", "import"],
             ["record", "search", "request", "--project", "/src"],
+            ["record", "search", "request", "--max-tokens", "5"],
             ["record", "search", "--json"],
             ["record", "search", "--project", "/src", "--agent", "claude-code"],
             ["thread", "show", KEY.thread],
@@ -101,6 +102,7 @@ def test_sessions_are_imported_listed_and_shown(
     assert "0 new messages in 0 of 1 sessions.\n1 unchanged." in second.stdout
     shown_hit = f"{KEY.thread}#1 user\n(2026-11-23 10:00 · request 1 · /src/shop)\nrequest 2"
     assert shown_hit in hits.stdout
+    assert "No hit fits into 5 tokens: the default is 3,000." in narrow.stderr
     (session,) = json.loads(listed.stdout)["sessions"]
     assert (session["title"], session["thread"]) == ("request 1", KEY.thread)
     assert "/src/shop" in chosen.stdout

@@ -102,14 +102,14 @@ def test_a_title_is_the_sessions_own_or_its_first_request() -> None:
     assert replace(RECORDING, session=SessionInfo(title="Parser")).title == "Parser"
 
 
-def test_the_bill_is_what_was_paid() -> None:
+def test_the_logged_bill_is_that_of_the_usage_in_the_log() -> None:
     """The usage of every answer: input, cache, output, at the prices of its own model."""
     usages = [message.usage for message in PRICED.messages if message.usage]
     run = run_of(PRICED, "model")
 
     assert run.is_whole
     assert run.usd_per_million is not None
-    assert run.bill.total * run.usd_per_million / 1e6 == pytest.approx(cost_of_answers(usages))
+    assert run.logged_bill * run.usd_per_million / 1e6 == pytest.approx(cost_of_answers(usages))
     assert run.bill.output > 0
 
 
@@ -117,7 +117,7 @@ def test_prices_that_the_caller_chose_are_those_of_every_answer() -> None:
     run = run_of(PRICED, "chosen")
     usages = [message.usage for message in PRICED.messages if message.usage]
 
-    assert run.bill.total == pytest.approx(sum(units_of(u, TARIFFS["anthropic"]) for u in usages))
+    assert run.logged_bill == pytest.approx(sum(units_of(u, TARIFFS["anthropic"]) for u in usages))
 
 
 def test_text_that_a_transcript_has_can_be_read_back() -> None:
@@ -133,7 +133,7 @@ def test_text_that_a_transcript_has_can_be_read_back() -> None:
 
 
 def test_every_policy_pays_for_the_overhead_and_the_answers() -> None:
-    """Sending everything costs what was paid if the agent removed nothing and read its cache."""
+    """Sending everything costs what was logged if the agent removed nothing and read its cache."""
     log = (
         said("user", "Never push to the main branch, please.", 0),
         said("assistant", "Understood.", 1, Usage(20_010, written=20_010, output=400)),
@@ -147,7 +147,7 @@ def test_every_policy_pays_for_the_overhead_and_the_answers() -> None:
     paid = recorded_run(subject, terms, 200_000)
     (none,) = replay_under(subject, "none", Budget(window=200_000), [terms])
 
-    assert none.bill.output == pytest.approx(paid.bill.output)
+    assert none.bill.output == pytest.approx(paid.bill.output, rel=0.01)
     assert none.bill.total == pytest.approx(none.bill_unmanaged)
     assert none.bill.total == pytest.approx(paid.bill.total, rel=0.01)
     assert none.bill.total > 10 * none.cost
@@ -165,8 +165,41 @@ def test_a_cache_miss_of_the_log_is_not_counted_as_a_saving() -> None:
     terms = terms_of(subject, TARIFFS["anthropic"])
     paid = recorded_run(subject, terms, 200_000)
 
-    assert paid.simulated_bill == pytest.approx(paid.bill_unmanaged)
-    assert paid.simulated_bill < 0.7 * paid.bill.total
+    assert paid.bill.total == pytest.approx(paid.bill_unmanaged)
+    assert paid.bill.total < 0.7 * paid.logged_bill
+
+
+def test_output_that_the_log_leaves_out_is_counted() -> None:
+    """Claude Code writes the usage of the first token of many answers."""
+    whole = "The parser reads every file once. " * 20
+    log = (
+        said("user", "Never push to the main branch, please.", 0),
+        said("assistant", whole, 1, Usage(20_010, written=20_010, output=1)),
+        said("user", "Rename the function parse to read.", 2),
+        said("assistant", whole, 3, Usage(20_030, cached=20_010, written=20, output=200)),
+    )
+    run = run_of(Recording("s", "claude-code", log))
+
+    assert run.understated_answers == 1
+    assert run.unlogged_tokens == pytest.approx(140, abs=10)
+
+
+def test_requests_are_in_our_count_as_those_of_every_policy() -> None:
+    """No recorded request is larger than the same one sent whole."""
+    usages = iter((20_010, 20_040))
+    log = tuple(
+        replace(m, usage=m.usage and Usage(next(usages), written=20_000))
+        for m in RECORDING.messages[:4]
+    )
+    subject = subject_of(replace(RECORDING, messages=log, compactions=()), Questions())
+    terms = terms_of(subject, TARIFFS["anthropic"])
+    run = recorded_run(subject, terms, 200_000)
+    (none,) = replay_under(subject, "none", Budget(window=200_000), [terms])
+
+    assert terms.factor > 1.2
+    assert sum(call.tokens for call in run.calls) == pytest.approx(
+        sum(call.tokens for call in none.calls), abs=2
+    )
 
 
 def test_a_provider_that_counts_more_tokens_charges_for_them() -> None:

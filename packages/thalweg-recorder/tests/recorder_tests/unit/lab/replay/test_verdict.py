@@ -47,17 +47,19 @@ PAID = costing(
         recall=NeedleRecall(),
         evicted_tokens=180_000,
     ),
-    400_000.0,
+    360_000.0,
 )
-PAID = replace(PAID, simulated_bill=360_000.0)
+PAID = replace(PAID, logged_bill=400_000.0)
 
 
-def test_a_session_with_usage_is_compared_with_what_was_paid() -> None:
-    """One sentence has both bills and the requests that left the context."""
+def test_a_session_with_usage_is_compared_with_its_own_calls() -> None:
+    """In the simulated cache; the list price of the log is a sentence of its own."""
     assert verdict([CLEAN, PAID]) == [
         (
-            "You paid $2.00, $1.80 in a simulated cache. There, Thalweg would cost about $1.25, "
-            "31% less; 9 of your 15 requests had left the context, here none."
+            "The tokens in the log cost $2.00 at list prices. In a simulated cache the recorded "
+            "calls cost about $1.80, with Thalweg about $1.25, 31% less; 9 of 15 requests of the "
+            "user had left the context word for word (the agent can read them again in its "
+            "transcript), with Thalweg none."
         ),
         (
             "Recorded: 2 compactions took 180,000 tokens out of the context, which "
@@ -81,20 +83,21 @@ def test_losses_of_the_first_policy_are_in_the_comparison() -> None:
     worse = replace(CLEAN, goals_verbatim=14, goals_lost=1, unrecoverable_bytes=9_000)
 
     assert verdict([worse, PAID])[0].endswith(
-        "9 of your 15 requests had left the context, here 1; 9 kB cannot be read back."
+        "9 of 15 requests of the user had left the context word for word (the agent can read "
+        "them again in its transcript), with Thalweg 1; 9 kB cannot be read back."
     )
 
 
 @pytest.mark.parametrize(
     ("priced_by", "opening"),
     [
-        ("model", "You paid $2.00, $1.80"),
-        ("chosen", "At the prices of anthropic you would have paid $2.00, $1.80"),
+        ("model", "The tokens in the log cost $2.00 at list prices."),
+        ("chosen", "The tokens in the log cost $2.00 at the prices of anthropic."),
         (
             "assumed",
             (
-                "You paid about $2.00, with the prices of anthropic for a model "
-                "without known prices, $1.80"
+                "The tokens in the log cost $2.00 with the prices of anthropic for a model "
+                "without known prices."
             ),
         ),
     ],
@@ -109,20 +112,22 @@ def test_several_sessions_are_paid_together() -> None:
     others = [replace(run, trajectory="b") for run in (CLEAN, PAID)]
 
     assert verdict([CLEAN, PAID, *others])[0].startswith(
-        "You paid $4.00 for 2 sessions, $3.60 in a simulated cache. There, Thalweg would cost "
-        "about $2.50, 31% less; 18 of your 30 requests"
+        "The tokens in the logs of 2 sessions cost $4.00 at list prices. In a simulated cache the "
+        "recorded calls cost about $3.60, with Thalweg about $2.50, 31% less; 18 of 30 requests"
     )
 
 
 def test_where_only_some_sessions_state_usage_no_bill_is_compared_with_another() -> None:
-    """What was paid for one session is not that for two."""
+    """The bill of one session is not that of two."""
     other = replace(OF_INPUT, trajectory="b")
 
     first, recorded, *_ = verdict([CLEAN, other, PAID])
 
     assert first.startswith("With Thalweg these 2 sessions cost $2.50 of input instead of $10.00")
     assert "(not all logs state usage: without system prompt, tools and answers)" in first
-    assert recorded.startswith("You paid $2.00; 2 compactions took 180,000 tokens")
+    assert recorded.startswith(
+        "The tokens in the log cost $2.00 at list prices; 2 compactions took 180,000 tokens"
+    )
 
 
 def test_without_a_recorded_row_the_first_sentence_has_the_money_and_the_losses() -> None:
@@ -207,11 +212,22 @@ def test_without_dollars_the_unit_is_named() -> None:
     )
 
 
-def test_the_recorded_row_alone_says_what_was_paid() -> None:
+def test_output_that_the_logs_leave_out_is_named() -> None:
+    """It is missing in every bill, as every policy has the recorded answers."""
+    understated = replace(PAID, understated_answers=1, unlogged_tokens=2_100)
+
+    for runs in ([CLEAN, understated], [understated]):
+        assert (
+            "Every amount is too low by 2,100 output tokens, in our count: 1 of 1 answers have "
+            "more than twice the output that their log states."
+        ) in verdict(runs)
+
+
+def test_the_recorded_row_alone_says_what_the_log_costs() -> None:
     assert verdict([PAID]) == [
         (
-            "You paid $2.00; 2 compactions took 180,000 tokens out of the context, "
-            "which the agent can "
+            "The tokens in the log cost $2.00 at list prices; 2 compactions took 180,000 tokens "
+            "out of the context, which the agent can "
             "read again in its transcript; 9 of 15 requests of the user are no longer "
             "in the context."
         )
