@@ -95,7 +95,7 @@ def test_a_recorded_session_has_the_costs_and_the_losses_of_the_report(
 
     tariff = run.usd_per_million or 0.0
     assert found["thread"]["cost"] == pytest.approx(sum(c["cost"] for c in found["calls"]))
-    assert found["thread"]["cost"] == pytest.approx(run.bill.total * tariff / 1e6)
+    assert found["thread"]["cost"] == pytest.approx(run.logged_bill * tariff / 1e6)
     whole = found["thread"]["cost"] + found["saved"]
     assert whole == pytest.approx(run.bill_unmanaged * tariff / 1e6)
     assert [one["text"][:160] for one in found["lost"]] == list(run.goals_missing)
