@@ -71,8 +71,7 @@ class TenantGraphThreads:
         registry, id_ = self._parts.registry, thread or str(uuid4())
         await asyncio.to_thread(self._finder.adopt)
         await asyncio.to_thread(registry.create, self._owner, id_, "", now_ms())
-        if metadata:
-            await self.merge(id_, metadata)
+        await self.merge(id_, metadata)  # also if it is empty: it marks a thread of this API
         return await self.get(id_)
 
     async def get(self, thread: str) -> GraphThread:
@@ -184,6 +183,7 @@ class TenantGraphThreads:
         except (InvalidUpdateError, EmptyChannelError, ValueError, TypeError) as error:
             fix = "name the node in as_node, or change the values"
             raise AnswerError(f"{type(error).__name__}: {error}"[:500], fix) from None
+        await self.merge(thread, {})  # its runs keep all checkpoints from now on
         return config
 
     async def restore(self, thread: str, checkpoint: str) -> None:

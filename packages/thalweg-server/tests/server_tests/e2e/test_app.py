@@ -208,6 +208,12 @@ async def test_a_completed_run_leaves_one_checkpoint(tmp_path: Path) -> None:
         assert min(checkpoints, writes) > 1
         await say(ada, "t2", "again")
         assert stored("t2")[0] > checkpoints
+        await ada.graph_threads.create("t3", {})
+        await say(ada, "t3", "hello")
+        assert stored("t3")[0] > 1
+        await ada.graph_threads.update("t1", message)
+        await say(ada, "t1", "fourth")
+        assert stored("t1")[0] > 2
 
 
 async def test_a_run_whose_steps_cannot_be_deleted_is_completed(

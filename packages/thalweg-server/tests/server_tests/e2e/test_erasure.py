@@ -20,8 +20,9 @@ from server_tests.e2e.test_app import say
 from thalweg.archive import Logged, ThreadKey, open_archive
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
+from thalweg.database.migrations.schema import VERSION_TABLE
 from thalweg.engine.entries import Message, Text
-from thalweg.errors import BusyError, NoSuchRunError, StorageError
+from thalweg.errors import BusyError, ConfigError, NoSuchRunError, StorageError
 from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
@@ -45,6 +46,18 @@ def holding(folder: Path, word: str) -> list[str]:
     return sorted(path.name for path in found if word.encode() in path.read_bytes().lower())
 
 
+async def packed_events(path: Path, thread: str, runs: int) -> list[str]:
+    """Return the compressed events of a thread's runs, as soon as all are compressed."""
+    packed = "SELECT data FROM run_events WHERE thread = ? AND type = 'packed'"
+    async with asyncio.timeout(30):
+        while True:
+            with closing(sqlite3.connect(path)) as database:
+                rows = database.execute(packed, (thread,)).fetchall()
+            if len(rows) == runs:
+                return [data for (data,) in rows]
+            await asyncio.sleep(0.05)
+
+
 async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
     """A forgotten thread's neighbours are kept, also those whose rows were adjacent to its own."""
     async with open_app(settings(memory={"enabled": True}), home=tmp_path) as app:
@@ -56,10 +69,14 @@ async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
         assert app.parts.archive.search(ThreadKey("ada", "secret"), WORD)
         await ada.files.upload("secret", f"{WORD}.txt", [WORD.encode()])
         assert len(holding(tmp_path, WORD)) >= 3
+        packed = await packed_events(tmp_path / "runs.db", "secret", 7)
+        parts = [text[at : at + 40].lower() for text in packed for at in range(0, len(text), 40)]
+        assert any(holding(tmp_path, part) for part in parts)
 
         receipt = await ada.threads.delete("secret", forget=True)
 
         assert holding(tmp_path, WORD) == []
+        assert not any(holding(tmp_path, part) for part in parts if len(part) == 40)
         assert [line.partition(":")[0] for line in receipt.left] == [
             "copies outside of the database",
         ]
@@ -215,6 +232,37 @@ async def test_no_table_is_created_in_postgres(postgres_url: str, *, dry_run: bo
     with psycopg.connect(postgres_url) as connection:
         tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
         assert connection.execute(tables).fetchone() == (0,)
+
+
+async def test_a_preview_does_not_migrate_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "thalweg.db"
+    with open_archive(path) as archive:
+        archive.append(ThreadKey("ada", "t1"), [Logged(Message("user", (Text("hello"),)))])
+    version = f"SELECT version FROM {VERSION_TABLE}"  # noqa: S608 (ours)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(f"UPDATE {VERSION_TABLE} SET version = '0013'")  # noqa: S608 (ours)
+        for option in ("--dry-run", "--json"):
+            with pytest.raises(ConfigError, match="version 0013"):
+                await asyncio.to_thread(forget, path, "ada", option)
+        assert database.execute(version).fetchall() == [("0013",)]
+    assert await asyncio.to_thread(forget, path, "ada", "--yes") == 0
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute(version).fetchone() > ("0013",)
+
+
+async def test_a_preview_makes_and_migrates_no_table_in_postgres(postgres_url: str) -> None:
+    for option in ("--dry-run", "--json"):
+        assert await asyncio.to_thread(forget, postgres_url, "ada", option) == 0
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
+        assert connection.execute(tables).fetchone() == (0,)
+        with open_archive(postgres_url):
+            pass
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0013'".encode())  # noqa: S608 (ours)
+        with pytest.raises(ConfigError, match=r"version 0013.*db upgrade"):
+            await asyncio.to_thread(forget, postgres_url, "ada", "--dry-run")
+        version = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 (ours)
+        assert connection.execute(version.encode()).fetchone() == ("0013",)
 
 
 async def test_no_row_of_a_forgotten_owner_is_left_in_postgres(

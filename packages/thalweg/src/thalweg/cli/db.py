@@ -1,9 +1,10 @@
 """`thalweg db`: tables in PostgreSQL: make, show, grant; move an archive; forget an owner."""
 
 import os
+import sqlite3
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -207,6 +208,10 @@ def forget(options: Namespace) -> int:
     if "://" not in address and not Path(address).is_file():
         fix = "name it with --url, or its folder with THALWEG_HOME"
         raise ConfigError(address, "there is no such file", fix)
+    if not options.yes and not _has_current_tables(address):
+        empty = {"owner": owner, "found": [], "left": [], "dry_run": options.dry_run}
+        print_result(["There is nothing."], empty, as_json=options.as_json)
+        return 0
     warnings: list[str] = []
     plugins = load_plugins(OWNERS_GROUP, lambda _, function: function, warnings.append)
     # By name: the recorder reads the sessions that the server deletes, which ends runs under way
@@ -237,6 +242,35 @@ def forget(options: Namespace) -> int:
     for sentence in warnings:
         write_warning(sentence)
     return 2 if warnings else 0
+
+
+def _has_current_tables(address: str) -> bool:
+    """Return whether a database has tables; it is only read.
+
+    Raises:
+        ConfigError: They are older: a preview of a deletion would migrate them.
+    """
+    from thalweg.database.migrations import postgres, sqlite  # noqa: PLC0415 (of one command)
+    from thalweg.database.migrations.schema import HEAD  # noqa: PLC0415 (the same)
+
+    if "://" in address:
+        with _open_connection(address) as (connection, place, _):
+            versions = [postgres.version_of(connection)]
+        if not versions[0]:
+            return False
+        fix = "run `thalweg db upgrade` first"
+    else:
+        place, versions = address, []
+        fix = "start the agent or the gateway of the file once, which upgrades it"
+        uri = f"{Path(address).absolute().as_uri()}?mode=ro"
+        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(uri, uri=True)) as file:
+            for component in ("archive", "memory"):
+                if sqlite.has_table(file, f"{component}_meta"):
+                    versions.append(sqlite.version_of(file, component))
+    if older := [version for version in versions if version < HEAD]:
+        problem = f"its tables are at version {older[0] or 'none'}, not {HEAD}"
+        raise ConfigError(place, problem, fix)
+    return True
 
 
 def forget_threads(address: str, owner: str, *, dry_run: bool) -> list[str]:

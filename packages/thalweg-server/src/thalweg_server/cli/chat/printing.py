@@ -77,7 +77,7 @@ class Printer:
     def begin(self) -> None:
         """Note that a person's input was written since, which ended its line."""
         self._kind, self._is_open, self._held = "", False, ""
-        self._column, self._is_code = 0, False
+        self._column, self._is_code, self._head = 0, False, ""
 
     def _wrapped(self, text: str) -> str:
         """Return a text with line feeds before words that do not fit, but for lines of code."""
@@ -87,14 +87,16 @@ class Printer:
         may_break = False
         for part in _TOKEN.findall(text):
             if part == "\n":
-                self._column = 0
+                self._column, self._head = 0, ""
             else:
-                if part.startswith(_FENCE) and not self._column:
+                head = (self._head + part).lstrip()[: len(_FENCE)]
+                if head == _FENCE != self._head:
                     self._is_code = not self._is_code
                 elif may_break and not self._is_code and self._column + cell_width(part) > width:
                     parts.append("\n")
                     self._column = 0
                 self._column += cell_width(part)
+                self._head = head
             may_break = part.isspace() and self._column > 0
             parts.append(part)
         return "".join(parts)
@@ -128,6 +130,7 @@ class Printer:
             self._out.write("\n")
             self._out.flush()
         self._is_open, self._held, self._column, self._is_code = False, "", 0, False
+        self._head = ""
 
 
 class RunPrinter:

@@ -68,6 +68,20 @@ def test_a_word_of_an_answer_is_not_broken_at_the_end_of_a_line(
     )
 
 
+def test_a_fence_is_recognized_in_chunks_and_after_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "12")
+    printer = Printer(out)
+    for text in ("``", "`python\nx = one heron + 1\n``", "`\n  ```\ny = one heron\n  ```\n"):
+        printer.write(text, "answer")
+    printer.write("A long sentence", "answer")
+
+    assert out.getvalue().replace(" \n", "\n") == (
+        "```python\nx = one heron + 1\n```\n  ```\ny = one heron\n  ```\nA long\nsentence"
+    )
+
+
 def test_an_answer_that_did_not_stream_is_printed_whole() -> None:
     assert printed(ANSWER[0], ANSWER[-1]) == "Forty.\n"
 
