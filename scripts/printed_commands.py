@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from scripts.workspace import ROOT, projects
+from scripts.workspace import ROOT, find_python, projects
 
 VERSIONS = ("3.11", "3.12", "3.13")
 SECONDS = "8"
@@ -139,13 +139,6 @@ def make(version: str, installer: str, folder: Path) -> Path:
         paths = [clone / "packages" / name for name in projects()]
         _run(["env/bin/python", "-m", "pip", "install", "-q", *paths], folder, is_needed=True)
     return folder / "env/bin"
-
-
-def find_python(version: str) -> str:
-    """Return the path of an interpreter, or empty if it is not here."""
-    found = _run(["uv", "python", "find", "--no-project", version], ROOT)
-    places = Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")
-    return found.stdout.strip() or next(map(str, places), "")
 
 
 def _run(

@@ -1,7 +1,7 @@
 """Check a release before it is published: `python -m scripts.release_check`.
 
 Builds the sdist of every package and the wheel from it, and checks with them in new environments:
-metadata, files, all packages on every Python that uv finds, the command line, each extra one by one
+metadata, files, all packages on every Python that is here, the command line, each extra one by one
 with the packages that it needs, the container image. Each check is one line: `ok`, `FAIL`, or `--`
 with the reason why it was not run. Exit code 1 after a FAIL.
 """
@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scripts.workspace import ROOT, import_name, projects, with_required
+from scripts.workspace import ROOT, find_python, import_name, projects, with_required
 from thalweg.engine.extras import EXTRAS
 
 PROJECTS = projects()
@@ -91,11 +91,10 @@ def environment(folder: Path, python: str, wanted: list[str]) -> Result:
 
 def on_python(folder: Path, python: str, wheels: Wheels) -> Result:
     """Install all wheels on a Python; import them, run the command line, replay the sample."""
-    found = ran("uv", "python", "find", "--system", "--no-python-downloads", python)
-    if found[0] != "ok":
-        found = ran("uv", "python", "install", "-q", python)
-        if found[0] != "ok":
-            return "--", f"uv has no Python {python} here and cannot download one"
+    found = find_python(python)
+    if not found and ran("uv", "python", "install", "-q", python)[0] != "ok":
+        return "--", f"there is no Python {python} here, and uv cannot download one"
+    python = found or python
     at, home = folder / "env", folder / "home"
     home.mkdir(exist_ok=True)
     checks: tuple[Callable[[], Result], ...] = (
@@ -144,8 +143,9 @@ def locked(folder: Path, wheels: Wheels) -> Result:
     (python,) = re.findall(r"^FROM python:(\d+\.\d+)", _dockerfile(), re.MULTILINE)
     at = folder / "env"
     shutil.rmtree(at, ignore_errors=True)
-    if ran("uv", "venv", "-q", "--no-python-downloads", "--python", python, at)[0] != "ok":
-        return "--", f"not installed: uv has no Python {python} here"
+    found = find_python(python)
+    if not found or ran("uv", "venv", "-q", "--python", found, at)[0] != "ok":
+        return "--", f"not installed: there is no Python {python} here"
     install = ("uv", "pip", "install", "-q", "--python", at / "bin/python")
     imports = "import thalweg_server.gateway.serving"
     for command in (

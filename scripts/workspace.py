@@ -1,6 +1,7 @@
 """The packages of this repository: their metadata, and which of them each one requires."""
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,3 +57,11 @@ def with_required(package: str, extras: Iterable[str] = ()) -> list[str]:
     more = [each for extra in extras for each in optional[extra]]
     visit(package, [*known[package]["dependencies"], *more])
     return found
+
+
+def find_python(version: str) -> str:
+    """Return the path of an interpreter of uv's, the system's or pyenv's; empty without one."""
+    command = ["uv", "python", "find", "--system", "--no-python-downloads", version]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    places = Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")
+    return found.stdout.strip() or next(map(str, places), "")
