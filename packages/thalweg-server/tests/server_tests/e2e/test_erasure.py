@@ -241,9 +241,9 @@ async def test_a_preview_does_not_migrate_a_file(tmp_path: Path) -> None:
     version = f"SELECT version FROM {VERSION_TABLE}"  # noqa: S608 (ours)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(f"UPDATE {VERSION_TABLE} SET version = '0013'")  # noqa: S608 (ours)
-        for option in ("--dry-run", "--json"):
+        for options in (["--dry-run"], ["--json"], ["--dry-run", "--yes"]):
             with pytest.raises(ConfigError, match="version 0013"):
-                await asyncio.to_thread(forget, path, "ada", option)
+                await asyncio.to_thread(forget, path, "ada", *options)
         assert database.execute(version).fetchall() == [("0013",)]
     assert await asyncio.to_thread(forget, path, "ada", "--yes") == 0
     with closing(sqlite3.connect(path)) as database:
@@ -251,8 +251,8 @@ async def test_a_preview_does_not_migrate_a_file(tmp_path: Path) -> None:
 
 
 async def test_a_preview_makes_and_migrates_no_table_in_postgres(postgres_url: str) -> None:
-    for option in ("--dry-run", "--json"):
-        assert await asyncio.to_thread(forget, postgres_url, "ada", option) == 0
+    for options in (["--dry-run"], ["--json"], ["--dry-run", "--yes"]):
+        assert await asyncio.to_thread(forget, postgres_url, "ada", *options) == 0
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
         assert connection.execute(tables).fetchone() == (0,)

@@ -18,6 +18,7 @@ from thalweg.cli.printing import fold, print_lines, print_result
 from thalweg.database.erasure import COPIES_ELSEWHERE
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.extras import needs_extra
+from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def forget(options: Namespace) -> int:
     if "://" not in address and not Path(address).is_file():
         fix = "name it with --url, or its folder with THALWEG_HOME"
         raise ConfigError(address, "there is no such file", fix)
-    if not options.yes and not _has_current_tables(address):
+    if (options.dry_run or not options.yes) and not _has_current_tables(address):
         empty = {"owner": owner, "found": [], "left": [], "dry_run": options.dry_run}
         print_result(["There is nothing."], empty, as_json=options.as_json)
         return 0
@@ -224,7 +225,7 @@ def forget(options: Namespace) -> int:
             "deleted, too" if options.checkpoints else "not deleted without --checkpoints ADDRESS"
         )
         kind = "checkpoints in a checkpointer of your own"
-        found += [f"{kind}: {where}, of {len(threads):,} threads: {', '.join(threads)}"]
+        found += [f"{kind}: {where}, of {len(threads):,} threads: {printable(', '.join(threads))}"]
     left: list[str] = []
     if not options.as_json:
         print_lines(part for line in found or ["There is nothing."] for part in fold(line))
@@ -232,6 +233,8 @@ def forget(options: Namespace) -> int:
         question = f"Delete everything of {owner!r}?"
         confirm(question, "to delete it", yes=options.yes, refusal_text="Nothing was deleted.")
         # Twice, as in `delete_thread`: a run in progress may store one until the archive is empty.
+        # Threads may have begun since the question.
+        threads = sorted({*threads, *_thread_ids(address, owner)})
         checkpoints = partial(_delete_checkpoints, options.checkpoints, threads)
         checkpoints()
         lines = [line for one in deletions for line in one(address, owner, dry_run=False)]
