@@ -191,7 +191,7 @@ def test_a_chat_on_a_terminal_shows_it_refuses_and_branches(home: Path, served: 
             ("/threads", TITLE),
             (f"/thread {IMPORTED}", "recorded by claude-code: read only; /branch continues"),
             ("/usage", QUESTION[:40]),
-            ("hello", "is a session that claude"),
+            ("hello", "is a session that"),
             ("/branch", "thread "),
         ):
             terminal.say(typed)

@@ -86,7 +86,9 @@ class Printer:
         parts = []
         may_break = False
         for part in _TOKEN.findall(text):
-            if part == "\n":
+            ends_row = not self._is_code and self._column + cell_width(part) > width
+            if part == "\n" or (part.isspace() and ends_row):  # it would begin the next row
+                part = "\n"  # noqa: PLW2901
                 self._column, self._head = 0, ""
             else:
                 head = (self._head + part).lstrip()[: len(_FENCE)]

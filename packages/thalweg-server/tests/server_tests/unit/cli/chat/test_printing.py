@@ -68,6 +68,17 @@ def test_a_word_of_an_answer_is_not_broken_at_the_end_of_a_line(
     )
 
 
+def test_a_word_that_fills_a_line_is_followed_by_one_line_feed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The space behind it would begin the next row of the terminal, which would stay empty."""
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "12")
+    Printer(out).write("eleven heron walruses", "answer")
+    assert out.getvalue() == "eleven heron\nwalruses"
+
+
 def test_a_fence_is_recognized_in_chunks_and_after_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr(out, "isatty", lambda: True)
