@@ -104,6 +104,11 @@ export interface ContextChanged {
   detail: Record<string, unknown>;
 }
 
+export interface DeletedOwner {
+  owner: string;
+  left: string[];
+}
+
 export interface DeletedThread {
   thread: string;
   forgotten: boolean;

@@ -46,6 +46,7 @@ export function useRoute(): { parts: string[]; query: URLSearchParams } {
   useEffect(() => {
     const changed = () => setHash(location.hash);
     window.addEventListener("hashchange", changed);
+    changed(); // an address that changed since the first render
     return () => window.removeEventListener("hashchange", changed);
   }, []);
   const [address = "", search = ""] = hash.replace(/^#\/?/, "").split("?");
