@@ -71,8 +71,7 @@ class Printer:
         self._is_open = False
         self._held = ""
         """Line feeds that are written only before more text."""
-        self._column = 0
-        self._is_code = False
+        self._column, self._is_code, self._head = 0, False, ""
 
     def begin(self) -> None:
         """Note that a person's input was written since, which ended its line."""
@@ -94,7 +93,7 @@ class Printer:
                 head = (self._head + part).lstrip()[: len(_FENCE)]
                 if head == _FENCE != self._head:
                     self._is_code = not self._is_code
-                elif may_break and not self._is_code and self._column + cell_width(part) > width:
+                elif may_break and ends_row:
                     parts.append("\n")
                     self._column = 0
                 self._column += cell_width(part)
