@@ -2,12 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import RecordedCompaction
-from thalweg_recorder.replay.bill import Bill
 from thalweg_recorder.replay.questions import Goal
 from thalweg_recorder.replay.results import ReplayedCall, ReplayRun
 from thalweg_recorder.replay.subject import ReplaySubject, TariffTerms
@@ -19,12 +19,12 @@ RECORDED = "recorded"
 def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> ReplayRun:
     """Return the calls of a log with their costs, and the content that its compactions removed.
 
-    The bill is that of the usage in the log, in the simulated cache that every policy has;
-    `logged_bill` is the same usage as it is. Cost and tokens of requests are of messages alone, in
-    our count, as for every policy: without the overhead of `TariffTerms`, which `overhead_tokens`
-    reports. The context after a compaction is the agent's own summary and later messages: a request
-    of the user that neither contains is lost, and so is all text from before, unless the summary
-    names the file of the session, which the agent can read.
+    The bill is that of the usage in the log, in the simulated cache that every policy has, unless
+    `is_simulated` is false; `logged_bill` is the same usage as it is. Cost and tokens of requests
+    are of messages alone, in our count, as for every policy: without the overhead of `TariffTerms`,
+    which `overhead_tokens` reports. The context after a compaction is the agent's own summary and
+    later messages: a request of the user that neither contains is lost, and so is all text from
+    before, unless the summary names the file of the session, which the agent can read.
 
     Raises:
         RecordingError: The log states no usage.
@@ -72,6 +72,7 @@ def recorded_run(subject: ReplaySubject, terms: TariffTerms, window: int) -> Rep
         is_whole=True,
         bill_unmanaged=terms.bill_unmanaged,
         priced_by=terms.priced_by,
+        is_simulated=terms.simulated_share is not None,
         logged_bill=sum(terms.paid[position].total for position, _ in answers),
         understated_answers=len(unlogged),
         unlogged_tokens=sum(unlogged),
@@ -112,7 +113,7 @@ def _call(
     turn: int, position: int, usage: Usage, terms: TariffTerms, *, broke: bool
 ) -> ReplayedCall:
     plain = max(0, usage.input - usage.cached - usage.written)
-    bill, share = terms.paid[position], terms.simulated_share
+    bill = terms.paid[position]
     return ReplayedCall(
         turn=turn + 1,
         position=position,
@@ -122,7 +123,7 @@ def _call(
         cost=terms.tariff.charge(usage.cached, usage.written, plain),
         cold=position in terms.cold,
         broke_at=0 if broke else -1,
-        bill=Bill(input=share * bill.input, output=share * bill.output),
+        bill=replace(bill, input=(terms.simulated_share or 1.0) * bill.input),
     )
 
 

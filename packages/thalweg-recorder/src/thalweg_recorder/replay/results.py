@@ -133,6 +133,8 @@ class ReplayRun:
     logged_bill: float = 0.0
     """Of `recorded`: the usage in the log at list prices. Its `bill` is an estimate of the same in
     the simulated cache, from the requests before any compaction, which every policy sends whole."""
+    is_simulated: bool = True
+    """Whether `bill` is in the simulated cache; not where a log begins with a compaction."""
     understated_answers: int = 0
     """Of `recorded`: answers of which the log states less than half of the output tokens."""
     unlogged_tokens: int = 0

@@ -55,8 +55,10 @@ class TariffTerms:
     factor: float = 1.0
     """The provider's tokens for one of ours: those of the recorded requests before any compaction,
     divided by our count of the same messages. At least 1: a host may send less than it logs."""
-    early: Sequence[int] = ()
-    """Positions of the recorded answers before any compaction."""
+    simulated_share: float | None = None
+    """The input of the recorded requests before any compaction as simulated here, divided by that
+    of their usage at the same prices: they were sent whole, so both are prices of the same
+    requests. `None` if there are none."""
     priced_by: PriceSource = "chosen"
 
     @property
@@ -79,19 +81,6 @@ class TariffTerms:
     def overhead_cost(self) -> float:
         """Of the overhead in all calls that are sent whole."""
         return sum(self.overhead_costs.values(), 0.0)
-
-    @property
-    def simulated_share(self) -> float:
-        """What the recorded requests before any compaction cost here, divided by the log's bill.
-
-        They were sent whole, so both are prices of the same requests; 1 if there are none.
-        """
-        paid = sum(self.paid[p].total for p in self.early)
-        simulated = sum(
-            self.factor * self.whole[p].cost + self.overhead_costs.get(p, 0.0) + self.output(p)
-            for p in self.early
-        )
-        return simulated / paid if paid and simulated else 1.0
 
     def output(self, position: int) -> float:
         """Return the cost of the output of a recorded answer, reasoning included."""
@@ -132,12 +121,16 @@ def terms_of(
     first = min(stated)
     overhead = max(0, stated[first].input - whole[first].tokens)
     charged = _whole(entries, cold, tariff, overhead) if overhead else whole
+    overhead_costs = {p: charged[p].cost - whole[p].cost for p in whole}
+    factor = _factor(early, stated, whole, overhead)
+    simulated = sum(factor * whole[p].cost + overhead_costs[p] for p in early)
+    logged = sum(units_of(replace(stated[p], output=0), tariff) for p in early)
     return replace(
         terms,
         overhead=overhead,
-        overhead_costs={p: charged[p].cost - whole[p].cost for p in whole},
-        factor=_factor(early, stated, whole, overhead),
-        early=early,
+        overhead_costs=overhead_costs,
+        factor=factor,
+        simulated_share=simulated / logged if simulated and logged else None,
     )
 
 

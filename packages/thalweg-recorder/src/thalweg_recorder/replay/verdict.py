@@ -52,7 +52,8 @@ def verdict(runs: Sequence[ReplayRun]) -> list[str]:
     rest = [name for name in groups if name not in {first, UNLIMITED, RECORDED}]
     if first == RECORDED:
         return [*_recorded(paid, has_cost=True), *_understated(paid)]
-    is_compared = {run.trajectory for run in own} == {run.trajectory for run in paid}
+    simulated = {run.trajectory for run in paid if run.is_simulated}
+    is_compared = {run.trajectory for run in own} == simulated
     return [
         _against_recorded(first, own, paid) if is_compared else _headline(first, own),
         *_recorded(paid, has_cost=not is_compared),

@@ -1,6 +1,7 @@
 """One call deletes a thread in its checkpointer and in the archive, bytes included."""
 
 import asyncio
+import json
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -284,6 +285,7 @@ def test_an_owner_is_forgotten_on_both_sides(tmp_path: Path, archive: Archive) -
         shown = " ".join(here(*command, *options).stdout.split())
         assert "not deleted without --checkpoints" in shown
         assert "of 2 threads: a/~b, t" in shown
+    assert json.loads(here(*command, "--dry-run", "--json").stdout)["threads"] == ["a/~b", "t"]
     wrong = here(*command, "--yes", "--checkpoints", str(tmp_path / "no.db"))
     assert wrong.returncode == 2
     assert len(archive.threads("local")) == 2

@@ -514,6 +514,7 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
     """Return a recorded session with its calls, its compactions and its lost requests."""
     recording, terms = session.recording, session.terms
     messages, answers = recording.messages, recorded_calls(session)
+    share = terms.simulated_share if terms else None
     spent = whole = 0.0
     calls: list[Call] = []
     sizes = _RoleTokens(session)
@@ -527,11 +528,11 @@ def recorded_overview(row: ThreadRow, session: ArchivedSession) -> Overview:
         if terms is not None and position in terms.paid:
             paid = terms.paid[position]
             charge = terms.factor * terms.whole[position].cost
-            spent += paid.total
+            spent += (share or 1.0) * paid.input + paid.output
             whole += charge + terms.overhead_cost / len(terms.whole) + paid.output
             cost = terms.tariff.cost_of(paid.total)
-            # Without a compaction everything was sent: the simulated cache has nothing to add.
-            saved = terms.tariff.cost_of(whole - spent) if session.starts else None
+            # Without a compaction everything was sent. Both sums are in the simulated cache.
+            saved = terms.tariff.cost_of(whole - spent) if session.starts and share else None
         calls.append(
             Call(
                 turn=turn,

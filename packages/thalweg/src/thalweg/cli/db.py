@@ -209,9 +209,10 @@ def forget(options: Namespace) -> int:
     if "://" not in address and not Path(address).is_file():
         fix = "name it with --url, or its folder with THALWEG_HOME"
         raise ConfigError(address, "there is no such file", fix)
+    json_value: dict[str, object] = {"owner": owner, "dry_run": options.dry_run}
+    json_value |= {"found": [], "threads": [], "left": []}
     if (options.dry_run or not options.yes) and not _has_current_tables(address):
-        empty = {"owner": owner, "found": [], "left": [], "dry_run": options.dry_run}
-        print_result(["There is nothing."], empty, as_json=options.as_json)
+        print_result(["There is nothing."], json_value, as_json=options.as_json)
         return 0
     warnings: list[str] = []
     plugins = load_plugins(OWNERS_GROUP, lambda _, function: function, warnings.append)
@@ -240,7 +241,7 @@ def forget(options: Namespace) -> int:
         lines = [line for one in deletions for line in one(address, owner, dry_run=False)]
         left = [*dict.fromkeys([*checkpoints(), *lines, COPIES_ELSEWHERE])]
     after = ["Deleted.", *(part for line in left for part in fold(f"Left: {line}"))]
-    json_value = {"owner": owner, "found": found, "left": left, "dry_run": options.dry_run}
+    json_value |= {"found": found, "threads": threads, "left": left}
     print_result([] if options.dry_run else after, json_value, as_json=options.as_json)
     for sentence in warnings:
         write_warning(sentence)

@@ -169,6 +169,37 @@ def test_a_cache_miss_of_the_log_is_not_counted_as_a_saving() -> None:
     assert paid.bill.total < 0.7 * paid.logged_bill
 
 
+def test_a_change_of_model_before_a_compaction_does_not_change_the_simulated_cache() -> None:
+    """The ratio is of the same requests at the same prices; each answer keeps its own."""
+    models = ("claude-haiku-4-5", "claude-opus-4-8", "claude-opus-4-8")
+    names = iter(models)
+    mixed = replace(
+        PRICED,
+        messages=tuple(
+            replace(message, usage=usage and replace(usage, model=next(names)))
+            for message in PRICED.messages
+            for usage in [message.usage]
+        ),
+    )
+    subject = subject_of(mixed, Questions())
+    terms = terms_of(subject, TARIFFS["anthropic"], "model")
+    same = terms_of(subject_of(PRICED, Questions()), TARIFFS["anthropic"], "model")
+
+    assert terms.simulated_share == same.simulated_share
+    assert [call.bill.output for call in recorded_run(subject, terms, 200_000).calls] == [
+        bill.output for bill in terms.paid.values()
+    ]
+
+
+def test_a_log_that_begins_with_a_compaction_has_the_bill_of_its_usage() -> None:
+    """No request of it was sent whole, so nothing shows what its cache would be here."""
+    begun = replace(RECORDING, compactions=(RecordedCompaction(-1, summary="Before."),))
+    run = run_of(begun)
+
+    assert not run.is_simulated
+    assert run.bill.total == pytest.approx(run.logged_bill)
+
+
 def test_output_that_the_log_leaves_out_is_counted() -> None:
     """Claude Code writes the usage of the first token of many answers."""
     whole = "The parser reads every file once. " * 20

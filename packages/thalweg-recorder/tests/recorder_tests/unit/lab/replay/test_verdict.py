@@ -70,6 +70,14 @@ def test_a_session_with_usage_is_compared_with_its_own_calls() -> None:
     ]
 
 
+def test_a_log_that_begins_with_a_compaction_is_not_compared() -> None:
+    """Its bill is a list price, and Thalweg's is simulated."""
+    first, recorded, *_ = verdict([CLEAN, replace(PAID, is_simulated=False)])
+
+    assert first.startswith("With Thalweg this session costs $1.25 instead of $5.00")
+    assert recorded.startswith("The tokens in the log cost $2.00 at list prices; 2 compactions")
+
+
 def test_text_that_no_transcript_has_cannot_be_read_back() -> None:
     lost = replace(PAID, unrecoverable_bytes=781_000)
 
