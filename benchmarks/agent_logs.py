@@ -9,6 +9,7 @@ with a difference.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -70,12 +71,19 @@ class Counted:
     texts: list[str]
 
 
+_UNMARKED = re.compile(r"^(####|>) | *$|^# aider chat started at .*")
+"""What aider writes around the lines of a chat."""
+
+
 def rows_of(path: Path) -> list[Any]:
-    """Parse a log as JSON, with the files that belong to it."""
+    """Parse a log as JSON, with the files that belong to it; of a text, each line."""
     more = [*events_of(path), *storage_files(path)]
     values = []
     for file in (path, *more):
         text = file.read_text("utf-8", "replace")
+        if file.suffix == ".md":
+            values += [{"text": _UNMARKED.sub("", line)} for line in text.splitlines()]
+            continue
         try:
             values.append(json.loads(text))
         except ValueError:

@@ -17,6 +17,7 @@ import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,7 +103,7 @@ def mutate_text(text: str, dice: random.Random) -> str:
         at = dice.randrange(len(lines))
         match dice.randrange(8):
             case 0:
-                lines[at] = lines[at][: dice.randrange(1, len(lines[at]) + 1)]
+                lines[at] = lines[at][: dice.randrange(len(lines[at]) + 1)]
             case 1:
                 lines.insert(at, dice.choice(lines))
             case 2:
@@ -156,21 +157,28 @@ def write_log(folder: Path, log: Path, text: str) -> Path:
     return path / "base_state.json"
 
 
-def unread(recording: Recording) -> Counter[str]:
-    """Count the notes of a recording by their code, and the rows that are no messages by kind."""
-    return Counter(note.code for note in recording.notes) + Counter(recording.left_out)
+def unread(recordings: Sequence[Recording]) -> Counter[str]:
+    """Count the notes of recordings by their code, and the rows that are no messages by kind."""
+    counts = Counter(note.code for one in recordings for note in one.notes)
+    return sum((Counter(one.left_out) for one in recordings), counts)
+
+
+def lost_of(rows: list[Any], recordings: Sequence[Recording]) -> set[str]:
+    """Return the texts of a log that none of its recordings has."""
+    counted = count(rows)
+    return set.intersection(*({*missing(counted, one)[2]} for one in recordings))
 
 
 def outcome_of(path: Path, rows: list[Any], expected: Baseline) -> str:
     """Read a mutant and say what became of it."""
     try:
-        recording = read_recording(sessions_in(path)[0])
-        lost = {*missing(count(rows), recording)[2]} - expected.lost
+        recordings = [*map(read_recording, sessions_in(path))]
+        lost = {text for text in lost_of(rows, recordings) if text not in expected.lost}
     except RecordingError as error:
         return "crashed inside" if "report it as a bug" in str(error) else "refused"
     except Exception as error:  # noqa: BLE001 (what is looked for)
         return f"crashed: {type(error).__name__}"
-    is_noted = bool(unread(recording) - expected.unread)
+    is_noted = bool(unread(recordings) - expected.unread)
     return "lost silently" if lost and not is_noted else "read"
 
 
@@ -182,15 +190,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice, figures = random.Random(options.seed), Counter[tuple[str, str]]()  # noqa: S311 (a fuzzer)
-    logs = [p for f in (options.folders or [LOGS]) for p in sorted(f.rglob("*.jsonl"))]
+    folders = options.folders or [LOGS]
+    logs = [p for f in folders for p in sorted(f.rglob("*")) if p.suffix in {".jsonl", ".md"}]
     texts = {log: log.read_text("utf-8", "replace") for log in logs}
     texts |= {log.with_suffix(""): texts[log] for log in logs if log.stem == "openhands"}
     with tempfile.TemporaryDirectory() as temporary:
         folder, expected = Path(temporary), {}
         for log, text in texts.items():
-            recording = read_recording(path := write_log(folder, log, text))
-            lost = frozenset(missing(count(rows_of(path)), recording)[2])
-            expected[log.name] = Baseline(unread(recording), lost)
+            path = write_log(folder, log, text)
+            recordings = [*map(read_recording, sessions_in(path))]
+            lost = frozenset(lost_of(rows_of(path), recordings))
+            expected[log.name] = Baseline(unread(recordings), lost)
         for _ in range(options.mutants):
             log = dice.choice([*texts, Path("opencode.db")])
             if log in texts:

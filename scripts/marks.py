@@ -219,7 +219,7 @@ CEILINGS = {
     "code lines of thalweg_recorder": (6_373, 4_800),
     "code lines of thalweg_server": (15_440, 11_500),
     "code lines in all without strict_llm": (65_976, 59_500),
-    "files in all packages": (659, 750),
+    "files in all packages": (660, 750),
     "files visited by one turn": (43, 30),
     "changes of file in one turn": (484, 300),
     "calls of functions in one turn": (1_180, 600),

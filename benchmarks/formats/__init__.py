@@ -4,18 +4,18 @@
 `thalweg_recorder.recordings.formats`.
 """
 
-from benchmarks.formats import aider, atif, dialogues, event_stream, inspect_log, swe_agent
+from benchmarks.formats import atif, dialogues, event_stream, inspect_log, swe_agent, traces
 from thalweg_recorder.recordings.files import FORMATS as SHIPPED
 
 *_SPECIFIC, _ANY_CHAT = SHIPPED
 FORMATS = (
     swe_agent.FORMAT,
+    traces.FORMAT,
     atif.FORMAT,
     inspect_log.FORMAT,
     *_SPECIFIC,
     dialogues.FORMAT,
     event_stream.FORMAT,
-    aider.FORMAT,
     _ANY_CHAT,
 )
 """Every format, specific ones before general ones."""

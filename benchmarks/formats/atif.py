@@ -33,15 +33,19 @@ def detect(source: RecordedFile) -> bool:
     return _is_trajectory(source.document)
 
 
-def split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def split(source: RecordedFile) -> Iterator[tuple[str, JsonObject]]:
     """Yield a trajectory and those of its subagents, which ATIF 1.7 embeds, by their ids.
 
     A `session_id` is of a run: subagents may have that of their parent.
     """
+    yield from _split(source.document)
+
+
+def _split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     yield as_str(document.get("trajectory_id")) or "main", {**document, _INNER: None}
     for inner in as_objects(document.get(_INNER)):
         if _is_trajectory(inner):
-            yield from split({"session_id": document.get("session_id"), **inner})
+            yield from _split({"session_id": document.get("session_id"), **inner})
 
 
 def _is_trajectory(document: object) -> bool:

@@ -45,12 +45,12 @@ def detect(source: RecordedFile) -> bool:
     return bool(_samples(source.document))
 
 
-def split(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def split(source: RecordedFile) -> Iterator[tuple[str, JsonObject]]:
     """Yield each sample as a log of its own, by its id and epoch."""
-    for sample in _samples(document):
+    for sample in _samples(source.document):
         yield (
             f"{sample.get('id')}_epoch_{sample.get('epoch', 1)}",
-            {**document, "samples": [sample]},
+            {**source.document, "samples": [sample]},
         )
 
 

@@ -22,6 +22,7 @@ from thalweg_recorder.recordings import opencode_database
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.formats import (
     agent_rows,
+    aider,
     chat_document,
     claude_code,
     codex,
@@ -66,6 +67,7 @@ FORMATS: Formats = (
     *load_plugins(PLUGINS, _check_format),
     qwen_code.FORMAT,
     copilot_cli.FORMAT,
+    copilot_cli.HISTORY_FORMAT,
     cursor.FORMAT,
     droid.FORMAT,
     kimi_code.FORMAT,
@@ -77,6 +79,7 @@ FORMATS: Formats = (
     opencode.FORMAT,
     openhands.FORMAT,
     langgraph.FORMAT,
+    aider.FORMAT,
     chat_document.FORMAT,
     openai_chat_log.FORMAT,
 )
@@ -253,7 +256,7 @@ def _parsed(file: Path, formats: Formats, *_state: int) -> dict[str, RecordedFil
 def _sessions(source: RecordedFile, formats: Formats) -> dict[str, RecordedFile]:
     """Return the sessions of a file by their names; empty if it does not have several."""
     if (known := format_of(source, formats)) is not None:
-        return _named(source, known.split(source.document))
+        return _named(source, known.split(source))
     listed = source.document if isinstance(source.document, list) else None
     values = source.objects if listed is None else listed
     if not any(format_of(_alone(source.name, value), formats) for value in values[:_MOST_THREADS]):
@@ -265,7 +268,7 @@ def _split_each(name: str, values: Sequence[Any], formats: Formats) -> Iterator[
     """Yield the sessions of values each of which would be a recording in a file of its own."""
     for index, value in enumerate(values):
         if (known := format_of(_alone(name, value), formats)) is not None:
-            inner = dict(known.split(value))
+            inner = dict(known.split(_alone(name, value)))
             if len(inner) > 1:
                 yield from ((f"{index}.{within}", one) for within, one in inner.items())
             else:
@@ -279,7 +282,7 @@ def _named(source: RecordedFile, documents: Iterable[tuple[str, Any]]) -> dict[s
         while name in named:
             name += "~"
         one = _alone(f"{source.name}#{name}", document)
-        named[name] = replace(one, file_notes=source.file_notes)
+        named[name] = replace(one, file_notes=source.file_notes, path=source.path)
     return named if len(named) > 1 else {}
 
 
@@ -356,7 +359,7 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 def _beneath(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
-        inside = path.relative_to(folder)
+        inside = path.relative_to(folder).parent
         if path.is_file() and not any(part.startswith(".") for part in inside.parts):
             yield path
 

@@ -43,8 +43,8 @@ class LogFormat:
     read: Callable[[RecordedFile], Recording]
     """Loses no line: `SessionRows.odd` for a row in another form or a broken line, and the notes of
     the file first."""
-    split: Callable[[JsonObject], Iterable[tuple[str, JsonObject]]] = lambda _: ()
-    """Yields the sessions of a document that may have several: each with its name."""
+    split: Callable[[RecordedFile], Iterable[tuple[str, Any]]] = lambda _: ()
+    """Yields the sessions of a file that may have several: the name and the document of each."""
     endings: tuple[str, ...] = ()
     """Endings of its files, besides those of JSON and JSON Lines."""
     unpack: Unpack | None = None

@@ -66,7 +66,7 @@ class RecordedFile:
     line_notes: tuple[Note, ...] = ()
     """Irregularities of its JSON, which do not concern a format that is text."""
     path: Path | None = None
-    """The file, if it is not a session inside one."""
+    """The file, also of a session inside it."""
 
     @property
     def notes(self) -> tuple[Note, ...]:

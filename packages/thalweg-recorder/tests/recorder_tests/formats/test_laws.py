@@ -19,13 +19,15 @@ DOCUMENTS: list[Any] = [
     {"history": {"2023-04-27": [{"query": "hi", "response": "a"}]}},
     {"conversation": {"speaker_a": "A", "session_1": [{"speaker": "A", "text": "hi"}]}},
     {"messages": [{"role": "usr", "content": "hi"}]},
+    {"answer_generation": {"train_messages": [CHAT]}},
+    {"trajectory": [{"type": "llm_call", "output": CHAT[1]}, {"type": "tool_call", "tool": "ls"}]},
 ]
 TEXTS = [
     b"# aider chat started at 2024-08-13 13:42:45\n",
     b"event: message_chunk\ndata: ",
     b"PK\x03\x04",
 ]
-WITHOUT_SAMPLE = {"aider", "atif", "event-stream"}
+WITHOUT_SAMPLE = {"atif", "event-stream"}
 """Formats with tests in this folder alone; a new one has a sample here."""
 
 

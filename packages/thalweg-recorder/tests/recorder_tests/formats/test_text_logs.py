@@ -1,29 +1,10 @@
-"""Logs that are text or data sets: aider, DeerFlow's event stream, dialogues."""
+"""Logs that are text or data sets: DeerFlow's event stream, dialogues."""
 
 from pathlib import Path
 
 from recorder_tests.formats.log_files import read_document, read_recording
-from recorder_tests.unit.lab.recordings.log_files import codes, said
+from recorder_tests.unit.lab.recordings.log_files import said
 from thalweg_recorder.recordings.base import Recording
-
-AIDER = """\
-
-# aider chat started at 2024-08-13 13:42:45
-
-> Aider v0.50.1
-> Git repo: .git
-
-#### add a graph
-#### with bars
-
-Here it is:
-
-```html
-<p>
-```
-
-> Applied edit to a.html
-"""
 
 EVENTS = """\
 event: message_chunk
@@ -54,20 +35,6 @@ def _read(folder: Path, text: str) -> Recording:
     path = folder / "thread.txt"
     path.write_text(text, encoding="utf-8")
     return read_recording(path)
-
-
-def test_aiders_markdown_is_parted_by_who_speaks(tmp_path: Path) -> None:
-    recording = _read(tmp_path, AIDER)
-
-    assert [(m.role, m.name, m.kind, m.line) for m in recording.messages] == [
-        ("user", "aider", "injected", 3),
-        ("user", "", "said", 6),
-        ("assistant", "", "said", 9),
-        ("user", "aider", "injected", 15),
-    ]
-    assert recording.messages[1].text == "add a graph\nwith bars"
-    assert recording.messages[1].at == "2024-08-13T13:42:45"
-    assert codes(recording) == []
 
 
 def test_chunks_of_an_event_stream_become_messages(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def test_a_log_with_anything_in_the_wrong_place_is_read_or_refused(data: bytes) 
     assert recording is None or is_sound(recording)
 
 
-WITHOUT_SAMPLE = {"opencode", "thalweg-thread"}
+WITHOUT_SAMPLE = {"aider", "opencode", "thalweg-thread"}
 """Formats with tests in `recorder_tests/unit/lab/recordings` alone; a new one has a sample here."""
 
 

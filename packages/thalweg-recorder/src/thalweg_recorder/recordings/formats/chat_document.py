@@ -1,13 +1,10 @@
 """One JSON document with the messages of a chat.
 
-A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench
-(`traj`) or ToolBench (`answer_generation`); a trace of Vorflux.
+A list of messages; a request body of OpenAI, Anthropic or Google; a result of tau-bench (`traj`).
 """
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from thalweg.engine.wires.anthropic import AnthropicWire
@@ -23,10 +20,8 @@ from thalweg_recorder.recordings.rows import (
     Recorded,
     SessionRows,
     as_list,
-    as_object,
     as_objects,
     as_str,
-    as_text,
 )
 from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 from thalweg_recorder.recordings.times import iso_time
@@ -47,7 +42,6 @@ class _Chat:
     items: Sequence[Any]
     ahead: int = 0
     """Items before the first of the list: a system prompt that is a field of its own."""
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 def detect(source: RecordedFile) -> bool:
@@ -60,7 +54,6 @@ def read(source: RecordedFile) -> Recording:
     chat = _chat(source.document)
     assert chat is not None  # noqa: S101 (`detect` checked it)
     rows = SessionRows.of(source)
-    rows.skipped = chat.skipped
     rows.items += [
         Recorded(
             max(index - chat.ahead, 0),
@@ -79,12 +72,13 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _chat(document: object) -> _Chat | None:
-    if isinstance(document, list):
-        return _of_list(document)
+    """Return the chat of a list, of a request body, or of messages under a common key."""
     if not isinstance(document, dict):
-        return None
-    found = (form(document) for form in _FORMS)
-    return next((chat for chat in found if chat is not None), None)
+        return _of_list(as_list(document))
+    for name in ("messages", "contents", "input", "traj"):
+        if (chat := _of_list(as_list(document.get(name)))) is not None:
+            return _with_system(document, chat)
+    return None
 
 
 def _of_list(messages: list[Any]) -> _Chat | None:
@@ -106,14 +100,6 @@ def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
     )
 
 
-def _body(document: JsonObject) -> _Chat | None:
-    """Return the chat of a request body, or of an object with messages under a common key."""
-    for name in ("messages", "contents", "input", "traj"):
-        if (chat := _of_list(as_list(document.get(name)))) is not None:
-            return _with_system(document, chat)
-    return None
-
-
 def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
         if instructions := document.get(name):
@@ -126,62 +112,6 @@ def _system(name: str, instructions: object) -> JsonObject:
     if name.startswith("system") and isinstance(instructions, dict):
         return {"role": "system", **instructions}
     return {"role": "system", "content": instructions}
-
-
-def _toolbench(document: JsonObject) -> _Chat | None:
-    tries = as_list(as_object(document.get("answer_generation")).get("train_messages"))
-    return _of_list(as_list(tries[-1])) if tries else None
-
-
-def _vorflux(document: JsonObject) -> _Chat | None:
-    spans = as_objects(document.get("trajectory"))
-    if not any(span.get("type") == "llm_call" for span in spans):
-        return None
-    skipped = Counter(
-        kind for span in spans if (kind := str(span.get("type"))) not in {"llm_call", "tool_call"}
-    )
-    return _Chat(OpenAIChatWire(), list(_spans(spans)), skipped=skipped)
-
-
-def _spans(spans: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    """Yield the spans of a trace as chat messages; a result's call is found by its arguments."""
-    waiting: list[tuple[str, str]] = []
-    for span in spans:
-        at = {"timestamp": span.get("timestamp")}
-        output = span.get("output")
-        if span.get("type") == "llm_call":
-            yield from filter(is_chat_message, as_list(span.get("task_prompt")))
-            if isinstance(output, dict):
-                message = {"role": "assistant", **output, **at}
-                waiting += _requested_calls(message)
-                yield message
-        elif span.get("type") == "tool_call":
-            raw: JsonObject = {"role": "tool", "name": as_str(span.get("tool")), **at}
-            request = _request(span.get("arguments"))
-            if call := next((one for one in waiting if one[0] == request), None):
-                waiting.remove(call)
-                raw["tool_call_id"] = call[1]
-            yield {**raw, "content": as_text(span.get("result"))}
-
-
-def _request(arguments: object) -> str:
-    """Return arguments in a comparable form: spans spell names differently from the tool."""
-    if isinstance(arguments, dict):
-        arguments = {name.replace("_", "").lower(): value for name, value in arguments.items()}
-    return json.dumps(arguments, sort_keys=True)
-
-
-def _requested_calls(message: JsonObject) -> Iterator[tuple[str, str]]:
-    for call in as_objects(message.get("tool_calls")):
-        if isinstance(function := call.get("function"), dict):
-            try:
-                arguments = json.loads(function.get("arguments") or "{}")
-            except (ValueError, TypeError, RecursionError):
-                arguments = None
-            yield _request(arguments), as_str(call.get("id"))
-
-
-_FORMS = (_body, _toolbench, _vorflux)
 
 
 FORMAT = LogFormat(NAME, detect, read)

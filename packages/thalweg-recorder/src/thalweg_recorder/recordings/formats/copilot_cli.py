@@ -1,11 +1,15 @@
-"""GitHub Copilot CLI sessions: `~/.copilot/session-state/<session>/events.jsonl`."""
+"""GitHub Copilot CLI sessions: `~/.copilot/session-state/<session>/events.jsonl`.
+
+Versions of 2025 wrote `history-session-state/session_<id>_<time>.json`: OpenAI's chat messages, and
+a timeline of what was displayed, which alone has times.
+"""
 
 import json
 from collections.abc import Iterator
 
-from thalweg_recorder.recordings.formats.agent_rows import row_format
-from thalweg_recorder.recordings.rows import as_object, as_str, as_text
-from thalweg_recorder.recordings.source import JsonObject, RecordedFile
+from thalweg_recorder.recordings.formats.agent_rows import MapRow, row_format
+from thalweg_recorder.recordings.rows import as_list, as_object, as_objects, as_str, as_text
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile, RecordedRow
 
 NAME = "copilot-cli"
 
@@ -88,4 +92,40 @@ def _blocks(data: JsonObject) -> Iterator[JsonObject]:
         yield {"type": "tool_use", **known}
 
 
+def _detect_history(source: RecordedFile) -> bool:
+    return {"sessionId", "chatMessages"} <= as_object(source.document).keys()
+
+
+def _history_rows(source: RecordedFile) -> Iterator[RecordedRow]:
+    """Yield the messages by their index, then what only the timeline has."""
+    document = source.document
+    yield 0, {"session": {"id": document["sessionId"], "title": document.get("name")}}
+    yield from enumerate(as_list(document["chatMessages"]))
+    for one in as_objects(document.get("timeline")):
+        if one.get("type") not in {"user", "copilot", "tool_call_completed"}:
+            yield -1, {"left_out": as_str(one.get("type"))}
+
+
+def _begin_history(source: RecordedFile) -> MapRow:
+    displayed = {
+        as_str(one.get("callId")) or as_str(one.get("text")): one
+        for one in as_objects(source.document.get("timeline"))
+    }
+
+    def map_row(row: JsonObject) -> Iterator[JsonObject]:
+        if "role" not in row:
+            yield row
+            return
+        message = {name: value for name, value in row.items() if name != "padding"}
+        text = as_str(row.get("content")).partition("\n\n<reminder>")[0]
+        shown = displayed.get(as_str(row.get("tool_call_id")) or text, {})
+        failed = as_object(shown.get("result")).get("type") == "failure"
+        yield {"message": message, "at": shown.get("timestamp"), "is_error": failed}
+
+    return map_row
+
+
 FORMAT = row_format(NAME, detect, lambda _: _map)
+HISTORY_FORMAT = row_format(
+    NAME, _detect_history, _begin_history, rows=_history_rows, wire="openai-chat"
+)

@@ -4,26 +4,12 @@ A model message is recorded with each action it requested, so one with two calls
 twice.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from itertools import chain
 
-from thalweg.engine.entries import Kind
-from thalweg.engine.wires.fields import as_usage
-from thalweg.engine.wires.openai_chat import OpenAIChatWire
-from thalweg_recorder.recordings.base import Recording
-from thalweg_recorder.recordings.rows import (
-    LogFormat,
-    Recorded,
-    SessionRows,
-    as_list,
-    as_object,
-    as_str,
-    as_text,
-    chat_call,
-)
-from thalweg_recorder.recordings.source import JsonObject, RecordedFile
-from thalweg_recorder.recordings.times import iso_time
+from thalweg_recorder.recordings.formats.agent_rows import MapRow, row_format
+from thalweg_recorder.recordings.rows import as_list, as_object, as_str, as_text, chat_call
+from thalweg_recorder.recordings.source import JsonObject, RecordedFile, RecordedRow
 
 NAME = "openhands"
 
@@ -36,119 +22,79 @@ def detect(source: RecordedFile) -> bool:
         isinstance(event, dict)
         and "source" in event
         and not {"action", "observation"}.isdisjoint(event)
-        for event in _events(source.document)
+        for _, event in _rows(source)
     )
 
 
-def _events(document: object) -> Sequence[Any]:
-    if isinstance(document, dict):
-        found = (document.get(name) for name in ("history", "events", "trajectory"))
-        document = next((events for events in found if isinstance(events, list)), None)
-    if not isinstance(document, list):
-        return ()
+def _rows(source: RecordedFile) -> list[RecordedRow]:
+    events = source.document
+    if isinstance(events, dict):
+        lists = (as_list(events.get(name)) for name in ("history", "events", "trajectory"))
+        events = next(filter(None, lists), None)
     # Older files hold pairs of an action and its observation.
-    return [one for event in document for one in (event if isinstance(event, list) else [event])]
+    pairs = (event if isinstance(event, list) else [event] for event in as_list(events))
+    return [*enumerate(chain.from_iterable(pairs))]
 
 
-def read(source: RecordedFile) -> Recording:
-    """Return the recording of messages, actions and observations; program states are skipped."""
-    events = enumerate(_events(source.document))
-    return _EventStream.of(source).read(events, NAME, OpenAIChatWire().read)
+def _begin(_: RecordedFile) -> MapRow:
+    """Return a function that maps an event; the model messages of several events count once."""
+    responses, calls = set[str](), set[str]()
 
-
-@dataclass(slots=True)
-class _EventStream(SessionRows):
-    """The events processed so far."""
-
-    responses: set[str] = field(default_factory=set)
-    """Ids of the processed model messages."""
-    calls: set[str] = field(default_factory=set)
-    """Ids of actions that became tool calls without text of the model."""
-
-    def take(self, line: int, row: JsonObject) -> None:
-        if "observation" in row:
-            self._observed(line, row)
-        else:
-            self._acted(line, row)
-
-    def _acted(self, index: int, event: JsonObject) -> None:
-        action = as_str(event.get("action"))
+    def map_row(event: JsonObject) -> Iterator[JsonObject]:
+        about = {"id": str(event.get("id", "")), "at": event.get("timestamp")}
         response = as_object(event.get("tool_call_metadata")).get("model_response")
-        arguments = as_object(event.get("args"))
-        if isinstance(response, dict):
-            self._add_response(index, event, response)
-        elif action == "condensation":
-            self.note_summary(index, len(as_str(arguments.get("summary"))))
-        elif action in _SILENT:
-            self.skipped[action or "event"] += 1
-        elif action in {"system", "message"}:
-            role = "system" if action == "system" else event.get("source")
-            role = {"agent": "assistant", "system": "system"}.get(str(role), "user")
-            self._append(index, event, {"role": role, "content": arguments.get("content")})
+        kind = as_str(event.get("observation") if "observation" in event else event.get("action"))
+        if "observation" in event:
+            yield {**about, **_observed(event, kind, calls)}
+        elif isinstance(response, dict):
+            if (answer := as_str(response.get("id"))) not in responses:
+                responses.update(filter(None, (answer,)))
+                (choice, *_) = response["choices"]
+                more = {"usage": response.get("usage"), "model": response.get("model")}
+                message = {"role": "assistant", **choice["message"]}
+                yield {**about, "message": message, "answer": answer, **more}
+        elif kind not in {"system", "message", "condensation", *_SILENT}:
+            calls.add(call_id := str(event.get("id", f"call {len(calls)}")))
+            yield {**about, "message": _action(event, kind, call_id)}
         else:
-            self._add_action(index, event, action, arguments)
+            yield {**about, **_state(event, kind)}
 
-    def _add_response(self, index: int, event: JsonObject, response: JsonObject) -> None:
-        response_id = as_str(response.get("id"))
-        if response_id and response_id in self.responses:
-            return
-        self.responses.add(response_id)
-        (first, *_) = as_list(response.get("choices")) or [None]
-        message = as_object(first).get("message")
-        if not isinstance(message, dict):
-            self.odd(index, event)
-            return
-        self._append(index, event, {"role": "assistant", **message}, response)
-
-    def _add_action(
-        self, index: int, event: JsonObject, action: str, arguments: JsonObject
-    ) -> None:
-        call_id = str(event.get("id", index))
-        thought = as_str(arguments.get("thought")) or as_str(arguments.get("final_thought"))
-        call_arguments = {name: value for name, value in arguments.items() if name != "thought"}
-        call = chat_call(call_id, action, as_text(call_arguments))
-        self.calls.add(call_id)
-        self._append(index, event, {"role": "assistant", "content": thought, "tool_calls": [call]})
-
-    def _observed(self, index: int, event: JsonObject) -> None:
-        seen = as_str(event.get("observation"))
-        metadata = event.get("tool_call_metadata")
-        cause = str(event.get("cause"))
-        raw: JsonObject = {"role": "user", "content": event.get("content")}
-        if seen in _SILENT:
-            self.skipped[seen or "event"] += 1
-            return
-        if isinstance(metadata, dict):
-            raw |= {"role": "tool", "tool_call_id": metadata.get("tool_call_id")}
-            raw["name"] = metadata.get("function_name")
-        elif cause in self.calls:
-            raw |= {"role": "tool", "tool_call_id": cause, "name": seen}
-        self._append(index, event, raw)
-
-    def _append(
-        self,
-        index: int,
-        event: JsonObject,
-        raw: JsonObject,
-        response: JsonObject | None = None,
-    ) -> None:
-        # An observation that the program sent without a call is not a message of the user.
-        harness = raw["role"] == "user" and ("observation" in event)
-        kind: Kind = "injected" if harness else "said"
-        response = response or {}
-        self.items.append(
-            Recorded(
-                index,
-                raw,
-                uid=str(event.get("id", "")),
-                at=iso_time(event.get("timestamp")),
-                kind=kind,
-                is_error=event.get("observation") == "error",
-                usage=as_usage(response.get("usage")),
-                model=as_str(response.get("model")),
-                answer=as_str(response.get("id")),
-            )
-        )
+    return map_row
 
 
-FORMAT = LogFormat(NAME, detect, read)
+def _observed(event: JsonObject, seen: str, calls: set[str]) -> JsonObject:
+    """Map an observation: the result of a call, or injected text if it has none."""
+    message: JsonObject = {"role": "user", "content": event.get("content")}
+    metadata, cause = event.get("tool_call_metadata"), str(event.get("cause"))
+    if seen in _SILENT:
+        return {"left_out": seen or "event"}
+    if isinstance(metadata, dict):
+        message |= {"role": "tool", "tool_call_id": metadata.get("tool_call_id")}
+        message["name"] = metadata.get("function_name")
+    elif cause in calls:
+        message |= {"role": "tool", "tool_call_id": cause, "name": seen}
+    injected = message["role"] == "user"
+    return {"message": message, "injected": injected, "is_error": seen == "error"}
+
+
+def _action(event: JsonObject, action: str, call_id: str) -> JsonObject:
+    arguments = as_object(event.get("args"))
+    thought = as_str(arguments.get("thought")) or as_str(arguments.get("final_thought"))
+    passed = {name: value for name, value in arguments.items() if name != "thought"}
+    calls = [chat_call(call_id, action, as_text(passed))]
+    return {"role": "assistant", "content": thought, "tool_calls": calls}
+
+
+def _state(event: JsonObject, action: str) -> JsonObject:
+    """Map an action that calls nothing."""
+    arguments = as_object(event.get("args"))
+    if action == "condensation":
+        return {"compaction": {"summary": arguments.get("summary"), "at": event.get("timestamp")}}
+    if action in _SILENT:
+        return {"left_out": action or "event"}
+    source = "system" if action == "system" else str(event.get("source"))
+    role = {"agent": "assistant", "system": "system"}.get(source, "user")
+    return {"message": {"role": role, "content": arguments.get("content")}}
+
+
+FORMAT = row_format(NAME, detect, _begin, rows=_rows, wire="openai-chat")

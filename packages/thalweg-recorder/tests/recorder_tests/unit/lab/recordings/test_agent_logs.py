@@ -199,3 +199,43 @@ def test_a_log_whose_messages_are_of_another_form_is_refused_with_its_name(tmp_p
     rows = [{"role": role, "content": [call]} for role in ("user", "assistant", "user")]
     with pytest.raises(RecordingError, match=r"looks like openai-chat-log, but 3 of 3 messages"):
         read_recording(_rows(tmp_path / "goose.jsonl", *rows))
+
+
+def test_a_session_of_copilot_cli_from_2025_has_the_times_of_its_timeline(tmp_path: Path) -> None:
+    """The form of public histories of October 2025, with other words."""
+    function = {"name": "bash", "arguments": '{"command": "ls"}'}
+    call = {"id": "call_1", "type": "function", "function": function}
+    messages = [
+        {"role": "user", "content": "Count the banks.\n\n<reminder>\nUse tools.\n</reminder>"},
+        {"padding": "a", "role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "<exited with exit code 1>"},
+        {"padding": "a", "role": "assistant", "content": "There are none."},
+    ]
+    timeline = [
+        {"type": "info", "timestamp": "2025-10-05T13:12:44.593Z", "text": "Connected"},
+        {"type": "user", "timestamp": "2025-10-05T13:12:45.593Z", "text": "Count the banks."},
+        {
+            "type": "tool_call_completed",
+            "timestamp": "2025-10-05T13:12:46.593Z",
+            "callId": "call_1",
+            "result": {"type": "failure"},
+        },
+        {"type": "copilot", "timestamp": "2025-10-05T13:12:47.593Z", "text": "There are none."},
+    ]
+    document = {"sessionId": "s1", "chatMessages": [*messages, 7], "timeline": timeline}
+    (path := tmp_path / "session_s1_1.json").write_text(json.dumps(document))
+
+    recording = read_recording(path)
+
+    assert (recording.format, recording.session.id) == ("copilot-cli", "s1")
+    assert said(recording)[1:] == [
+        ("assistant", ""),
+        ("tool", "<exited with exit code 1>"),
+        ("assistant", "There are none."),
+        ("user", "7"),
+    ]
+    assert [one.at[17:19] for one in recording.messages] == ["45", "", "46", "47", ""]
+    assert recording.messages[2].is_error
+    assert recording.messages[1].calls[0].id == "call_1"
+    assert recording.left_out == {"info": 1}
+    assert codes(recording) == ["left_out", "odd_row"]

@@ -90,51 +90,6 @@ def test_ids_that_are_used_again_are_noted(tmp_path: Path) -> None:
     assert [(note.line, note.code) for note in recording.notes] == [(3, "reused_call_id")]
 
 
-def test_the_last_try_of_toolbench_is_read_with_its_functions(tmp_path: Path) -> None:
-    call = {"name": "track", "arguments": "{}"}
-    asked = {"role": "assistant", "content": None, "function_call": call}
-    seen = {"role": "function", "name": "track", "content": "lost"}
-    answer = {"train_messages": [[USER], [USER, asked, seen]], "function": [{"name": "track"}]}
-
-    recording = read_document(tmp_path, {"win": True, "answer_generation": answer})
-
-    assert [message.role for message in recording.messages] == ["user", "assistant", "tool"]
-    assert recording.messages[1].calls[0].name == "track"
-
-
-def test_results_in_a_trace_find_their_call_by_its_arguments(tmp_path: Path) -> None:
-    function = {"name": "read", "arguments": '{"file_path": "a"}'}
-    output = {"content": "I look.", "tool_calls": [{"id": "c1", "function": function}]}
-    spans = [
-        {
-            "type": "llm_call",
-            "timestamp": "2026-05-05 12:32:07",
-            "task_prompt": [USER],
-            "output": output,
-        },
-        {
-            "type": "tool_call",
-            "tool": "read_file",
-            "arguments": {"filePath": "a"},
-            "result": {"x": 1},
-        },
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": "ls"}, "result": "b"},
-        {"type": "judge_call"},
-    ]
-
-    recording = read_document(tmp_path, {"session_id": "s", "trajectory": spans})
-
-    assert said(recording) == [
-        ("user", "hi"),
-        ("assistant", "I look."),
-        ("tool", '{"x": 1}'),
-        ("tool", "b"),
-    ]
-    assert [message.answers for message in recording.messages] == ["", "", "c1", ""]
-    assert recording.messages[1].at == "2026-05-05T12:32:07"
-    assert codes(recording) == ["left_out", "orphan_result"]
-
-
 def test_what_is_no_message_in_the_list_is_kept(tmp_path: Path) -> None:
     recording = read_document(tmp_path, [USER, 7, MODEL])
 
