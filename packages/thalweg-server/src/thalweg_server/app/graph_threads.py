@@ -9,6 +9,7 @@ from uuid import uuid4
 from thalweg.errors import AnswerError, BusyError, NoSuchThreadError
 from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app.finding import Finder, ThreadFilter
+from thalweg_server.app.media_urls import check_media_urls
 from thalweg_server.app.registry import THREAD_METADATA, ThreadRow
 from thalweg_server.app.runs import now_ms
 from thalweg_server.runs.base import RunRecord
@@ -164,6 +165,7 @@ class TenantGraphThreads:
         Raises:
             BusyError: A run of the thread has not ended.
             AnswerError: The graph refuses the values.
+            ConfigError: A message has an address on a private network.
         """
         from langgraph.constants import START  # noqa: PLC0415 (LangGraph: seconds)
         from langgraph.errors import (  # noqa: PLC0415 (the same)
@@ -173,6 +175,8 @@ class TenantGraphThreads:
 
         if unended := await self._parts.journal.unended(self._owner, thread):
             raise BusyError(thread, unended[0].key.run)
+        if not self._parts.settings().gateway.private_urls:
+            check_media_urls(values)
         graph, config = await self._graph(thread, checkpoint, namespace)
         if node is None and (await graph.aget_state(config)).created_at is None:
             node = START

@@ -11,16 +11,16 @@ _KEYS = frozenset({"url", "image_url", "file_url", "file_uri", "uri"})
 _LOCAL_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
 
-def check_media_urls(content: object) -> None:
-    """Validate the addresses of the content blocks of messages.
+def check_media_urls(values: object) -> None:
+    """Validate the addresses of the messages in an input or an update of a graph.
 
     Args:
-        content: Messages, or their content, as JSON has them.
+        values: As JSON has them: an object, a list of objects, or pairs of channel and value.
 
     Raises:
         ConfigError: One is not of `https`, `http` or `data`, or is on a private network.
     """
-    for url in _urls(content):
+    for url in _urls([*_messages(values)]):
         parts = urlsplit(url)
         if parts.scheme == "data":
             continue
@@ -29,6 +29,17 @@ def check_media_urls(content: object) -> None:
             raise ConfigError("content", f"an address has the scheme {parts.scheme[:20]!a}", fix)
         if _is_private(parts.hostname or ""):
             raise ConfigError("content", "an address is on a private network", fix)
+
+
+def _messages(values: object) -> Iterator[object]:
+    match values:
+        case Mapping():
+            yield values.get("messages")
+        case ["messages", content]:
+            yield content
+        case list():
+            for one in values:
+                yield from _messages(one)
 
 
 def _urls(content: object) -> Iterator[str]:

@@ -39,8 +39,8 @@ async def check_run(parts: "AppParts", owner: str, thread: str, request: GraphRu
     await asyncio.to_thread(check_writable, parts.archive, ThreadKey(owner, thread))
     if request.model_name is not None:
         named_model(parts.settings(), request.model_name, any_model=parts.any_model)
-    if isinstance(request.input, dict) and not parts.settings().gateway.private_urls:
-        check_media_urls(request.input.get("messages"))
+    if not parts.settings().gateway.private_urls:
+        check_media_urls([request.input, (request.command or {}).get("update")])
 
 
 async def touch_thread(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:

@@ -23,6 +23,7 @@ from psycopg_pool import AsyncConnectionPool
 from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
 from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
+from thalweg_server.runs.base import POOLS
 from thalweg_server.runs.postgres_connections import TIMEOUT_S, configure, pipelined, pooled
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -135,8 +136,10 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
         configure=configure,
         open=False,
         timeout=TIMEOUT_S,
+        name="thalweg-checkpoints",
         check=AsyncConnectionPool.check_connection,
     )
+    POOLS.add(pool)
     async with pool:
         yield partial(OwnedCheckpoints, pool), converting_errors
 

@@ -1,8 +1,13 @@
 """What Prometheus reads: requests, streams, and what runs cost.
 
-Every gateway has a registry of its own. Labels are operations, statuses, models and kinds:
-nothing that an owner wrote, and never more of them than the API has.
+Every gateway has a registry of its own; processes of one address (`--workers`) share theirs in
+files. Labels are operations, statuses, models and kinds: nothing that an owner wrote, and never
+more of them than the API has.
 """
+
+import os
+from tempfile import mkdtemp
+from typing import Literal
 
 from prometheus_client import (
     CollectorRegistry,
@@ -11,8 +16,10 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
+    values,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from thalweg_server.api.catalogue import Usage
 from thalweg_server.app.performing.watching import (
@@ -26,10 +33,22 @@ from thalweg_server.app.performing.watching import (
     RunEnded,
     ToolFailed,
 )
+from thalweg_server.runs.base import POOLS
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+Mode = Literal["livesum", "mostrecent"]
+"""Of several processes: the sum of those that live, or the newest value."""
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable of the environment with the folder of the values that processes share."""
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 _RUN_SECONDS = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200)
+
+
+def share_metrics() -> str:
+    """Let processes that are forked from now on share their metrics; return their folder."""
+    os.environ[_FOLDER] = folder = mkdtemp(prefix="thalweg-metrics-")
+    values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
+    return folder
 
 
 class Metrics:
@@ -42,41 +61,33 @@ class Metrics:
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"thalweg_{name}", about, labels, registry=into)
 
-        self._requests = counter(
-            "requests", "Requests by operation and status.", "operation", "status"
-        )
-        self._seconds = Histogram(
-            "thalweg_request_seconds",
+        def histogram(
+            name: str, about: str, *labels: str, buckets: tuple[float, ...] = _RUN_SECONDS
+        ) -> Histogram:
+            return Histogram(f"thalweg_{name}", about, labels, registry=into, buckets=buckets)
+
+        def gauge(name: str, about: str, *labels: str, mode: Mode = "livesum") -> Gauge:
+            return Gauge(f"thalweg_{name}", about, labels, registry=into, multiprocess_mode=mode)
+
+        self._requests = counter("requests", "Requests by status.", "operation", "status")
+        self._seconds = histogram(
+            "request_seconds",
             "Time until a response was complete, without streams.",
-            ("operation",),
+            "operation",
             buckets=_SECONDS,
-            registry=into,
         )
-        self._streams = Gauge("thalweg_streams_open", "Event streams open now.", registry=into)
+        self._streams = gauge("streams_open", "Event streams open now.")
         self._events = counter("events_sent", "Events sent by type.", "type")
         self._runs = counter("runs", "Runs that this process completed, by status.", "status")
-        self._run_seconds = Histogram(
-            "thalweg_run_seconds",
-            "Time from a run's start to its end.",
-            buckets=_RUN_SECONDS,
-            registry=into,
-        )
-        self._now = Gauge("thalweg_runs_running", "Runs performed here now.", registry=into)
-        self._depth = Gauge("thalweg_queue_depth", "Runs that wait, anywhere.", registry=into)
-        self._waits = Histogram(
-            "thalweg_run_wait_seconds",
-            "Time from a run's creation to its start.",
-            buckets=_RUN_SECONDS,
-            registry=into,
-        )
+        self._run_seconds = histogram("run_seconds", "Time from a run's start to its end.")
+        self._now = gauge("runs_running", "Runs performed here now.")
+        self._depth = gauge("queue_depth", "Runs that wait, anywhere.", mode="mostrecent")
+        self._connections = gauge("pool_connections", "Connections to PostgreSQL.", "pool")
+        self._waiting = gauge("pool_waiting", "Calls that wait for a connection.", "pool")
+        self._waits = histogram("run_wait_seconds", "Time from a run's creation to its start.")
         self._takeovers = counter("run_takeovers", "Attempts at runs that another one began.")
-        self._first = Histogram(
-            "thalweg_model_first_token_seconds",
-            "Time from a request to the first token of its answer.",
-            ("model",),
-            buckets=_RUN_SECONDS,
-            registry=into,
-        )
+        first = "Time from a request to the first token of its answer."
+        self._first = histogram("model_first_token_seconds", first, "model")
         self._model_errors = counter("model_errors", "Failed model calls.", "model", "code")
         self._tool_errors = counter("tool_errors", "Errors that tools raised.", "kind")
         self._compactions = counter("compactions", "Requests that were made smaller.")
@@ -90,7 +101,15 @@ class Metrics:
         """Write everything as Prometheus reads it."""
         self._depth.set(queue_depth)
         self._streams.set(streams_open)
-        return generate_latest(self._registry)
+        for pool in tuple(POOLS):
+            stats = pool.get_stats()
+            self._connections.labels(pool.name).set(stats["pool_size"])
+            self._waiting.labels(pool.name).set(stats["requests_waiting"])
+        registry = self._registry
+        if _FOLDER in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
         """Count a request; `seconds` is `None` for a stream."""

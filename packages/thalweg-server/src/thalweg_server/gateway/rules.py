@@ -117,6 +117,17 @@ _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at
 """Of the only caller of an application in its own process."""
 
 
+_READ_HEADERS = """
+Authorization X-API-Key X-Auth-Scheme X-Thread-Id X-Thalweg-Owner
+Content-Type Last-Event-ID Range If-Range If-None-Match
+"""
+_SHOWN_HEADERS = """
+Location Content-Location X-Pagination-Next Content-Range Content-Disposition
+ETag Retry-After WWW-Authenticate
+"""
+"""Headers of requests and of answers that pages of listed origins use."""
+
+
 class CorsByRules(CORSMiddleware):
     """CORS by the rules as they are now. No cookies: a page has to bring a key."""
 
@@ -125,28 +136,8 @@ class CorsByRules(CORSMiddleware):
             application,
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
             allow_private_network=True,  # a page on https whose origin is listed
-            allow_headers=(
-                "Authorization",
-                "X-API-Key",
-                "X-Auth-Scheme",
-                "X-Thread-Id",
-                "X-Thalweg-Owner",
-                "Content-Type",
-                "Last-Event-ID",
-                "Range",
-                "If-Range",
-                "If-None-Match",
-            ),
-            expose_headers=(
-                "Location",
-                "Content-Location",
-                "X-Pagination-Next",
-                "Content-Range",
-                "Content-Disposition",
-                "ETag",
-                "Retry-After",
-                "WWW-Authenticate",
-            ),
+            allow_headers=_READ_HEADERS.split(),
+            expose_headers=_SHOWN_HEADERS.split(),
         )
         self._rules = rules
 

@@ -13,6 +13,7 @@ import gc
 import json
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -29,6 +30,7 @@ from typing import ClassVar, ParamSpec, TypeVar
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from thalweg.errors import ConfigError
@@ -39,6 +41,7 @@ from thalweg_server.app.performing.watching import CURRENT_RUN
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token
+from thalweg_server.gateway.metrics import share_metrics
 from thalweg_server.settings import Settings
 from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
@@ -189,6 +192,7 @@ async def serve(
         ThalwegError: The application cannot be opened.
     """
     async with open_app(settings, is_eager=True, role=role) as app:
+        await asyncio.to_thread(_audit_to, app.home / "audit.jsonl")
         if taken is None:
             pauses_less()
             ready(app, None)
@@ -196,7 +200,6 @@ async def serve(
             await app.parts.runs.drain(app.settings.gateway.drain_s)
             return
         token = None if is_tokenless else await asyncio.to_thread(ensure_token, app.home)
-        await asyncio.to_thread(_audit_to, app.home / "audit.jsonl")
         pauses_less()
         server = GatewayServer(
             create_app(app, token=token),
@@ -231,6 +234,7 @@ def start_workers(count: int) -> int:
         for worker in workers:
             os.kill(worker, signal.SIGTERM)
 
+    metrics = share_metrics()
     before = {each: signal.signal(each, stop) for each in _ENDING}
     starting: list[int] = [*range(count)]
     while starting or workers:
@@ -243,6 +247,7 @@ def start_workers(count: int) -> int:
             workers[worker] = number, time.monotonic()
         worker, status = os.wait()
         starting = []
+        mark_process_dead(worker)  # type: ignore[no-untyped-call]
         number, started_at = workers.pop(worker)
         worker_code = os.waitstatus_to_exitcode(status)
         if code is None and worker_code > 0 and time.monotonic() - started_at < _START_S:
@@ -250,6 +255,7 @@ def start_workers(count: int) -> int:
             code = worker_code
         elif code is None:
             starting = [number]
+    shutil.rmtree(metrics)
     raise SystemExit(code)
 
 

@@ -8,7 +8,8 @@ that was disconnected continues exactly after the last event that it received.
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+from weakref import WeakSet
 
 from thalweg.database.jobs import BETWEEN
 
@@ -22,6 +23,9 @@ CHORE = "*"
 """Begins the third part of the key of a job that is no run, but work on a thread between runs."""
 AGE = f"{CHORE}age"
 """The chore of a thread that deletes what is older than the settings' ages."""
+
+POOLS: WeakSet[Any] = WeakSet()
+"""The pools of connections to PostgreSQL for runs and checkpoints, which metrics show."""
 
 
 class RunKey(NamedTuple):

@@ -33,7 +33,7 @@ from thalweg.database.postgres_server import (
     prepare_tables,
 )
 from thalweg.errors import StorageError
-from thalweg_server.runs.base import JOB, RunKey
+from thalweg_server.runs.base import JOB, POOLS, RunKey
 
 CHANNEL = "thalweg_runs"
 """The channel of notifications of changes: `ORIGIN MARK MARK …`."""
@@ -83,6 +83,8 @@ _POOLED = (
 )
 _BORROWED: WeakKeyDictionary[AsyncConnectionPool[Any], int] = WeakKeyDictionary()
 """Connections of each pool that are in use."""
+_CHECKS: WeakKeyDictionary[AsyncConnectionPool[Any], asyncio.Task[None]] = WeakKeyDictionary()
+"""The check of each pool's server that is under way: all who wait share it."""
 _OWNER = "SELECT set_config('thalweg.owner', %s, true)"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
@@ -132,12 +134,10 @@ async def pooled(pool: AsyncConnectionPool[Any]) -> AsyncIterator[Connection]:
         try:
             connection = await pool.getconn()
         except PoolTimeout:
-            address = make_conninfo(str(pool.conninfo), connect_timeout=round(TIMEOUT_S))
-            if not _BORROWED.get(pool):  # the pool has none: an own one raises the reason
-                await (await psycopg.AsyncConnection.connect(address)).close()
-            # It needs no free connection of the server.
-            elif await asyncio.to_thread(PGconn.ping, address.encode()) != Ping.OK:
-                raise
+            if (check := _CHECKS.get(pool)) is None:
+                check = _CHECKS[pool] = asyncio.create_task(_check_server(pool))
+                check.add_done_callback(lambda _: _CHECKS.pop(pool, None))
+            await asyncio.shield(check)
         else:
             break
     _BORROWED[pool] = _BORROWED.get(pool, 0) + 1
@@ -147,6 +147,17 @@ async def pooled(pool: AsyncConnectionPool[Any]) -> AsyncIterator[Connection]:
     finally:
         _BORROWED[pool] -= 1
         await pool.putconn(connection)
+
+
+async def _check_server(pool: AsyncConnectionPool[Any]) -> None:
+    """Raise the reason if no connection can be made, or if the server does not answer."""
+    address = make_conninfo(str(pool.conninfo), connect_timeout=round(TIMEOUT_S))
+    if not _BORROWED.get(pool):  # the pool has none: an own one raises the reason
+        await (await psycopg.AsyncConnection.connect(address)).close()
+    # It needs no free connection of the server.
+    elif await asyncio.to_thread(PGconn.ping, address.encode()) != Ping.OK:
+        message = f"the server of {pool.name} does not answer"
+        raise PoolTimeout(message)
 
 
 class RunConnections:
@@ -280,7 +291,7 @@ class RunConnections:
             raise as_storage_error(self.place, error) from error
 
     def _pool(self, most: int, name: str) -> AsyncConnectionPool[Connection]:
-        return AsyncConnectionPool(
+        pool = AsyncConnectionPool(
             self._url,
             kwargs=connection_options(TIMEOUT_S),
             configure=configure,
@@ -291,6 +302,8 @@ class RunConnections:
             name=name,
             check=AsyncConnectionPool.check_connection,
         )
+        POOLS.add(pool)
+        return pool
 
     async def _connect(self, url: str) -> Connection:
         options = connection_options(TIMEOUT_S)

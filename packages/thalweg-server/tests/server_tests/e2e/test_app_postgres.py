@@ -9,6 +9,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
+from core_tests.postgres import Server
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, check_laws, say
 from thalweg.errors import ThreadExistsError
@@ -130,3 +131,26 @@ async def test_a_pool_that_the_server_refuses_reports_the_reason(postgres_url: s
         with pytest.raises(psycopg.OperationalError, match="dropped"):
             async with asyncio.timeout(30), pooled(pool):
                 pytest.fail("the database is not there")
+
+
+async def test_those_who_wait_for_a_connection_open_one_of_their_own_in_all(
+    own_postgres: Server,
+) -> None:
+    """A server's places are few: 300 waiting calls that each tried one took them all."""
+    entered = 0
+
+    async def enter() -> None:
+        nonlocal entered
+        async with pooled(pool):
+            entered += 1
+
+    url = own_postgres.url
+    async with AsyncConnectionPool(url, min_size=1, max_size=1, open=False, timeout=0.2) as pool:
+        taken = await pool.getconn()
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            for _ in range(300):
+                group.create_task(enter())
+            await asyncio.sleep(0.5)
+            assert entered == 0
+            await pool.putconn(taken)
+    assert entered == 300

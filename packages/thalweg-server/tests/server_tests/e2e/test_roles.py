@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -86,12 +87,14 @@ def test_an_api_accepts_what_a_worker_performs(tmp_path: Path) -> None:
         time.sleep(1)
         assert call(url, f"/api/threads/t/runs/{first['id']}")["status"] == "queued"
 
+        (audit := tmp_path / "home" / "audit.jsonl").unlink()
         with started(tmp_path, "--role", "worker") as worker:
             runs = [ended(url, run) for run in (first, second)]
             assert [run["status"] for run in runs] == ["completed"] * 2
             assert runs[0]["ended"] <= runs[1]["started"]
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(60) == 0
+        assert audit.is_file()  # it deletes by age
 
         until = time.monotonic() + PATIENCE_S
         while len(now := children(api)) < 2:
@@ -99,5 +102,8 @@ def test_an_api_accepts_what_a_worker_performs(tmp_path: Path) -> None:
             time.sleep(0.1)
         assert kept in now
         assert crashed not in now
+        for _ in range(8):  # whichever process answers, and with what the crashed one counted
+            text = httpx2.get(f"{url}/metrics", trust_env=False).text
+            assert re.findall(r'requests_total{operation="start_run".* (.*)', text) == ["2.0"]
         api.send_signal(signal.SIGTERM)
         assert api.wait(60) == 0

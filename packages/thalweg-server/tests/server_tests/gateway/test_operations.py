@@ -227,7 +227,16 @@ def test_a_message_names_no_address_of_a_private_network(served: Served, url: st
     block = {"type": "image_url", "image_url": {"url": url}}
     messages = {"messages": [{"role": "user", "content": [block]}]}
     graph = {"assistant_id": "agent", "input": messages, "if_not_exists": "create"}
-    for path, body in (("/api/threads/m/runs", messages), ("/threads/m/runs", graph)):
+    httpx2.post(f"{served.url}/threads", json={"thread_id": "m"}, headers=ADA)
+    update = {"assistant_id": "agent", "command": {"update": [["messages", [block]]]}}
+    step = {"updates": [{"values": messages, "as_node": "model"}]}
+    for path, body in (
+        ("/api/threads/m/runs", messages),
+        ("/threads/m/runs", graph),
+        ("/threads/m/runs", update),
+        ("/threads/m/state", {"values": messages}),
+        ("/threads", {"supersteps": [step]}),
+    ):
         refused = httpx2.post(served.url + path, json=body, headers=ADA)
         assert refused.status_code == 422, refused.text
         assert "private_urls" in refused.text

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from thalweg_server.api.graph_runs import Mode
 from thalweg_server.api.shape import ThreadId
 from thalweg_server.app.graph_runs import Strategy
 
@@ -11,17 +12,7 @@ Fields = dict[str, JsonValue]
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 Offset = Annotated[int, Field(ge=0)]
 Order = Literal["asc", "desc"]
-StreamMode = Literal[
-    "values",
-    "updates",
-    "messages",
-    "messages-tuple",
-    "custom",
-    "tasks",
-    "checkpoints",
-    "debug",
-    "events",
-]
+StreamMode = Literal[Mode, "messages-tuple"]
 Behaviour = Literal["cancel", "continue"]
 
 
@@ -31,24 +22,18 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Page(Body):
+    """Part of a list."""
+
+    limit: Limit = 10
+    offset: Offset = 0
+
+
 class Checkpoint(Body):
     """A point in the history of a thread."""
 
     checkpoint_id: str | None = None
     checkpoint_ns: str = ""
-
-
-class NewAssistant(Body):
-    """A graph with a config."""
-
-    graph_id: str
-    assistant_id: str | None = Field(default=None, min_length=1, max_length=128)
-    name: str | None = None
-    description: str | None = None
-    config: Fields | None = None
-    context: JsonValue = None
-    metadata: Fields | None = None
-    if_exists: Literal["raise", "do_nothing"] = "raise"
 
 
 class AssistantChange(Body):
@@ -62,14 +47,20 @@ class AssistantChange(Body):
     metadata: Fields | None = None
 
 
-class AssistantSearch(Body):
+class NewAssistant(AssistantChange):
+    """A graph with a config."""
+
+    graph_id: str
+    assistant_id: str | None = Field(default=None, min_length=1, max_length=128)
+    if_exists: Literal["raise", "do_nothing"] = "raise"
+
+
+class AssistantSearch(Page):
     """What assistants have."""
 
     metadata: Fields | None = None
     graph_id: str | None = None
     name: str | None = None
-    limit: Limit = 10
-    offset: Offset = 0
     sort_by: Literal["assistant_id", "graph_id", "name", "created_at", "updated_at"] | None = None
     sort_order: Order = "desc"
 
@@ -101,15 +92,13 @@ class ThreadPatch(Body):
     metadata: Fields | None = None
 
 
-class ThreadSearch(Body):
+class ThreadSearch(Page):
     """What threads have."""
 
     ids: tuple[str, ...] | None = None
     metadata: Fields | None = None
     values: Fields | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
-    limit: Limit = 10
-    offset: Offset = 0
     sort_by: (
         Literal["thread_id", "status", "created_at", "updated_at", "state_updated_at"] | None
     ) = None
@@ -186,21 +175,18 @@ class ItemKey(Body):
     key: str
 
 
-class ItemSearch(Body):
+class ItemSearch(Page):
     """What items have."""
 
     namespace_prefix: tuple[str, ...] = ()
     filter: Fields | None = None
-    limit: Limit = 10
-    offset: Offset = 0
     query: str | None = None
 
 
-class NamespaceSearch(Body):
+class NamespaceSearch(Page):
     """Which namespaces."""
 
     prefix: tuple[str, ...] | None = None
     suffix: tuple[str, ...] | None = None
     max_depth: Annotated[int, Field(ge=1)] | None = None
     limit: Limit = 100
-    offset: Offset = 0
