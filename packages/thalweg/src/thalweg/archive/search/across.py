@@ -42,12 +42,10 @@ EXCHANGE_PASSAGES = 60
 """Passages before and after a hit of which the others of its exchange are chosen."""
 EXCHANGES = 12
 """Exchanges that are weighed by their passages; the best are shown."""
-EVIDENCE = 0.32
-"""Share of the mean weight of its three best passages in the score of an exchange."""
-CONCLUSION = 0.21
+EVIDENCE = 0.2
+"""Share of the weight of its best passage in the score of an exchange."""
+CONCLUSION = 0.1
 """Added to the score of an exchange whose hit is a text of the agent."""
-LEAST_EVIDENCE = -5.0
-"""Weight of a passage that an exchange of fewer than three lacks."""
 LEAST_TOKENS = 24
 """Fewer remaining tokens than this are not filled."""
 PLACE_TOKENS = 4
@@ -318,8 +316,7 @@ def _weigh_exchanges(
         ]
         best = _excerpt(hit, rows, WIDTHS[0][1])
         weights = _passage_weights(best, near, question, hits, weigh)
-        evidence = [*sorted(weights.values(), reverse=True)[:3], *[LEAST_EVIDENCE] * 3][:3]
-        score = hit.features.score + EVIDENCE * sum(evidence) / 3
+        score = hit.features.score + EVIDENCE * max(weights.values(), default=0.0)
         score += CONCLUSION * (hit.row.speaker == "assistant")
         found.append(_RankedExchange(hit, best, weights, score))
     return sorted(found, key=lambda one: -one.score)

@@ -48,9 +48,9 @@ class PassageFeatures(NamedTuple):
     passage further away counts `FADING` as much."""
     exact: float = 0.5
     """Share of the query's longer words that it contains letter by letter."""
-    together: float = 0.5
+    together: float = 0.75
     """Share of the weight that pairs of words have which stand together in those lines."""
-    depth: float = -0.2
+    depth: float = -0.4
     """Logarithm of the characters before its end in its message: long ones are files."""
     thread: float = 0.25
     """Share of the words that occur anywhere in its thread, each by its rarity among threads."""
