@@ -118,9 +118,9 @@ def test_the_difference_is_of_the_conversations_that_both_tested() -> None:
 
 
 def test_patterns_choose_probes_and_cases() -> None:
-    assert pick_cases(PROBES, ["needle/chin*", "continuing"]) == [
+    assert pick_cases(PROBES, ["needle/chin*", "premature"]) == [
         ("needle", "chinese"),
-        ("continuing", "2"),
+        ("premature", "2"),
     ]
     assert len(pick_cases(PROBES, [])) == sum(len(one.cases) for one in PROBES.values())
 

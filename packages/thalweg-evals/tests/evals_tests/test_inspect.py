@@ -21,7 +21,7 @@ from inspect_ai.scorer import includes
 
 from strict_llm import Answer, Request, StrictProvider
 from thalweg.engine.wires import WIRES
-from thalweg_evals import PROBES, Conversation, View
+from thalweg_evals import PROBES, Conversation, View, World
 from thalweg_evals.inspect_tasks import compare, grid, main, probes, series_of, task_agent
 from thalweg_evals.moves import Use
 from thalweg_evals.scripted import WINDOW, scripted_model
@@ -31,23 +31,29 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 OBJECTIVE, NEEDLE = "objective/5", "needle/tool_result"
 
 
-def answering(case: str) -> Callable[[Request], Answer]:
-    """Return what the scripted model of a case answers: it depends on the request alone."""
+def world_of(case: str) -> World:
+    """Build a world of a case; the moves of its model are those of each of its worlds."""
     name, _, variant = case.partition("/")
     dice = Random(0)  # noqa: S311 (not a secret)
-    world = PROBES[name].build(variant, dice, Conversation(WINDOW, 0.1, 0))
+    return PROBES[name].build(variant, dice, Conversation(WINDOW, 0.1, 0))
+
+
+def answering(world: World) -> Callable[[Request], Answer]:
+    """Return what the scripted model of a world answers: it depends on the request alone."""
     model = scripted_model("searcher")(world)
 
     def answer(request: Request) -> Answer:
+        read = WIRES[request.wire].read(request.items)[0]
+        names = {call.id: call.name for one in read for call in one.calls}  # no result has its own
         messages = tuple(
             TracedMessage(
                 one.role,
                 one.text,
                 tuple(TracedCall(c.id, c.name, json.loads(c.arguments)) for c in one.calls),
                 one.answers or "",
-                one.name or "",
+                names.get(one.answers or "", ""),
             )
-            for one in WIRES[request.wire].read(request.items)[0]
+            for one in read
         )
         tools = frozenset(tool["function"]["name"] for tool in request.body.get("tools") or ())
         move = model.move(View(messages, tools))
@@ -65,7 +71,7 @@ def provider() -> Iterator[StrictProvider]:
 
 def evaluated(provider: StrictProvider, case: str, folder: Path, **settings: Any) -> Any:  # noqa: ANN401 (Inspect's log)
     """Run the task of a case with the server's model; return the log."""
-    provider.answer = answering(case)
+    provider.answer = answering(world_of(case))
     model = get_model(
         "openai/gpt-4o", base_url=provider.openai_url, api_key="x", responses_api=False
     )
@@ -127,7 +133,7 @@ def test_a_limit_of_inspect_is_no_failure_of_the_agent(
     provider: StrictProvider, tmp_path: Path
 ) -> None:
     """The sample ends with the limit, and is in no rate."""
-    provider.answer = answering(OBJECTIVE)
+    provider.answer = answering(world_of(OBJECTIVE))
     model = get_model(
         "openai/gpt-4o", base_url=provider.openai_url, api_key="x", responses_api=False
     )

@@ -100,7 +100,6 @@ HARMS: list[tuple[str, str, tuple[Break, ...], str]] = [
     ("drift/kept", "forgetful", (no_latest_request,), "no word of the aim"),
     ("constraint/1", "forgetful", (no_requests_in_records,), "without `sign_off`; the rules were"),
     ("constraint/user", "forgetful", (no_requests_in_records,), "without `sign_off`"),
-    ("continuing/2", "forgetful", (no_latest_request, no_recall), "left out"),
     ("premature/2", "forgetful", (no_recall, no_files_in_records), "items open, after compaction"),
     ("artifacts/which", "searcher", (no_files_in_records, no_recall), "txt was not reported"),
     ("artifacts/state", "searcher", (no_files_in_records, no_recall), r"berth \d+ of the \w+ was"),

@@ -39,50 +39,20 @@ def calls(tool: str, **arguments: object) -> TracedMessage:
     return TracedMessage("assistant", "", (TracedCall("c", tool, arguments),))
 
 
-def words_of(world: World, pattern: str) -> list[str]:
-    """Return the list of words in a task."""
-    assert isinstance(world.user, str)
-    return world.user.partition(pattern)[2].partition(".")[0].split(", ")
-
-
-STATIONS = words_of(built("continuing", "2"), "in this order: ")
-ROUND = [calls("inspect_station", station=name) for name in STATIONS]
-CLOSE = calls("close_round", first=STATIONS[0], last=STATIONS[-1])
-
-
-@pytest.mark.parametrize(
-    ("answers", "verdict", "value", "why"),
-    [
-        ([*ROUND, CLOSE, DONE], "passed", 0, "every station once"),
-        ([*ROUND[:5], *ROUND, CLOSE, DONE], "failed", 5, "5 of 12 stations inspected again"),
-        ([*ROUND[:5], *ROUND[6:], CLOSE, DONE], "failed", 1, "1 of 12 stations left out"),
-        ([ROUND[1], ROUND[0], *ROUND[2:], CLOSE, DONE], "failed", 0, "out of order"),
-        ([*ROUND, DONE], "failed", 0, "the round not closed"),
-        ([*ROUND, calls("inspect_station", station="Ys"), CLOSE, DONE], "failed", 1, "(ys)"),
-    ],
-)
-def test_steps_are_counted_that_were_repeated_or_left_out(
-    answers: Sequence[TracedMessage], verdict: str, value: int, why: str
-) -> None:
-    score = built("continuing", "2").grade(made(*answers))
-
-    assert (score.verdict, score.value, why in score.why) == (verdict, value, True), score.why
+LAMPS = [
+    calls("do_item", station=line.split()[-1])
+    for line in built("premature", "2").tools[0]().splitlines()
+]
 
 
 def test_without_enough_compactions_only_a_failure_after_one_counts() -> None:
-    world = built("continuing", "2")
-    right, wrong = (*ROUND, CLOSE, DONE), (ROUND[0], ROUND[0], DONE)
+    world = built("premature", "2")
+    right, wrong = (*LAMPS, calls("close_order"), DONE), (LAMPS[0], LAMPS[1], DONE)
 
     for answers in (right, wrong):
         score = world.grade(made(*answers, is_compacted=False))
         assert (score.verdict, "0 of 2 compactions" in score.why) == ("untested", True)
     assert world.grade(made(*wrong)).verdict == "failed"
-
-
-LAMPS = [
-    calls("do_item", station=line.split()[-1])
-    for line in built("premature", "2").tools[0]().splitlines()
-]
 
 
 @pytest.mark.parametrize(

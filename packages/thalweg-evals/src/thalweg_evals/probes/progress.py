@@ -1,7 +1,6 @@
-"""Is a list of steps completed, each once, when the context is compacted in its midst?"""
+"""Is a list of items completed when the context is compacted in its midst?"""
 
 import re
-from collections import Counter
 from random import Random
 
 from thalweg_evals.material import STATIONS, prose
@@ -10,105 +9,7 @@ from thalweg_evals.trace import Request, Trace
 from thalweg_evals.world import Conversation, Score, World, failed, passed, probe
 
 MOST = 60
-"""Steps of a conversation after which there is nothing left to do, in case an agent loops."""
-
-# --- continuing: stations that the user lists
-
-_STATIONS = 12
-_TASK = (
-    "Please inspect these stations with inspect_station, one call at a time, each exactly once "
-    "and in this order: {}. After the last one call close_round, once, with the first "
-    "and the last station of the list. Do all of it in one go, without asking me anything."
-)
-_LIST = re.compile(r"each exactly once and in this order: ([\w, ]+)\.")
-_INSPECTED = re.compile(r"End of the inspection of (\w+)\.")
-_CLOSED = "The round is closed."
-_OVER = "All stations are closed for today. There is nothing left to inspect."
-
-
-@probe(
-    "2",
-    asks="Does the agent go on where it was when its context is compacted in the midst of a task?",
-    shows="completed work is lost: steps are repeated or omitted",
-)
-def continuing(case: str, dice: Random, talk: Conversation) -> World:
-    """Build a list of stations, whose inspections return long texts."""
-    stations = dice.sample(STATIONS, _STATIONS)
-    seed, steps = dice.random(), 0
-
-    def inspect_station(station: str) -> str:
-        """Inspect a station; returns the protocol of the inspection."""
-        nonlocal steps
-        steps += 1
-        if steps > MOST:
-            return _OVER
-        text = prose(f"{seed} {station}", talk.page_tokens())
-        return f"Protocol of {station}\n{text}\nEnd of the inspection of {station}."
-
-    def close_round(first: str, last: str) -> str:
-        """Close a round of inspections."""
-        del first, last
-        return _CLOSED
-
-    def score(trace: Trace) -> Score:
-        made = [
-            call.text("station").strip().casefold() for _, call in trace.calls("inspect_station")
-        ]
-        right, times = [name.casefold() for name in stations], Counter(made)
-        kinds = {
-            "inspected again": [name for name in right if times[name] > 1],
-            "left out": [name for name in right if not times[name]],
-            "inspected without a request": [name for name in times if name not in right],
-        }
-        value = (times - Counter(right)).total() + len(kinds["left out"])
-        faults = [
-            f"{len(names)} of {_STATIONS} stations {what} ({', '.join(names)})"
-            for what, names in kinds.items()
-            if names
-        ]
-        if not faults and made != right:
-            faults.append(f"inspected out of order: {', '.join(made)}")
-        if not any(trace.calls("close_round")):
-            faults.append(f"the round not closed; the agent's answer: {trace.answer[:80]!r}")
-        if faults:
-            return failed("; ".join(faults), value)
-        return passed("every station once and in order", value)
-
-    return World(
-        user=_TASK.format(", ".join(stations)),
-        score=score,
-        tools=[inspect_station, close_round],
-        system_prompt="You inspect stations of a coast guard. Do what you are asked, with tools.",
-        compactions=int(case),
-        act=_inspect,
-        gist=(_INSPECTED.pattern, f"(?m)^.*{_LIST.pattern}.*$"),
-    )
-
-
-def _inspect(view: View) -> Move:
-    """Continue after the last station of the list that is visibly inspected.
-
-    The list has an order: stations before an inspected one were inspected, too. A model that sees
-    no inspection although it has begun searches for one; if that fails, it starts at the beginning.
-    """
-    listed = view.find(_LIST)
-    if listed is None:
-        words = "each exactly once and in this order"
-        return Search(words, Respond("Which stations do you mean?"))
-    if view.find(_CLOSED):
-        return Respond("All stations are inspected, and the round is closed.")
-    stations = listed[1].split(", ")
-    known = [stations.index(one[1]) for one in view.find_all(_INSPECTED) if one[1] in stations]
-    if not known and any(one.role == "assistant" for one in view.messages):
-        return Search("End of the inspection", Use("inspect_station", {"station": stations[0]}))
-    following = max(known, default=-1) + 1
-    if following < len(stations) and not view.find(_OVER):
-        return Use("inspect_station", {"station": stations[following]})
-    return Use("close_round", {"first": stations[0], "last": stations[-1]})
-
-
-# --- premature: items that the agent reads from an order
-
+"""Items of a conversation after which the workshop is closed, in case an agent loops."""
 _ITEMS = 10
 _ORDER = (
     "Please carry out today's work order: read it with read_order, then do every item of it with "

@@ -303,7 +303,6 @@ def test_commands_are_performed_and_a_slip_is_answered_with_the_nearest(
             ("/context", "free "),
             ("/context next", "the next request"),
             ("/context sytem", "'sytem' is no turn; name a turn, or next"),
-            ("/usage", "in all"),
             ("/undo", "error: "),
             ("/rewind x", "'x' is no number; /context names the turn"),
             ("/rewind 1", "back at turn 1: "),

@@ -111,8 +111,7 @@ def read_decision(line: str, action: Action) -> dict[str, JsonValue] | None:
     match next((kind for kind in action.allowed if word.lower() in _KINDS[kind][0]), None):
         case "edit":
             if not isinstance(arguments := json.loads(text), dict):
-                message = 'write {"name": value}'
-                raise ValueError(message)  # noqa: TRY004 (as of text that is no JSON)
+                raise ValueError('write {"name": value}')  # noqa: TRY003, TRY004 (as of no JSON)
             return {"type": "edit", "edited_action": {"name": action.name, "args": arguments}}
         case "reject" | "respond" as kind if text or kind == "respond":
             return {"type": kind, "message": text}

@@ -25,44 +25,27 @@ _OWNER = "local"
 _LOG_BYTES = 1_000_000
 _PAGE = 100
 """Threads that are listed at once."""
+_MESSAGE = "The first message. Without a terminal, or with piped input, it is the only one."
+_MODEL = """The model: a name in the settings' models; in process also ollama:NAME, provider:model
+or openai:NAME@http://host/v1."""
+_THREAD = "A thread's id. Default: a new thread."
+_LATEST = "Continue the thread that was used last."
+_URL = "A gateway. Default: this process."
+_KEY = "The key of that gateway."
+_PLACE = "Show the agent this folder and its branch."
 
 
 @single_command
 def chat(
     *,
-    message: Annotated[
-        str,
-        typer.Argument(
-            metavar="MESSAGE",
-            help="The first message. Without a terminal, or with piped input, it is the only one.",
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            help="The model: a name in the settings' models; in process also "
-            "ollama:NAME, provider:model or openai:NAME@http://host/v1.",
-        ),
-    ] = "",
-    thread: Annotated[
-        str, typer.Option("--thread", "-t", help="A thread's id. Default: a new thread.")
-    ] = "",
-    latest: Annotated[
-        bool, typer.Option("--continue", "-c", help="Continue the thread that was used last.")
-    ] = False,
-    url: Annotated[
-        str, typer.Option("--url", envvar="THALWEG_URL", help="A gateway. Default: this process.")
-    ] = "",
-    key: Annotated[
-        str, typer.Option("--key", envvar="THALWEG_KEY", help="The key of that gateway.")
-    ] = "",
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help=_MESSAGE)] = "",
+    model: Annotated[str, typer.Option("--model", "-m", help=_MODEL)] = "",
+    thread: Annotated[str, typer.Option("--thread", "-t", help=_THREAD)] = "",
+    latest: Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)] = False,
+    url: Annotated[str, typer.Option("--url", envvar="THALWEG_URL", help=_URL)] = "",
+    key: Annotated[str, typer.Option("--key", envvar="THALWEG_KEY", help=_KEY)] = "",
     config: Config = None,
-    has_place: Annotated[
-        bool,
-        typer.Option("--folder/--no-folder", help="Show the agent this folder and its branch."),
-    ] = True,
+    has_place: Annotated[bool, typer.Option("--folder/--no-folder", help=_PLACE)] = True,
 ) -> None:
     """Chat with an agent that remembers, forgets nothing, and shows its work.
 
@@ -193,9 +176,8 @@ def _newest_thread(client: "ThalwegClient") -> str:
     before: str | None = None
     while True:
         page = client.list_threads(limit=_PAGE, before=before)
-        for thread in page.items:
-            if not thread.recorded_by:
-                return thread.id
+        if ids := [thread.id for thread in page.items if not thread.recorded_by]:
+            return ids[0]
         if (before := page.before) is None:
             raise ConfigError("--continue", "there is no thread yet", "omit it to begin one")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from thalweg.cli.printing import count, one_line, table
 from thalweg.errors import ConfigError
 from thalweg_server.api.threads import Context, Done, HistoryItem
-from thalweg_server.cli.chat.printing import money
 from thalweg_server.client import ThalwegClient
 
 _PAGE = 20
@@ -88,18 +87,6 @@ def _threads(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     yield "/thread ID changes to one of them"
 
 
-def _usage(client: ThalwegClient, thread: str, _: str) -> Iterator[str]:
-    spent = client.get_thread_usage(thread)
-    rows: list[tuple[str, ...]] = [("", "calls", "in", "cached", "out", "cost")]
-    for name, use in {**spent.callers, "in all": spent.total}.items():
-        tokens = (use.calls, use.input_tokens, use.cached_tokens, use.output_tokens)
-        rows.append((name, *(f"{number:,}" for number in tokens), money(use.cost, use.currency)))
-    yield from table(rows)
-    if spent.saved:
-        did = "has saved" if spent.saved > 0 else "has so far cost more than it saved:"
-        yield f"compaction {did} {money(abs(spent.saved), spent.total.currency)}"
-
-
 def _upload(client: ThalwegClient, thread: str, rest: str) -> Iterator[str]:
     path = Path(rest.strip("'\"")).expanduser()
     if not rest or not path.is_file():
@@ -136,7 +123,6 @@ COMMANDS: Mapping[str, tuple[str, str, Listing | None]] = {
     "thread": ("ID", "change to another thread", None),
     "new": ("", "begin a new thread", None),
     "branch": ("[TURN]", "begin a thread with the messages of this one", None),
-    "usage": ("", "show tokens and money", _usage),
     "upload": ("PATH", "send a file to the agent", _upload),
     "help": ("", "show this", None),
     "quit": ("", "quit; the thread is kept", None),

@@ -67,15 +67,14 @@ class Printer:
         """
         self._out = out
         self._dims = dims
+        self.begin()
+
+    def begin(self) -> None:
+        """Note that a person's input was written since, which ended its line."""
         self._kind: Kind = ""
         self._is_open = False
         self._held = ""
         """Line feeds that are written only before more text."""
-        self._column, self._is_code, self._head = 0, False, ""
-
-    def begin(self) -> None:
-        """Note that a person's input was written since, which ended its line."""
-        self._kind, self._is_open, self._held = "", False, ""
         self._column, self._is_code, self._head = 0, False, ""
 
     def _wrapped(self, text: str) -> str:
