@@ -75,6 +75,10 @@ PICTURES: Final[Mapping[str, Picture]] = {
         "uv run --group bench python -m benchmarks.figure",
         partial(file_text, "benchmarks/measured/beside.json"),
     ),
+    "inspect.png": Picture(
+        "uv run --group inspect --group browser python -m scripts.inspect_picture",
+        partial(tables, "evals.md", "With Inspect"),
+    ),
     "page-changes.png": _PAGE,
     "page-request.png": _PAGE,
     "page-threads.png": _PAGE,
