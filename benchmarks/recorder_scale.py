@@ -140,7 +140,7 @@ def _add_copy(
     )
     db.executemany(
         "INSERT INTO archive_turn VALUES (?, ?, ?, ?)",
-        [(thread + apart, turn, _moved(body, copy), state) for thread, turn, body, state in turns],
+        [(thread + apart, turn, *_moved(body, state, copy)) for thread, turn, body, state in turns],
     )
     shift = apart << PASSAGE_BITS
     db.executemany(
@@ -153,11 +153,12 @@ def _add_copy(
     )
 
 
-def _moved(body: bytes, copy: int) -> bytes:
+def _moved(body: bytes, state: bytes, copy: int) -> tuple[bytes, bytes]:
     """Return a turn of the journal whose session is in the project of a copy."""
     turn = json.loads(zlib.decompress(body))
-    turn["session"]["project"] = f"/src/{copy}"
-    return zlib.compress(json.dumps(turn).encode(), 3)
+    turn["session"]["project"] = project = f"/src/{copy}"
+    origin, _, _ = state.rpartition(b"\n")
+    return zlib.compress(json.dumps(turn).encode(), 3), origin + b"\n" + project.encode()
 
 
 def _searches(archive: Archive, needles: Sequence[Needle]) -> None:

@@ -23,7 +23,7 @@ from thalweg_memory.handle import Memory
 from thalweg_memory.prompts import prompt as memory_prompt
 from thalweg_recorder.prompts import prompt
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
-from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
+from thalweg_recorder.sessions import OWNER, RecordedSession, list_origins, list_sessions
 
 MAX_TOKENS = 3_000
 """Bound on the text of an answer; the mark around it adds about twenty."""
@@ -124,9 +124,8 @@ class Answers:
 
     def _searched(self) -> str:
         """Return the agent's project, if any session of it is recorded."""
-        sessions = (session for _, session in list_sessions(self.archive, self.owner))
-        known = self.project and any(session.is_in(self.project) for session in sessions)
-        return self.project if known else ""
+        origins = list_origins(self.archive, self.owner) if self.project else ()
+        return self.project if any(one.is_in(self.project) for _, one in origins) else ""
 
     def _search(self, query: str, only: SearchFilter) -> str:
         found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)

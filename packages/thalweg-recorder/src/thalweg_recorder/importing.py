@@ -51,6 +51,7 @@ from thalweg_recorder.sessions import (
     list_sessions,
     newest_session,
     session_to_plain,
+    state_of,
 )
 
 _PROJECT_FILE = ".project_root"
@@ -467,7 +468,8 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
         note=f"{len(plan.rows)} messages from {plan.session.source}",
         session={**session_to_plain(plan.session), **({"new_compactions": new} if new else {})},
     )
-    append_page(archive, key, page, before, length=length, log=plan.rows)
+    state = state_of(plan.session)
+    append_page(archive, key, page, before, length=length, log=plan.rows, state=state)
 
 
 def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:

@@ -4,15 +4,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from thalweg.archive import Archive, Passage, ThreadKey
 from thalweg.engine.entries import Message
-from thalweg.engine.injections import own_blocks
 from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.transcript import as_text, one_line
+from thalweg.engine.transcript import one_line
 from thalweg.errors import ConfigError
-from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions, newest_session
+from thalweg_recorder.sessions import (
+    OWNER,
+    RecordedSession,
+    SessionOrigin,
+    list_origins,
+    newest_session,
+)
 
 WIDER = 4
 """How many times the tokens of an answer are searched where passages are picked from the hits."""
@@ -23,6 +29,7 @@ TITLE_CHARS = 60
 MAX_NAMED = 8
 """Projects that an error names."""
 NO_SESSIONS = "import sessions first: thalweg record import"
+_Origin = TypeVar("_Origin", bound=SessionOrigin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +50,7 @@ class SearchFilter:
     errors: bool = False
     """Only results that the agent marked as errors."""
 
-    def select(
-        self, sessions: Iterable[tuple[str, RecordedSession]]
-    ) -> list[tuple[str, RecordedSession]]:
+    def select(self, sessions: Iterable[tuple[str, _Origin]]) -> list[tuple[str, _Origin]]:
         """Return the sessions that are searched, of all sessions with the names of their threads.
 
         Raises:
@@ -71,9 +76,7 @@ class SearchFilter:
             and (not until or session.started_at <= f"{until}~")
         ]
 
-    def _in_project(
-        self, sessions: list[tuple[str, RecordedSession]]
-    ) -> list[tuple[str, RecordedSession]]:
+    def _in_project(self, sessions: list[tuple[str, _Origin]]) -> list[tuple[str, _Origin]]:
         for folder in (self.project, str(Path(self.project).expanduser().resolve())):
             found = [pair for pair in sessions if pair[1].is_in(folder)]
             if found or not self.project:
@@ -135,7 +138,7 @@ def search_sessions(
     only = only or SearchFilter()
     threads = None
     if only.names_sessions:
-        threads = [thread for thread, _ in only.select(list_sessions(archive, owner))]
+        threads = [thread for thread, _ in only.select(list_origins(archive, owner))]
     words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
     hits = archive.search_threads(
@@ -147,7 +150,7 @@ def search_sessions(
         thread, passage = hit.thread, hit.passage
         position, session = passage.position, sessions[thread] or _NO_SESSION
         (message,) = archive.messages(ThreadKey(owner, thread), position, position)
-        if _matches(message, passage, only) and not _is_own(message, passage):
+        if _matches(message, passage, only):
             at, title, project = message.at or session.ended_at, session.title, session.project
             origin = (at, title, project)
             found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
@@ -167,13 +170,6 @@ def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
     if any(word.lower() not in shown for word in (only.file, only.command) if word):
         return False
     return message.is_error or not only.errors
-
-
-def _is_own(message: Message, passage: Passage) -> bool:
-    """Return whether Thalweg wrote a part of a passage: older indexes have such passages."""
-    blocks = own_blocks(as_text(message))
-    last = passage.start + len(passage.text)
-    return any(start < last and passage.start < end for start, end in blocks)
 
 
 def _checked_time(name: str, given: str) -> str:

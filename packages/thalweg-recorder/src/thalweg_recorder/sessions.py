@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.finding import newest_import
 from thalweg.archive.threads.journal import TurnRecord
+from thalweg.database.base import decode, encode
 from thalweg.engine.pricing.cost import cost_of_answers, distinct
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.serialization import from_fields
@@ -17,13 +19,36 @@ OWNER = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSession:
-    """A session of an agent as of the newest import of it."""
+class SessionOrigin:
+    """What a session is filtered by."""
 
     agent: str
     """Name of the log format: `claude-code`, `codex`."""
-    id: str = ""
     project: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    """Time of the newest message, ISO 8601; empty if the source has no times."""
+
+    def is_in(self, folder: str) -> bool:
+        """Return whether the project is a folder or lies below it; any is, of an empty name.
+
+        Example:
+            >>> SessionOrigin(agent="codex", project="/src/shop/api").is_in("/src/shop")
+            True
+        """
+        return not folder or _is_below(self.project, folder)
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_below(path: str, folder: str) -> bool:
+    return PurePath(path).is_relative_to(folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSession(SessionOrigin):
+    """A session of an agent as of the newest import of it."""
+
+    id: str = ""
     branch: str = ""
     title: str = ""
     """The agent's own, or the beginning of the first request."""
@@ -34,9 +59,6 @@ class RecordedSession:
     size_bytes: int = 0
     """Of the source, when it was read last; with `mtime_ns` it shows whether the source changed."""
     mtime_ns: int = 0
-    started_at: str = ""
-    ended_at: str = ""
-    """Time of the newest message, ISO 8601; empty if the source has no times."""
     usage: tuple[Usage, ...] = ()
     """What the answers reported, by model and price tier."""
     first_answer: str = ""
@@ -58,15 +80,6 @@ class RecordedSession:
         """The reported usage, over all models."""
         return sum(self.usage, NO_USAGE)
 
-    def is_in(self, folder: str) -> bool:
-        """Return whether the project is a folder or lies below it; any is, of an empty name.
-
-        Example:
-            >>> RecordedSession(agent="codex", project="/src/shop/api").is_in("/src/shop")
-            True
-        """
-        return not folder or PurePath(self.project).is_relative_to(folder)
-
 
 _FIELDS = frozenset(field.name for field in fields(RecordedSession))
 
@@ -76,16 +89,8 @@ def session_of(page: TurnRecord) -> RecordedSession | None:
     known = {name: value for name, value in page.session.items() if name in _FIELDS}
     if "agent" not in known:
         return None
-    if "calls" in page.session:
-        # A sum over all models, of before sums by model: the next import reads the source again.
-        counts = {name: page.session.get(name, 0) for name in _SUMMED}
-        known["usage"] = ({**counts, "model": known.get("model", "")},)
-        known |= {"size_bytes": 0, "mtime_ns": 0}
     known["usage"] = tuple(from_fields(Usage, dict(one)) for one in known.get("usage", ()))
     return RecordedSession(**known)
-
-
-_SUMMED = ("calls", "input", "cached", "written", "output")
 
 
 def session_to_plain(session: RecordedSession) -> dict[str, Any]:
@@ -94,6 +99,27 @@ def session_to_plain(session: RecordedSession) -> dict[str, Any]:
     if session.usage:
         plain["usage"] = [{n: v for n, v in asdict(one).items() if v} for one in session.usage]
     return plain
+
+
+_ORIGIN = b"session\n"
+"""Begins the state of an import in the journal."""
+
+
+def state_of(session: RecordedSession) -> bytes:
+    """Return the state of an import: what `list_origins` reads, without the rest of its record."""
+    origin = (session.agent, session.started_at, session.ended_at, session.project)
+    return _ORIGIN + encode("\n".join(origin))
+
+
+def list_origins(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, SessionOrigin]]:
+    """List what an owner's recorded sessions are filtered by, with their threads, oldest first."""
+    for thread, state in archive.newest_states(owner).items():
+        if state.startswith(_ORIGIN):
+            agent, started, ended, project = decode(state[len(_ORIGIN) :]).split("\n", 3)
+            origin = {"agent": agent, "started_at": started, "ended_at": ended, "project": project}
+            yield thread, SessionOrigin(**origin)
+        elif session := newest_session(archive, ThreadKey(owner, thread)):
+            yield thread, session
 
 
 def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:

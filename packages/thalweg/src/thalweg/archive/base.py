@@ -118,8 +118,8 @@ class TurnRow:
     body: str
     """JSON of the archive's caller; the archive does not parse it."""
     state: bytes = b""
-    """The state to continue from this turn without reading the log from its beginning; empty on
-    most turns."""
+    """The state to continue from this turn without reading the log from its beginning, or what is
+    read of the newest records of all threads (`Archive.newest_states`); empty on most turns."""
     attachments: Sequence[str] = ()
     """Texts to store with the thread, as `Archive.attach` does."""
 
@@ -273,6 +273,10 @@ class Archive(Protocol):
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """Return the state of one record of the journal; empty if it has none."""
+        ...
+
+    def newest_states(self, owner: str) -> dict[str, bytes]:
+        """Return the state of the newest record of each thread of an owner, by name."""
         ...
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:

@@ -4,6 +4,7 @@ import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import (
@@ -44,6 +45,11 @@ from thalweg.engine.entries import Message
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
+
+_NEWEST_STATES = (
+    "SELECT thread, (SELECT state FROM archive_turn WHERE thread = id ORDER BY turn DESC LIMIT 1)"
+    " FROM archive_thread WHERE owner = ? AND id BETWEEN ? AND ? ORDER BY id"
+)
 
 
 class TableArchive(Archive):
@@ -172,6 +178,15 @@ class TableArchive(Archive):
                 (find_thread(db, key)[0], turn),
             )
         return b"" if row is None else bytes(row[0])
+
+    def newest_states(self, owner: str) -> dict[str, bytes]:
+        """Return the state of the newest record of each thread of an owner, by name."""
+        with self._database.reading(owner) as db:
+            threads = sorted(_indexed_threads(db, owner))
+            groups = searching.readable_groups(db, threads) if threads else ()
+            spans = ((encode(owner), group[0], group[-1]) for group in groups)
+            rows = chain.from_iterable(db.rows(_NEWEST_STATES, span) for span in spans)
+            return {decode(name): bytes(state or b"") for name, state in rows}
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
         """Store texts of a thread; return their digests."""

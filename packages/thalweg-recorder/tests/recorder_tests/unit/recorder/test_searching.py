@@ -9,8 +9,7 @@ import pytest
 
 from core_tests.archives import archive_in_memory
 from recorder_tests.unit.recorder.sessions import KEY, call, import_one, model, result, user, write
-from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey
-from thalweg.archive.search import index
+from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey, TurnRow
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.tokens import exact_counter
 from thalweg.errors import ConfigError
@@ -18,6 +17,7 @@ from thalweg_memory.facts.recall.rendering import closing as memory_closing
 from thalweg_memory.facts.recall.rendering import opening
 from thalweg_recorder.answers import Answers
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
+from thalweg_recorder.sessions import list_origins, list_sessions
 from thalweg_recorder.worker import summarize
 
 
@@ -164,16 +164,25 @@ def test_what_thalweg_put_into_a_session_answers_no_question() -> None:
     assert {hit.thread for hit in search_sessions(archive, "after")} == {"later"}
 
 
-def test_an_index_of_before_answers_no_question_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = archive_in_memory()
-    archive.append(KEY, [Logged(said("the bittern nests"))])
-    with monkeypatch.context() as patched:
-        patched.setattr(index, "without_own_blocks", lambda text: [(0, text)])
-        summary = f"before\n{summarize(archive, KEY)}"
-        archive.append(ThreadKey("local", "later"), [Logged(said(summary))])
-        archive.update_index("local")
-    assert "later" in {hit.thread for hit in archive.search_threads("local", "bittern")}
-    assert {hit.thread for hit in search_sessions(archive, "bittern")} == {KEY.thread}
+def test_filters_read_no_record_of_a_session(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ((thread, session),) = list_sessions(archive)
+    monkeypatch.setattr(SqliteArchive, "turns", None)
+
+    ((found, origin),) = list_origins(archive)
+
+    assert found == thread == KEY.thread
+    for name in ("agent", "project", "started_at", "ended_at"):
+        assert getattr(origin, name) == getattr(session, name) != ""
+
+
+def test_a_session_whose_newest_record_has_no_state_is_filtered(archive: Archive) -> None:
+    (body,) = archive.turns(KEY)
+    archive.add_turn(KEY, TurnRow(body, b"another state"), length=archive.length(KEY))
+
+    assert [*list_origins(archive)] == [*list_sessions(archive)]
+    assert positions(archive, project="/src/shop")
 
 
 def test_a_command_to_the_harness_answers_no_question() -> None:

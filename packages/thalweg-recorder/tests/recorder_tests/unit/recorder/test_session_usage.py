@@ -8,7 +8,6 @@ import pytest
 
 from core_tests.archives import archive_in_memory
 from recorder_tests.unit.recorder.sessions import (
-    KEY,
     call,
     import_one,
     model,
@@ -17,8 +16,7 @@ from recorder_tests.unit.recorder.sessions import (
     user,
     write,
 )
-from thalweg.archive import Archive, TurnRow
-from thalweg.archive.threads.journal import page_from_json
+from thalweg.archive import Archive
 from thalweg.engine.pricing.usage import Usage
 from thalweg_recorder import import_sessions, list_sessions
 from thalweg_recorder.sessions import RecordedSession, total_cost
@@ -108,23 +106,3 @@ def test_what_a_source_lost_is_still_paid(archive: Archive, tmp_path: Path) -> N
     import_one(archive, write(tmp_path, [user(9, "b"), model(10, "m2", text("b"))]))
 
     assert only_session(archive).total.calls == 2
-
-
-def test_a_session_imported_before_usage_had_models_is_read_again(
-    archive: Archive, tmp_path: Path
-) -> None:
-    last = answered_by(model(4, "m2", text("b")), model="claude-haiku-4-5")
-    path = write(tmp_path, [user(1, "a"), model(2, "m1", text("a")), last])
-    import_one(archive, path)
-    plain = json.loads(archive.turns(KEY, 0, 0)[0])
-    del plain["session"]["usage"], plain["session"]["first_answer"]
-    plain["session"] |= {"calls": 2, "input": 3_000, "cached": 1_000, "output": 20}
-    page_from_json(json.dumps(plain))
-    archive.add_turn(KEY, TurnRow(json.dumps(plain)), length=archive.length(KEY))
-
-    old = only_session(archive)
-    assert old.total == Usage(3_000, 1_000, output=20, calls=2, model="claude-haiku-4-5")
-    assert old.cost == pytest.approx(2 * HAIKU)
-    assert import_one(archive, path).new == 0
-    assert only_session(archive).cost == pytest.approx(OPUS + HAIKU)
-    assert import_one(archive, path).skipped == "unchanged"

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg.archive.search.across import find_threads, search_thread, search_threads
+    from thalweg.archive.search.across import (
+        find_threads,
+        readable_groups,
+        search_thread,
+        search_threads,
+    )
     from thalweg.archive.search.index import (
         BATCH_CHARS,
         add,
@@ -26,6 +31,7 @@ __all__ = [
     "ask",
     "find_threads",
     "last_batch",
+    "readable_groups",
     "remove",
     "rows_between",
     "search_thread",
@@ -39,6 +45,7 @@ __getattr__, __dir__ = lazy_exports(
     | {
         "ask": "thalweg.archive.search.question",
         "find_threads": "thalweg.archive.search.across",
+        "readable_groups": "thalweg.archive.search.across",
         "search_thread": "thalweg.archive.search.across",
         "search_threads": "thalweg.archive.search.across",
     },

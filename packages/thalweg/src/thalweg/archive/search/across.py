@@ -440,7 +440,7 @@ def _find_in_threads(
     rows: dict[int, int] = {}
     query = question.words
     counts = [0.0] * len(query)
-    for group in chain.from_iterable(_readable_groups(db, run) for run in runs):
+    for group in chain.from_iterable(readable_groups(db, run) for run in runs):
         group_threads = frozenset(group)
         first, end = group[0] << PASSAGE_BITS, ends[group[-1]]
         group_counts = [_count_passages(db, word, group, ends) for word in query]
@@ -493,7 +493,7 @@ def _lookups(
         yield group, ()
 
 
-def _readable_groups(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
+def readable_groups(db: ArchiveRows, threads: Sequence[int]) -> Iterator[Sequence[int]]:
     """Split threads into groups that one statement may read, and enable the transaction to."""
     if db.bound == UNBOUND:
         yield threads
@@ -549,6 +549,6 @@ def _read_rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:
     if db.bound == UNBOUND:
         return rows_of(db, row_ids)
     rows: dict[int, PassageRow] = {}
-    for (thread,) in _readable_groups(db, threads):
+    for (thread,) in readable_groups(db, threads):
         rows |= rows_of(db, [row for row in row_ids if row >> PASSAGE_BITS == thread])
     return rows

@@ -151,6 +151,21 @@ class LogContract:
             assert opened.turn_count(OTHERS[1]) == 0
             assert opened.turn_state(OTHERS[1], 2) == b""
 
+    def test_the_newest_state_of_each_thread_is_read(
+        self, archive: Archive, reopen: Reopen
+    ) -> None:
+        """Those of the owner alone; empty for a thread without any, or without one in its last."""
+        for name, states in {"a": (b"1", b"2"), "b": (), "c": (b"3", b"")}.items():
+            archive.append(ThreadKey("ada", name), [said("x")])
+            for state in states:
+                archive.add_turn(ThreadKey("ada", name), TurnRow("{}", state), length=1)
+        archive.add_turn(ThreadKey("bob", "a"), TurnRow("{}", b"4"), length=0)
+
+        for opened in (archive, reopen()):
+            assert opened.newest_states("ada") == {"a": b"2", "b": b"", "c": b""}
+            assert opened.newest_states("bob") == {"a": b"4"}
+            assert opened.newest_states("eve") == {}
+
     def test_a_turn_is_written_with_what_it_was_decided_on_or_not_at_all(
         self, archive: Archive, reopen: Reopen
     ) -> None:
