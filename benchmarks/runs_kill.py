@@ -7,6 +7,7 @@
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
 import time
@@ -71,8 +72,9 @@ def rounds(address: str, told: Path, given: argparse.Namespace) -> int:
     print(f"attempts of a run         {dict(sorted(found.attempts.items()))}")
     print(f"events                    {found.events}, without gap or repeat")
     print(f"streams taken up again    {resumed}, through another process")
-    if made.takeovers_s:
-        print(f"seconds until a takeover  {max(made.takeovers_s):.1f} at most")
+    for attempt, took in sorted(made.takeovers_s.items()):
+        times = f"{statistics.median(took):.1f} median, {max(took):.1f} at most, of {len(took)}"
+        print(f"seconds until attempt {attempt}   {times}")
     print(f"messages taken back       {found.withdrawn}")
     print(f"tool calls made again     {found.repeated_effects}, none behind its checkpoint")
     for problem in [*made.errors, *found.problems]:

@@ -15,7 +15,7 @@ from thalweg.archive.base import Extent
 from thalweg.archive.threads.finding import newest_import, thread_title
 from thalweg.archive.threads.journal import read_page, read_pages
 from thalweg.engine.edits import Fold
-from thalweg.errors import EmptyThreadError, RecordedThreadError
+from thalweg.errors import EmptyThreadError, NoSuchThreadError, RecordedThreadError
 from thalweg_server.app.registry import Registry, ThreadRow
 
 PAGE = 100
@@ -70,13 +70,19 @@ class Finder:
         self._archive = archive
         self._registry = registry
 
-    def get(self, thread: str) -> ThreadRow | None:
-        """Return one thread; one that was created elsewhere is registered."""
+    def get(self, thread: str) -> ThreadRow:
+        """Return one thread; one that was created elsewhere is registered.
+
+        Raises:
+            NoSuchThreadError: There is none.
+        """
         row, key = self._registry.get(self._owner, thread), ThreadKey(self._owner, thread)
         if row is None and is_thread_id(thread) and self._archive.length(key):
             self._registry.adopt(self._owner, [self._row(thread)])
             row = self._registry.get(self._owner, thread)
-        return row and replace(row, title=self._session(row).get("title", row.title))
+        if row is None:
+            raise NoSuchThreadError(thread)
+        return replace(row, title=self._session(row).get("title", row.title))
 
     def adopt(self) -> None:
         """Register threads that were made elsewhere: on the command line, by another program."""

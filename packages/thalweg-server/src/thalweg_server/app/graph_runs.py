@@ -88,10 +88,7 @@ class TenantGraphRuns:
 
     async def get(self, thread: str, run: str) -> RunRecord:
         """Return one run."""
-        found = await self._parts.journal.get(RunKey(self._owner, thread, run))
-        if found is None:
-            raise NoSuchRunError(run)
-        return found
+        return await self._parts.journal.existing(RunKey(self._owner, thread, run))
 
     async def list(self, thread: str) -> Sequence[RunRecord]:
         """Return the runs of a thread, the newest first."""
@@ -101,13 +98,6 @@ class TenantGraphRuns:
     def follow(self, run: RunRecord) -> AsyncIterator[Event]:
         """Yield the rows of a run as they are written, up to its end."""
         return self._parts.journal.follow(run.key)
-
-    async def rows(self, run: RunRecord) -> Sequence[Event]:
-        """Return the rows of a run."""
-        rows: list[Event] = []
-        while page := await self._parts.journal.read(run.key, len(rows)):
-            rows += page
-        return rows
 
     async def follow_thread(
         self, thread: str, pause_s: float = 0.25

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from thalweg.errors import AnswerError, BusyError, NoSuchThreadError
+from thalweg.errors import AnswerError, BusyError
 from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app.finding import Finder, ThreadFilter
 from thalweg_server.app.media_urls import check_media_urls
@@ -78,8 +78,6 @@ class TenantGraphThreads:
     async def get(self, thread: str) -> GraphThread:
         """Return one thread."""
         row = await asyncio.to_thread(self._finder.get, thread)
-        if row is None:
-            raise NoSuchThreadError(thread)
         found = await asyncio.to_thread(self._documents.get, self._owner, THREAD_METADATA, thread)
         journal = self._parts.journal
         if await journal.unended(self._owner, thread):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FORGET = f"{CHORE}forget"
 """The chore that deletes everything of an owner, `…*forget MILLISECONDS`; it names no thread."""
-_PAGE = 1_000
 _ROUNDS = 3
 """How often runs and threads are listed: some may begin meanwhile."""
 _PATIENCE_S = 10.0
@@ -76,7 +75,7 @@ class OwnerDeletion:
     async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
         for _ in range(_ROUNDS):
-            runs = await self._runs()
+            runs = await self._parts.journal.list_all(self._owner)
             names = {run.key.thread for run in runs} | await asyncio.to_thread(self._names)
             if not names:
                 break
@@ -84,7 +83,7 @@ class OwnerDeletion:
             for thread in sorted(names):
                 with suppress(BusyError):
                     await self._threads.remove(thread)
-        if runs := await self._runs():
+        if runs := await self._parts.journal.list_all(self._owner):
             raise BusyError(runs[0].key.thread, runs[0].key.run)
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
@@ -93,14 +92,6 @@ class OwnerDeletion:
 
     async def _erase(self, left: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*left, *await self._parts.erasure.erase(), _AUDIT)))
-
-    async def _runs(self) -> list[RunRecord]:
-        runs: list[RunRecord] = []
-        while page := await self._parts.journal.list(
-            self._owner, limit=_PAGE, before=runs[-1].key.run if runs else None
-        ):
-            runs += page
-        return runs
 
     async def _end(self, run: RunRecord) -> None:
         await self._parts.runs.cancel(run.key)

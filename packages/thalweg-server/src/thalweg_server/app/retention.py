@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.errors import BusyError, NoSuchThreadError
 from thalweg_server.app.runs import now_ms
-from thalweg_server.runs.base import AGE, CHORE, ENDED, RunKey, RunRecord
+from thalweg_server.runs.base import AGE, CHORE, ENDED, RunKey
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
@@ -20,7 +20,6 @@ _DELETE = f"{CHORE}delete"
 COMPLETED_AFTER_MS = 60_000
 _LEAST_MS = 3_600_000
 """Milliseconds between two jobs of a thread, at least."""
-_PAGE = 1_000
 _DAY_MS = 86_400_000
 _log = logging.getLogger("thalweg.server")
 _audit = logging.getLogger("thalweg.audit")
@@ -109,6 +108,7 @@ class Retention:
                 return not await self._delete_thread(owner, thread, "retention")
         if retention.runs_days is not None:
             await self._delete_runs(owner, thread, retention.runs_days)
+        await parts.journal.pack_missing(owner, thread)
         return True
 
     async def _delete_thread(
@@ -123,11 +123,7 @@ class Retention:
 
     async def _delete_runs(self, owner: str, thread: str, days: float) -> None:
         oldest = datetime.now(UTC) - timedelta(days=days)
-        journal, runs = self._parts.journal, list[RunRecord]()
-        while page := await journal.list(
-            owner, thread, limit=_PAGE, before=runs[-1].key.run if runs else None
-        ):
-            runs += page
+        runs = await self._parts.journal.list_all(owner, thread)
         for run in runs[1:]:  # the newest run shows the state of the thread
             if run.status in ENDED and run.ended is not None and run.ended <= oldest:
-                await journal.delete(owner, thread, run.key.run)
+                await self._parts.journal.delete(owner, thread, run.key.run)

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from thalweg.archive import ThreadKey, parse_thread_id
 from thalweg.archive.threads.finding import title_of
-from thalweg.errors import NoSuchRunError, NoSuchThreadError
 from thalweg_server.api.events import EVENT, Numbered
 from thalweg_server.api.graph_runs import GraphRun, as_graph_run
 from thalweg_server.api.problems import Problem
@@ -98,8 +97,7 @@ class TenantRuns:
         found = await self._parts.journal.list(self._owner, thread, limit=limit, before=before)
         if not found and before is None:
             finder = Finder(self._owner, self._parts.archive, self._parts.registry)
-            if await asyncio.to_thread(finder.get, thread) is None:
-                raise NoSuchThreadError(thread)
+            await asyncio.to_thread(finder.get, thread)
         items = tuple(map(shown, found))
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
@@ -109,10 +107,7 @@ class TenantRuns:
 
     async def get(self, thread: str, run: str) -> Run:
         """Return one run."""
-        found = await self._parts.journal.get(RunKey(self._owner, thread, run))
-        if found is None:
-            raise NoSuchRunError(run)
-        return shown(found)
+        return shown(await self._parts.journal.existing(RunKey(self._owner, thread, run)))
 
     async def follow(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Numbered]:
         """Yield a run's events after a number, as they are emitted, up to its end.

@@ -18,7 +18,6 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.fields import as_usage
-from thalweg.errors import NoSuchThreadError
 from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.finding import Finder
 from thalweg_server.app.registry import day_of
@@ -147,8 +146,7 @@ class TenantUsage:
         return [self._prices.usage(one) for one in spent]
 
     def _thread(self, thread: str) -> ThreadUsage:
-        if self._finder.get(thread) is None:
-            raise NoSuchThreadError(thread)
+        self._finder.get(thread)
         archive, key = self._parts.archive, ThreadKey(self._owner, thread)
         taken = turns(archive, key)
         charges = [

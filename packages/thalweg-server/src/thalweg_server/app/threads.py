@@ -163,7 +163,7 @@ class TenantThreads:
 
     async def get(self, thread: str) -> Thread:
         """Return one thread."""
-        return await self.shown(await self._row(thread))
+        return await self.shown(await asyncio.to_thread(self._finder.get, thread))
 
     async def update(self, thread: str, change: ThreadChange) -> Thread:
         """Change a thread's title."""
@@ -359,7 +359,7 @@ class TenantThreads:
             ArchiveError: The thread has no such turn.
         """
         key = await self._resting(thread)
-        row = await self._row(thread)
+        row = await asyncio.to_thread(self._finder.get, thread)
         archive = self._parts.archive
         messages = await asyncio.to_thread(history, archive, key, branch.turn)
         new = await self.create(NewThread(id=branch.id, title=branch.title or row.title))
@@ -405,14 +405,8 @@ class TenantThreads:
         key = ThreadKey(self._owner, thread)
         await asyncio.to_thread(check_writable, self._parts.archive, key)
 
-    async def _row(self, thread: str) -> ThreadRow:
-        row = await asyncio.to_thread(self._finder.get, thread)
-        if row is None:
-            raise NoSuchThreadError(thread)
-        return row
-
     async def _key(self, thread: str) -> ThreadKey:
-        await self._row(thread)
+        await asyncio.to_thread(self._finder.get, thread)
         return ThreadKey(self._owner, thread)
 
     async def _resting(self, thread: str) -> ThreadKey:

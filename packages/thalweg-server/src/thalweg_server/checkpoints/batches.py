@@ -11,7 +11,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 ErrorConversion = Callable[[], AbstractContextManager[None]]
 """Made around calls by runs: converts a failed medium to a `StorageError`, which ends no run."""
 WriteMethod = Literal["put", "put_writes", "delete_before"]
-"""The last deletes the checkpoints of a thread's graph before one, without those of subgraphs."""
+"""The last deletes the oldest checkpoints of a thread's graph before one, `MOST_DELETED` of them,
+without those of subgraphs, and returns whether more may be left."""
+MOST_DELETED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +23,21 @@ class CheckpointWrite:
     method: WriteMethod
     arguments: tuple[Any, ...]
 
-    def apply(self, saver: BaseCheckpointSaver[Any]) -> None:
+    def apply(self, saver: BaseCheckpointSaver[Any]) -> object:
         """Perform the call on a checkpointer."""
-        getattr(saver, self.method)(*self.arguments)
+        return getattr(saver, self.method)(*self.arguments)
 
-    async def aapply(self, saver: BaseCheckpointSaver[Any]) -> None:
+    async def aapply(self, saver: BaseCheckpointSaver[Any]) -> object:
         """Perform the call on a checkpointer, async."""
-        await getattr(saver, f"a{self.method}")(*self.arguments)
+        return await getattr(saver, f"a{self.method}")(*self.arguments)
 
 
 class BatchSaver(BaseCheckpointSaver[Any], ABC):
     """A checkpointer that stores several writes in one transaction."""
 
     @abstractmethod
-    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
-        """Store all writes, in order, or none of them.
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> object:
+        """Store all writes, in order, or none of them; return what the last one returned.
 
         Storing the same writes again changes nothing.
         """

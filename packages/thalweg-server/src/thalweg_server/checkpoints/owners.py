@@ -209,7 +209,10 @@ class RunSaver(OwnSaver):
             del self._waiting[: len(batch)]
 
     async def keep_newest(self, config: RunnableConfig, values: Mapping[str, Any]) -> None:
-        """Delete a thread's checkpoints except the newest, in one transaction.
+        """Delete a thread's checkpoints except the newest, the oldest first.
+
+        Each transaction deletes a limited number. If the process ends between two of them, the next
+        call of the thread deletes the rest: the first has made the newest independent of them.
 
         Args:
             config: Names the thread.
@@ -227,14 +230,14 @@ class RunSaver(OwnSaver):
         checkpoint["channel_values"] |= {n: DELTA_SNAPSHOT(values[n]) for n in values}
         versions = {name: checkpoint["channel_versions"][name] for name in values}
         place = self._down(newest.parent_config)
-        before = (place["configurable"]["thread_id"], checkpoint["id"])
-        batch = (
-            CheckpointWrite("put", (place, checkpoint, newest.metadata, versions)),
-            CheckpointWrite("delete_before", before),
-        )
-        async with fence():
-            with self._converting_errors():
-                await self._batches.awrite(batch)
+        thread = place["configurable"]["thread_id"]
+        delete = CheckpointWrite("delete_before", (thread, checkpoint["id"]))
+        put = CheckpointWrite("put", (place, checkpoint, newest.metadata, versions))
+        batch = [put, delete]
+        while batch:
+            async with fence():
+                with self._converting_errors():
+                    batch = [delete] if await self._batches.awrite(batch) else []
 
     async def close(self) -> None:
         """Flush, and stop the timer."""

@@ -22,7 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from thalweg.database.postgres_server import as_storage_error, place_of
 from thalweg.errors import ConfigError
-from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
+from thalweg_server.checkpoints.batches import MOST_DELETED, BatchSaver, CheckpointWrite, Medium
 from thalweg_server.runs.base import POOLS
 from thalweg_server.runs.postgres_connections import TIMEOUT_S, configure, pipelined, pooled
 
@@ -43,18 +43,25 @@ CREATE POLICY of_owner ON {table} USING (
 );
 """
 
-_DELETE_BEFORE = (
-    *(
-        f"DELETE FROM {table} WHERE thread_id = %(thread)s AND checkpoint_ns = ''"  # noqa: S608
-        " AND checkpoint_id < %(checkpoint)s"
-        for table in ("checkpoints", "checkpoint_writes")
-    ),
-    """DELETE FROM checkpoint_blobs AS blob WHERE thread_id = %(thread)s AND checkpoint_ns = ''
-    AND NOT EXISTS (
-        SELECT 1 FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
-        AND checkpoint -> 'channel_versions' ->> blob.channel = blob.version
-    )""",
+_GRAPH = "thread_id = %(thread)s AND checkpoint_ns = ''"
+_DELETE_OLDEST = f"""
+WITH oldest AS MATERIALIZED (
+    SELECT checkpoint_id FROM checkpoints WHERE {_GRAPH} AND checkpoint_id < %(checkpoint)s
+    ORDER BY checkpoint_id LIMIT %(most)s
+), written AS (
+    DELETE FROM checkpoint_writes
+    WHERE {_GRAPH} AND checkpoint_id <= (SELECT max(checkpoint_id) FROM oldest)
 )
+DELETE FROM checkpoints WHERE {_GRAPH} AND checkpoint_id IN (SELECT * FROM oldest) RETURNING 1
+"""  # noqa: S608 (ours)
+_DELETE_UNUSED = f"""
+DELETE FROM checkpoint_blobs WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM checkpoint_blobs AS blob WHERE {_GRAPH} AND NOT EXISTS (
+        SELECT 1 FROM checkpoints
+        WHERE {_GRAPH} AND checkpoint -> 'channel_versions' ->> blob.channel = blob.version
+    ) LIMIT %(most)s
+)) RETURNING 1
+"""  # noqa: S608 (ours)
 
 
 class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
@@ -78,21 +85,25 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         self._prefix = f"{tag}:"
         self.open_cursor: AsyncCursor[DictRow] | None = None
 
-    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> object:
         """Store all writes, in order, in one transaction, or none of them."""
         async with self._cursor() as cursor:
             within = copy(self)
             within.open_cursor = cursor
-            for write in batch:
-                await write.aapply(within)
+            return [await write.aapply(within) for write in batch][-1]
 
-    async def adelete_before(self, thread: str, checkpoint: str) -> None:
-        """Delete the checkpoints of a thread's graph before one; see `WriteMethod`."""
+    async def adelete_before(self, thread: str, checkpoint: str) -> bool:
+        """Delete the oldest checkpoints of a thread's graph before one; see `WriteMethod`.
+
+        With the last of them, the values that no checkpoint has are deleted.
+        """
+        values = {"thread": thread, "checkpoint": checkpoint, "most": MOST_DELETED}
         async with self._cursor() as cursor:
-            for statement in _DELETE_BEFORE:
-                await cursor.execute(
-                    statement.encode(), {"thread": thread, "checkpoint": checkpoint}
-                )
+            for statement in (_DELETE_OLDEST, _DELETE_UNUSED):
+                await cursor.execute(statement.encode(), values)
+                if len(await cursor.fetchall()) == MOST_DELETED:
+                    return True
+        return False
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:

@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg.context.turn.thread_deletion import delete_namespaces
 from thalweg.database.sqlite_files import as_storage_error, connect
-from thalweg_server.checkpoints.batches import BatchSaver, CheckpointWrite, Medium
+from thalweg_server.checkpoints.batches import MOST_DELETED, BatchSaver, CheckpointWrite, Medium
 from thalweg_server.runs.sqlite import LOG_PAGES, PAGE_BYTES
 
 P = ParamSpec("P")
@@ -115,9 +115,9 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             before = page[-1].config
             left = None if left is None else left - count
 
-    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> object:
         """Store all writes, in order, or none of them; see `BatchSaver.awrite`."""
-        await self._run(lambda: self._write(batch))
+        return await self._run(lambda: self._write(batch))
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002 (LangGraph's)
@@ -125,20 +125,23 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
         with super().cursor(transaction and not self._batch.is_open) as cursor:
             yield cursor
 
-    def delete_before(self, thread: str, checkpoint: str) -> None:
-        """Delete the checkpoints of a thread's graph before one; see `WriteMethod`."""
-        where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id < ?"
+    def delete_before(self, thread: str, checkpoint: str) -> bool:
+        """Delete the oldest checkpoints of a thread's graph before one; see `WriteMethod`."""
+        where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id"
+        ids = f"SELECT checkpoint_id FROM checkpoints {where} < ? ORDER BY checkpoint_id LIMIT ?"  # noqa: S608 (ours)
         with self.cursor() as cursor:
-            for table in ("checkpoints", "writes"):
-                cursor.execute(f"DELETE FROM {table} {where}", (thread, checkpoint))  # noqa: S608 (ours)
+            oldest = cursor.execute(ids, (thread, checkpoint, MOST_DELETED)).fetchall()
+            for table in ("checkpoints", "writes") if oldest else ():
+                cursor.execute(f"DELETE FROM {table} {where} <= ?", (thread, *oldest[-1]))  # noqa: S608 (ours)
+        return len(oldest) == MOST_DELETED
 
-    def _write(self, batch: Sequence[CheckpointWrite]) -> None:
+    def _write(self, batch: Sequence[CheckpointWrite]) -> object:
         self._batch.is_open = True
         try:
-            for write in batch:
-                write.apply(self)
+            results = [write.apply(self) for write in batch]
             with self.lock:
                 self.conn.commit()
+            return results[-1]
         except BaseException:
             with self.lock:
                 self.conn.rollback()

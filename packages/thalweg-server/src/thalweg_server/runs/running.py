@@ -16,7 +16,6 @@ from thalweg.database.jobs import MOST_CRASHES, RENEW_S, Job
 from thalweg.errors import (
     BusyError,
     ClaimLostError,
-    NoSuchRunError,
     RunError,
     RunExistsError,
     StorageError,
@@ -227,9 +226,7 @@ class ProcessRuns:
         run = await self._journal.get(key)
         async for _ in self._journal.follow(key, 0 if run is None else run.last_seq):
             pass
-        if (run := await self._journal.get(key)) is None:
-            raise NoSuchRunError(key.run)
-        return run
+        return await self._journal.existing(key)
 
     async def _claim_jobs(self) -> None:
         """Claim jobs one by one up to the limit, then wait for a notification."""

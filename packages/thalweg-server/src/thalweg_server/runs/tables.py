@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
 from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
-from thalweg.errors import BusyError, RunExistsError
+from thalweg.errors import BusyError, NoSuchRunError, RunExistsError
 from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
 
@@ -151,6 +151,25 @@ class Tables(ABC):
         rows = await self._read(key.owner, _GET, key)
         return _run(rows[0]) if rows else None
 
+    async def existing(self, key: RunKey) -> RunRecord:
+        """Return one run.
+
+        Raises:
+            NoSuchRunError: The owner has no such run.
+        """
+        if (run := await self.get(key)) is None:
+            raise NoSuchRunError(key.run)
+        return run
+
+    async def list_all(self, owner: str, thread: str | None = None) -> Sequence[RunRecord]:
+        """Return all runs of an owner or of a thread, newest first."""
+        runs: list[RunRecord] = []
+        before: str | None = None
+        while page := await self.list(owner, thread, limit=_PAGE, before=before):
+            runs += page
+            before = page[-1].key.run
+        return runs
+
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[RunRecord]:
@@ -251,6 +270,13 @@ class Tables(ABC):
         rows = await self._read(key.owner, READ, read_values(key, after, limit))
         return await unpacked(rows, after, limit)
 
+    async def read_all(self, key: RunKey) -> Sequence[Event]:
+        """Return all events of a run, oldest first."""
+        events: list[Event] = []
+        while page := await self.read(key, len(events)):
+            events += page
+        return events
+
     async def pack(self, key: RunKey) -> None:
         """Store the events of an ended run compressed, in one row for up to 1,000 of them."""
         after = 0
@@ -266,6 +292,11 @@ class Tables(ABC):
                 replace = JobSql(_REPLACE, (PACKED, packed, *key, last))
                 await self._change(key.owner, _DROP, (*key, after, last), before=replace)
                 after = last
+
+    async def pack_missing(self, owner: str, thread: str) -> None:
+        """Pack the events of ended runs of a thread whose process was killed before it did."""
+        for (run,) in await self._read(owner, _UNPACKED, (owner, thread)):
+            await self.pack(RunKey(owner, thread, run))
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
@@ -350,6 +381,12 @@ READ = (
     f"(SELECT CASE type WHEN '{PACKED}' THEN 1 ELSE ? END {_AFTER} 1), 1)"
 )
 """Rows of a run after a number: one, if it is packed; see `read_values`."""
+_UNPACKED = (
+    "SELECT run FROM runs WHERE owner = ? AND thread = ?"  # noqa: S608
+    f" AND NOT {_IS_UNENDED} AND EXISTS (SELECT 1 FROM run_events AS event"
+    " WHERE event.owner = runs.owner AND event.thread = runs.thread AND event.run = runs.run"
+    f" AND type <> '{PACKED}')"
+)
 _REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_KEY} AND seq = ?"  # noqa: S608
 _DROP = f"DELETE FROM run_events WHERE {_KEY} AND seq > ? AND seq < ? RETURNING 1"  # noqa: S608
 

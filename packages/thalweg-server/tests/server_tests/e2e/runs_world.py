@@ -90,8 +90,8 @@ class World:
         self.errors: list[str] = []
         self.killed_at: dict[int, float] = {}
         """When processes were killed, by their ids."""
-        self.takeovers_s: list[float] = []
-        """Seconds from a kill to the first event of a run's next attempt."""
+        self.takeovers_s: dict[int, list[float]] = defaultdict(list)
+        """Seconds from a kill to the first event of a run's next attempt, by that attempt."""
         self.random = random.Random(5)  # noqa: S311 (moments, the same each time)
 
     def add_worker(self) -> Worker:
@@ -206,9 +206,11 @@ class World:
         elif what == "event":
             stream.events.append(Event(answer["seq"], answer["type"], answer["data"]))
             if answer["type"] in {"run.started", "run.resumed"}:
-                before, stream.performer = stream.performer, json.loads(answer["data"])["worker"]
+                data = json.loads(answer["data"])
+                before, stream.performer = stream.performer, data["worker"]
                 if (killed_at := self.killed_at.get(before)) is not None:
-                    self.takeovers_s.append(time.monotonic() - killed_at)
+                    took_s = time.monotonic() - killed_at
+                    self.takeovers_s[data.get("attempt", 1)].append(took_s)
         elif what == "ended":
             stream.is_ended = True
 

@@ -175,3 +175,38 @@ def test_a_tag_cannot_be_taken_for_a_thread() -> None:
                 OwnedCheckpoints(pool, tag)
 
     asyncio.run(try_it())
+
+
+def test_old_checkpoints_are_deleted_in_portions(
+    set_up: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one thread, without those of another one and of a subgraph; no value is left over."""
+
+    async def main() -> None:
+        async with pool_of(set_up.url) as pool:
+            saver = OwnedCheckpoints(pool, "ada")
+            for thread in ("ada:t1", "ada:t1", "ada:t2"):
+                await run(saver, thread)
+            newest = await saver.aget_tuple(config_of("ada:t1"))
+            assert newest is not None
+            answers = [
+                await saver.adelete_before("ada:t1", newest.checkpoint["id"]) for _ in range(5)
+            ]
+            left = [
+                len([one async for one in saver.alist(config_of(f"ada:{n}"))]) for n in ("t1", "t2")
+            ]
+            async with pool.connection() as connection:
+                await connection.execute(
+                    "SELECT set_config('thalweg.checkpoint_prefix', 'ada:', false)"
+                )
+                text = "SELECT count(*) AS n FROM checkpoint_blobs WHERE thread_id = 'ada:t1'"
+                blobs = await (await connection.execute(text)).fetchone()
+                assert blobs is not None
+            assert answers[0] is True
+            assert answers[-1] is False
+            assert left == [1, 3]
+            assert blobs["n"] <= len(newest.checkpoint["channel_versions"])
+            assert await run(saver, "ada:t1") == 3
+
+    monkeypatch.setattr("thalweg_server.checkpoints.postgres.MOST_DELETED", 2)
+    asyncio.run(main())

@@ -54,6 +54,12 @@ def queued(home: Path, change: str = "") -> list[tuple[str, int]]:
         return database.execute("SELECT key, attempt FROM queue_job").fetchall()
 
 
+def stored(home: Path) -> list[tuple[int]]:
+    """Read the rows of events."""
+    with closing(sqlite3.connect(home / "runs.db", timeout=30)) as database:
+        return database.execute("SELECT seq FROM run_events").fetchall()
+
+
 async def performed(home: Path) -> None:
     """Wait until the queue has no job, or the one for the next time."""
     while True:
@@ -82,6 +88,23 @@ async def test_old_runs_go_and_the_newest_and_the_messages_stay(tmp_path: Path) 
         assert (await tenant.runs.get("t1", "r3")).status == "completed"
         assert len((await tenant.threads.history("t1")).items) == 6
         assert len(queued(tmp_path)) == 1
+
+
+async def test_events_that_were_not_packed_are_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a process that was killed between the end of a run and that."""
+
+    async def killed(runs: ProcessRuns, key: RunKey) -> None:
+        del runs, key
+
+    with monkeypatch.context() as without:
+        without.setattr(ProcessRuns, "_pack", killed)
+        async with open_app(kept(tmp_path, runs_days=1.0)) as app:
+            await finished(app, "t1", "r1")
+            assert len(stored(tmp_path)) > 1
+            await app.retention.perform(RunKey("ada", "t1", AGE))
+            assert len(stored(tmp_path)) == 1
 
 
 async def test_a_thread_out_of_use_is_deleted_by_a_process_that_did_not_run_it(

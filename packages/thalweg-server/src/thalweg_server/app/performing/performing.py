@@ -54,7 +54,6 @@ from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.running import RunOutcome
 
-_PAGE = 2_000
 _log = logging.getLogger("thalweg.server.app")
 
 
@@ -90,7 +89,7 @@ class Performer:
 
     async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
         new = read_request(run.request)
-        lines = await self._lines(run)
+        lines = await self.parts.journal.read_all(run.key) if run.attempt > 1 else ()
         with run_span(run, as_graph_run(new).graph, trace_of(lines)) as trace:
             return await self._attempt(run, emit, new, lines, trace)
 
@@ -202,13 +201,6 @@ class Performer:
             if isinstance(channel, DeltaChannel) and state.values.get(name)
         }
         await saver.keep_newest(config, whole)
-
-    async def _lines(self, run: RunRecord) -> Sequence[Line]:
-        lines: list[Line] = []
-        if run.attempt > 1:
-            while page := await self.parts.journal.read(run.key, len(lines), _PAGE):
-                lines += page
-        return lines
 
     async def _is_cancelled(self, run: RunRecord) -> bool:
         """Return whether a person cancelled the run; if not, another process resumes it."""

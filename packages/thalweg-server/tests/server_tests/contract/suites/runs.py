@@ -509,3 +509,23 @@ class JournalContract:
             await journal._change("ada", gap, ["ada"])  # noqa: SLF001 (rows)
             await journal.pack(KEY)
             assert [event.seq for event in await journal.read(KEY)] == [1, 2, 4, 5, 6]
+
+    async def test_events_that_a_killed_process_did_not_pack_are_packed_later(
+        self, journals: Journals
+    ) -> None:
+        """Of ended runs of a thread, and nothing of others or of a run under way."""
+        second, other = RunKey("ada", "t1", "r2"), RunKey("ada", "t2", "r3")
+        async with journals() as journal:
+            for key in (KEY, other):
+                claim = await begun(journal, key)
+                await journal.append(claim, [mark(number) for number in range(5)])
+                await journal.finish(claim, "completed", [END])
+            await journal.append(await begun(journal, second), [mark(0)])
+            await journal.pack_missing("ada", "t1")
+            rows = "SELECT run, count(*) FROM run_events WHERE owner = ? GROUP BY run"
+            found = dict(await journal._read("ada", rows, ["ada"]))  # noqa: SLF001 (rows)
+            assert found == {"r1": 1, "r2": 1, "r3": 6}
+            assert [event.seq for event in await journal.read(KEY)] == [1, 2, 3, 4, 5, 6]
+            plain = "SELECT type FROM run_events WHERE owner = ? AND run = 'r2'"
+            ((kind,),) = await journal._read("ada", plain, ["ada"])  # noqa: SLF001 (rows)
+            assert kind == mark(0).type

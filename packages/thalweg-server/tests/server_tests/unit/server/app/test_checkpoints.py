@@ -24,18 +24,21 @@ class CountingSaver(ThreadedSqliteSaver):
     """Counts batches, and fails where it is set to."""
 
     fails = False
+    most: int | None = None
+    """Batches after which it fails."""
 
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 (its base's own)
         super().__init__(*given)
         self.batches: list[int] = []
 
-    async def awrite(self, batch: Sequence[CheckpointWrite]) -> None:
+    async def awrite(self, batch: Sequence[CheckpointWrite]) -> object:
         """See `BatchSaver.awrite`."""
-        if self.fails:
+        if self.fails or len(self.batches) == self.most:
             full = StorageError("a disk", "it is full", "make room")
             raise full
-        await super().awrite(batch)
+        result = await super().awrite(batch)
         self.batches.append(len(batch))
+        return result
 
 
 Test = Callable[[CountingSaver, RunSaver], Awaitable[None]]
@@ -153,4 +156,29 @@ def test_the_checkpoint_that_is_kept_has_snapshots(tmp_path: Path) -> None:
         assert isinstance(value, DELTA_SNAPSHOT)
         assert value.value == ["a", "b"]
 
+    with_saver(tmp_path, test)
+
+
+def test_old_checkpoints_are_deleted_in_portions_that_a_later_call_completes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test(inner: CountingSaver, saver: RunSaver) -> None:
+        config = await begun(saver)
+        for version in range(2, 8):
+            one = empty_checkpoint()
+            one["channel_versions"]["messages"] = str(version)
+            config = await saver.aput(config, one, {}, {})
+        await saver.flush()
+        inner.batches, inner.most = [], 2
+        with pytest.raises(StorageError, match="full"):
+            await saver.keep_newest(THREAD, {"messages": ["a"]})
+        assert (inner.batches, await kept(inner)) == ([2, 1], 3)
+        found = await saver.aget_tuple(config)
+        assert found is not None
+        assert found.checkpoint["channel_values"]["messages"].value == ["a"]
+        inner.batches = []
+        await saver.keep_newest(THREAD, {"messages": ["a"]})
+        assert (inner.batches, await kept(inner)) == ([2, 1], 1)
+
+    monkeypatch.setattr("thalweg_server.checkpoints.sqlite.MOST_DELETED", 2)
     with_saver(tmp_path, test)
