@@ -13,6 +13,7 @@ from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import says, user
 from thalweg.engine.compaction.plan import LEAST_RECORD
 from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
@@ -151,6 +152,7 @@ def test_an_agent_that_reads_again_what_it_does_not_see_comes_to_its_end(
     shares=st.lists(st.floats(0.05, 0.4), min_size=4, max_size=9),
     most_at_once=st.integers(1, 3),
     gathers=st.booleans(),
+    has_summary=st.booleans(),
     data=st.data(),
 )
 def test_what_a_step_needs_together_comes_together(
@@ -161,10 +163,15 @@ def test_what_a_step_needs_together_comes_together(
     data: st.DataObject,
     *,
     gathers: bool,
+    has_summary: bool,
 ) -> None:
-    """In a window that holds not much else: after at most n (2 n + 3) reads of its n documents."""
+    """In a window that holds not much else: after at most n (2 n + 3) reads of its n documents.
+
+    After n (3 n + 4), if the structured summary has to give way to them.
+    """
     budget = Budget(window=window, **AMOUNTS[cost].model_dump())
-    room = budget.limit - budget.record(0) // LEAST_RECORD - 400
+    summary = budget.record(0) // LEAST_RECORD if has_summary else BARE_RECORD_TOKENS
+    room = budget.limit - summary - 400
     sizes = [max(1, int(share * room / LINE_TOKENS)) for share in shares]
     uses = []
     for chosen in data.draw(
@@ -186,7 +193,8 @@ def test_what_a_step_needs_together_comes_together(
         notes=window // 50,
     )
 
-    most_calls = [len(one) * (2 * len(one) + 3) + 1 for one in uses]
+    reads = 2 if has_summary else 3
+    most_calls = [len(one) * (reads * len(one) + reads + 1) + 1 for one in uses]
     assert agent.run(most_calls=len(sizes) + sum(most_calls) + 2)
     assert agent.done == uses
     starts = [len(sizes) if gathers else 0, *agent.ended]

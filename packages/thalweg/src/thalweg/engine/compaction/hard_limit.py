@@ -27,6 +27,7 @@ from thalweg.engine.compaction.rewrites import (
     evict,
     has_long_arguments,
 )
+from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Entry, Media, Text
 from thalweg.engine.media.facts import MediaKind, facts_of, kind_of, pixels_of
@@ -328,17 +329,23 @@ def _within_limits(context: PlanningContext) -> Iterator[Sequence[Edit]]:
 def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail.
 
-    Content that the model requested again stays: it may need all of it together (I56).
+    Content that the model requested again stays: it may need all of it together (I56). The
+    structured summary shrinks for it to a quarter, and to its reference if the model reads again
+    what this quarter has displaced.
     """
     window, budget, fixed = context.window, context.budget, context.fixed
     tail_tokens, record_tokens = budget.tail(fixed), budget.record(fixed)
     skills_tokens = budget.skills(fixed)
     latest = context.latest_request
-    room = budget.limit - fixed - (latest.tokens if latest else 0) - record_tokens // LEAST_RECORD
+    free = budget.limit - fixed - (latest.tokens if latest else 0)
+    room = free - record_tokens // LEAST_RECORD
     newest = window.tokens_from(window.cut_for_tail(1))
     returned = reread_positions(context, room) or returned_positions(
         context, min(budget.limit * 3 // 4, room - newest), ()
     )
+    whole = reread_positions(context, free - BARE_RECORD_TOKENS, reads=2)
+    if whole > returned:
+        returned, record_tokens = whole, 0
     for divisor in (1, 2, 4, max(1, tail_tokens)):
         fold = plan_fold(
             context,

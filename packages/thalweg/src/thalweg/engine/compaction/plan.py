@@ -190,11 +190,16 @@ def returned_positions(
     return kept_positions
 
 
-def reread_positions(context: PlanningContext, room: int) -> set[int]:
+def reread_positions(context: PlanningContext, room: int, *, reads: int = 1) -> set[int]:
     """Return the exchanges in which the model reads removed content again, up to `room` tokens.
 
     Newest first, back to the last exchange without such a read. None, unless it has read something
     twice since then: it may need all of it together for its next step (I56).
+
+    Args:
+        context: The planning context.
+        room: Tokens.
+        reads: How often, at least, it had read again what it has read twice.
     """
     entries, results = context.window.entries, context.window.record.results
     newest = max((r.position for r in results.values() if not r.reads), default=-1)
@@ -209,7 +214,7 @@ def reread_positions(context: PlanningContext, room: int) -> set[int]:
         if room < 0 or not (removed or any(e.is_fetched for e in exchange)):
             break
         kept_positions |= {e.position for e in exchange}
-        has_read_twice |= any(r.reads and r.position > newest for r in removed)
+        has_read_twice |= any(r.reads >= reads and r.position > newest for r in removed)
     return kept_positions if has_read_twice else set()
 
 

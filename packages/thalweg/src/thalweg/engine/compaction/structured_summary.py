@@ -16,7 +16,7 @@ from typing import TypeVar
 from thalweg.engine.compaction.call_status import aims, status
 from thalweg.engine.compaction.pins import strict_constraint_lines
 from thalweg.engine.compaction.preview import requested_lines
-from thalweg.engine.compaction.repeats import MAX_RESULTS, remember_result
+from thalweg.engine.compaction.repeats import MAX_RESULTS, call_key, remember_result
 from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
 from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Entry, ToolUse, request_text
@@ -115,7 +115,10 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         if entry.is_request:
             requests.append(Quote(entry.position, request_text(as_text(entry.message))))
         elif entry.message.role == "assistant":
-            todos = _absorb_answer(entry, notes, tasks) or todos
+            earlier = [results.get(call_key(use)) for use in entry.uses]
+            is_reread = earlier and all(one and not one.is_outdated for one in earlier)
+            # words that only announce a read made before would displace the newest progress
+            todos = _absorb_answer(entry, [] if is_reread else notes, tasks) or todos
         elif entry.message.role == "tool" and not entry.is_fetched:
             if entry.answers:
                 requests += _absorb_result(entry, entry.answers, files, runs, tasks)

@@ -27,7 +27,8 @@ def render(
     Args:
         record: The absorbed data.
         handle: Reference to the compacted span; `handle#position` refers to a message in it.
-        budget: Most tokens of the text, unless the goal and the pins alone need more.
+        budget: Most tokens of the text, unless the goal and the pins alone need more; 0: only the
+            reference and the newest notes, in `BARE_RECORD_TOKENS`.
         count: Counter of tokens.
         pins: Quotes that must remain verbatim, each with the position of its request.
         widest_tokens: Most tokens if the constraints of the requests need more than `budget`.
@@ -40,6 +41,12 @@ def render(
         Errors, files, tasks and commands each have a share that no request takes.
     """
     reading = prompt("record_reading").render(handle=handle)
+    if not budget:
+        notes = [f"#{note.position} {note.text}" for note in record.notes]
+        room = BARE_RECORD_TOKENS - count(reading) - FRAME_TOKENS
+        newest = _newest_fitting(notes, room, count)
+        body = "\n".join((reading, *(line for line, _ in newest)))
+        return f"<thread-record>\n{fenced(body)}\n</thread-record>"
     opening = prompt("record").render(last=record.last, reading=reading)
     frame_tokens = count(opening) + FRAME_TOKENS
     room = budget - frame_tokens
@@ -100,6 +107,8 @@ SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
 in addition to its budget: it is complete without them."""
 LEAST_SUMMARY = 600
 """Tokens of narrative summaries in a small structured summary, up to half of its budget."""
+BARE_RECORD_TOKENS = 120
+"""Tokens of a structured summary that has given way to content that is read again."""
 FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8

@@ -8,8 +8,8 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
-from thalweg.engine.compaction.summary_rendering import _Section, render
-from thalweg.engine.entries import Media, Message, Text
+from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS, _Section, render
+from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.snapshot import Quote, Record
 from thalweg.engine.window.items import text_for_tool
 
@@ -158,6 +158,30 @@ def test_a_long_note_has_both_ends_and_the_number_of_the_characters_between() ->
     assert text.startswith(first)
     assert text.endswith(last)
     assert len(first) + int(number.replace(",", "")) + len(last) == len(text)
+
+
+def _reads(id_: str, words: str) -> tuple[Message, Message]:
+    read = ToolCall(id_, "Read", '{"file_path": "plan.md"}')
+    return Message("assistant", (Text(words), read)), result(id_, "1. Mend the login.")
+
+
+def test_words_that_announce_a_read_made_before_are_no_note_unless_it_was_written_since() -> None:
+    edit = call("b", "Edit", '{"file_path": "plan.md", "old_string": "1"}')
+    thread = [user("Do it."), *_reads("a", "I read the plan."), *_reads("c", "I need its line.")]
+    changed = [*thread[:3], edit, result("b", "edited"), *_reads("c", "It is other now.")]
+
+    assert [n.text for n in absorb(Record(), entries(*thread)).notes] == ["I read the plan."]
+    assert absorb(Record(), entries(*changed)).notes[-1].text == "It is other now."
+
+
+def test_a_structured_summary_that_gives_way_has_the_reference_and_the_newest_notes() -> None:
+    text = record_of(
+        user("Do it."), says("x" * 900), says("Step 1 is done."), says("Step 2 is done."), budget=0
+    )
+
+    assert f'recall(handle="{HANDLE}#POSITION")' in text
+    assert text.endswith("\n#2 Step 1 is done.\n#3 Step 2 is done.\n</thread-record>")
+    assert quick_count(text) <= BARE_RECORD_TOKENS
 
 
 @pytest.mark.parametrize("budget", [330, 1_000, 8_000])
