@@ -12,16 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.engine.compaction.structured_summary import identifiers
+from thalweg.engine.compaction.uses import LENGTH, RARE, distinctive_names
 from thalweg.engine.entries import Entry
 from thalweg.engine.transcript import as_text
 
-RARE = 3
-"""An identifier that more earlier messages than this contain is too common."""
-WEIGHT = 3
-"""Least weight of an identifier that counts (see `identifiers`)."""
-LENGTH = 6
-"""Least length of an identifier, or of a replaced line, that counts."""
 Way = Literal["edits", "mentions", "reads"]
 """How a later turn uses content: it replaces this very text in a file, repeats an identifier that
 hardly any other message contains, or reads the same unchanged file again."""
@@ -74,11 +68,6 @@ def find_uses(entries: Sequence[Entry]) -> Iterator[LaterUse]:
                 reads[call.name, call.target, call.scope] = entry.position
         for name in names:
             occurrences.setdefault(name, []).append(entry.position)
-
-
-def distinctive_names(text: str) -> set[str]:
-    """Return the identifiers in a text that are specific enough to show a use of it."""
-    return {name for weight, name in identifiers(text) if weight >= WEIGHT and len(name) >= LENGTH}
 
 
 def kind_of(entry: Entry) -> Kind:

@@ -30,6 +30,7 @@ from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.repeats import REPEATABLE
 from thalweg.engine.compaction.rewrites import drop_reasoning
 from thalweg.engine.compaction.thresholds import Threshold
+from thalweg.engine.compaction.uses import STEPS_PER_USE, NamesByPosition, used_results
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
 from thalweg.engine.pricing.tariff import Tariff
@@ -116,10 +117,14 @@ class RentOrBuy:
     requests_compaction: bool = False
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
-    """`fold`, `clear`: rent paid since the last action. `again:` with an action, `by reference`:
+    """`fold`, `clear`: rent paid since the last action, less what keeping has saved. `used`:
+    position of the last answer that used an old result. `again:` with an action, `by reference`:
     cost of the repeated reads of removed content up to position `seen`. `returns`: how often
     content was brought back. `over`: tokens by which the last planned compaction freed less than
     estimated."""
+
+    names: NamesByPosition = field(default_factory=dict)
+    """The identifiers of live messages; found again after a restart."""
 
     FIRST_RETURN = 1 / 8
     """Share of the price at which content is brought back, in that of a removal: the first repeated
@@ -142,6 +147,7 @@ class RentOrBuy:
         yield plan_forbidden(context)
         self._count_repeats(context)
         tail_tokens = context.budget.tail(context.fixed)
+        self._count_uses(context, tail_tokens)
         costs = Costs.of(context, self.tariff, cold=cold)
         offers = self._candidate_actions(context, costs, tail_tokens)
         due_names = [name for name, offer in offers.items() if self._is_due(name, offer, context)]
@@ -283,20 +289,40 @@ class RentOrBuy:
 
     def _count_repeats(self, context: PlanningContext) -> None:
         """Add the price of each read of removed content since the last call to its meter."""
-        tokens, seen = context.window.tokens, self.memory.get("seen", -1.0)
-        sent = ChargedRequest(
-            tariff=self.tariff, tokens=tokens, cached=tokens, written=0, same=tokens
-        )
+        seen = self.memory.get("seen", -1.0)
         for entry in context.window.open_entries:
             if entry.position <= seen:
                 continue
             removed = repeated_result(context, entry)
             if entry.is_fetched or (removed is not None and not removed.is_outdated):
-                before = max(0, tokens - entry.tokens - ASK_TOKENS)
-                price = sent.step_price(context=before, arguments=ASK_TOKENS, added=entry.tokens)
+                price = self._step_price(context, entry.tokens)
                 name = _BY_REFERENCE if removed is None else f"{_AGAIN}{removed.action}"
                 self.memory[name] = self.memory.get(name, 0.0) + price
                 self.memory["seen"] = entry.position
+
+    def _count_uses(self, context: PlanningContext, tail_tokens: int) -> None:
+        """Subtract what keeping saved since the last call: expected steps to what was used."""
+        for entry in context.window.open_entries:
+            is_counted = entry.position <= self.memory.get("used", -1.0)
+            if entry.message.role != "assistant" or is_counted:
+                continue
+            used = used_results(context, entry, tail_tokens, self.names)
+            if not used:
+                continue
+            self.memory["used"] = entry.position
+            price = sum(self._step_price(context, context.shown_tokens(source)) for source in used)
+            for name in ("fold", "clear"):
+                paid = self.memory.get(name, 0.0) - STEPS_PER_USE * price
+                self.memory[name] = max(0.0, paid)
+
+    def _step_price(self, context: PlanningContext, added: int) -> float:
+        """Return the price of a step that brings some tokens into this request."""
+        tokens = context.window.tokens
+        sent = ChargedRequest(
+            tariff=self.tariff, tokens=tokens, cached=tokens, written=0, same=tokens
+        )
+        before = max(0, tokens - added - ASK_TOKENS)
+        return sent.step_price(context=before, arguments=ASK_TOKENS, added=added)
 
 
 _AGAIN, _BY_REFERENCE = "again:", "by reference"

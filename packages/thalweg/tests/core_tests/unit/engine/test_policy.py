@@ -71,6 +71,34 @@ def test_a_fold_of_a_conversation_is_priced_at_what_it_frees() -> None:
     assert predicted == pytest.approx([f.freed for f in folds], rel=0.35)
 
 
+def _looks_up(order: int) -> tuple[Message, ...]:
+    """Return an exchange whose arguments name a record of an early result, or of none."""
+    use = ToolCall(f"n{order}", "note", f'{{"text": "ORD-{order} is checked"}}')
+    return Message("assistant", (use,)), Message("tool", (Text("Noted."),), answers=f"n{order}")
+
+
+@pytest.mark.parametrize(("first", "is_removed"), [(10_000, False), (90_000, True)])
+def test_old_results_that_answers_use_are_not_removed(first: int, *, is_removed: bool) -> None:
+    """Of 120 calls each names a record that one of eight early results has, or none."""
+    results = [
+        m
+        for k in range(8)
+        for m in (
+            Message("assistant", (ToolCall(f"r{k}", "list_orders", f'{{"page": {k}}}'),)),
+            Message(
+                "tool",
+                (Text("\n".join(f"ORD-{10_000 + 8 * n + k}: {n * 7}" for n in range(120))),),
+                answers=f"r{k}",
+            ),
+        )
+    ]
+    used = [m for k in range(120) for m in _looks_up(first + k)]
+    messages = (user("Check the orders."), *results, *used)
+    driven = Drive(Scenario(messages, Budget(window=128_000), "anthropic")).run()
+
+    assert bool(_folds(driven)) == is_removed
+
+
 class Cautious(RentOrBuy):
     """Acts only if the price is recovered soon."""
 
