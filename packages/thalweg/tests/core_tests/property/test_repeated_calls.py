@@ -13,10 +13,9 @@ from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import says, user
 from thalweg.engine.compaction.plan import LEAST_RECORD
 from thalweg.engine.compaction.policy import RentOrBuy
-from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.window.budget import AMOUNTS, Budget, Cost
+from thalweg.engine.window.budget import AMOUNTS, BARE_RECORD_TOKENS, Budget, Cost
 
 LINE_TOKENS = 9
 """Most tokens of a line of a document."""

@@ -27,12 +27,12 @@ from thalweg.engine.compaction.rewrites import (
     evict,
     has_long_arguments,
 )
-from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS
 from thalweg.engine.edits import Edit, Elide, Reason
 from thalweg.engine.entries import Entry, Media, Text
 from thalweg.engine.media.facts import MediaKind, facts_of, kind_of, pixels_of
 from thalweg.engine.media.table import MediaLimits
 from thalweg.engine.prompts import prompt
+from thalweg.engine.window.budget import BARE_RECORD_TOKENS
 from thalweg.errors import WindowExceededError
 
 FORBIDDEN: Reason = "a limit of the provider forbids it"

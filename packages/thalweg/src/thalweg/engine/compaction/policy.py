@@ -302,18 +302,17 @@ class RentOrBuy:
 
     def _count_uses(self, context: PlanningContext, tail_tokens: int) -> None:
         """Subtract what keeping saved since the last call: expected steps to what was used."""
+        if context.window.tokens <= tail_tokens:
+            return  # nothing is old
+        seen = self.memory.get("used", -1.0)
         for entry in context.window.open_entries:
-            is_counted = entry.position <= self.memory.get("used", -1.0)
-            if entry.message.role != "assistant" or is_counted:
+            if entry.message.role != "assistant" or entry.position <= seen:
                 continue
-            used = used_results(context, entry, tail_tokens, self.names)
-            if not used:
-                continue
-            self.memory["used"] = entry.position
-            price = sum(self._step_price(context, context.shown_tokens(source)) for source in used)
-            for name in ("fold", "clear"):
-                paid = self.memory.get(name, 0.0) - STEPS_PER_USE * price
-                self.memory[name] = max(0.0, paid)
+            for source in used_results(context, entry, tail_tokens, self.names):
+                self.memory["used"] = entry.position
+                price = STEPS_PER_USE * self._step_price(context, context.shown_tokens(source))
+                for name in ("fold", "clear"):
+                    self.memory[name] = max(0.0, self.memory.get(name, 0.0) - price)
 
     def _step_price(self, context: PlanningContext, added: int) -> float:
         """Return the price of a step that brings some tokens into this request."""

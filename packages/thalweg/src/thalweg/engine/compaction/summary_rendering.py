@@ -10,6 +10,7 @@ from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import CallOutcome, FileState, Quote, Record
 from thalweg.engine.summaries.merging import render_summaries
 from thalweg.engine.tokens import Counter
+from thalweg.engine.window.budget import BARE_RECORD_TOKENS
 
 
 def render(
@@ -107,8 +108,6 @@ SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
 in addition to its budget: it is complete without them."""
 LEAST_SUMMARY = 600
 """Tokens of narrative summaries in a small structured summary, up to half of its budget."""
-BARE_RECORD_TOKENS = 120
-"""Tokens of a structured summary that has given way to content that is read again."""
 FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8

@@ -7,10 +7,10 @@ from thalweg.engine.lazy import lazy_exports
 if TYPE_CHECKING:
     from thalweg.engine.compaction.pins import excerpt
     from thalweg.engine.compaction.preview import preview
-    from thalweg.engine.compaction.structured_summary import absorb
+    from thalweg.engine.compaction.structured_summary import absorb, identifiers
     from thalweg.engine.compaction.summary_rendering import fenced, render
 
-__all__ = ["absorb", "excerpt", "fenced", "preview", "render"]
+__all__ = ["absorb", "excerpt", "fenced", "identifiers", "preview", "render"]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -18,6 +18,7 @@ __getattr__, __dir__ = lazy_exports(
         "absorb": "thalweg.engine.compaction.structured_summary",
         "excerpt": "thalweg.engine.compaction.pins",
         "fenced": "thalweg.engine.compaction.summary_rendering",
+        "identifiers": "thalweg.engine.compaction.structured_summary",
         "preview": "thalweg.engine.compaction.preview",
         "render": "thalweg.engine.compaction.summary_rendering",
     },

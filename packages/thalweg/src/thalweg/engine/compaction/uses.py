@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
+from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.compaction.structured_summary import identifiers
 from thalweg.engine.entries import Entry
 from thalweg.engine.transcript import as_text
 
 RARE = 3
 """An identifier that more earlier messages than this contain is too common to show a use."""
 WEIGHT = 3
-"""Least weight of an identifier that counts (see `identifiers`)."""
+"""Least weight of an identifier that counts (see `structured_summary.identifiers`)."""
 LENGTH = 6
 """Least length of an identifier that counts."""
 STEPS_PER_USE = 0.5
@@ -22,7 +22,7 @@ NamesByPosition = dict[int, frozenset[str]]
 def distinctive_names(text: str) -> frozenset[str]:
     """Return the identifiers in a text that are specific enough to show a use of it."""
     return frozenset(
-        name for weight, name in identifiers(text) if weight >= WEIGHT and len(name) >= LENGTH
+        name for weight, name in texts.identifiers(text) if weight >= WEIGHT and len(name) >= LENGTH
     )
 
 
@@ -41,12 +41,14 @@ def used_results(
         names: The identifiers of live messages that were read before; updated.
     """
     entries = context.window.entries
+    earlier = [e for position, e in entries.items() if position < answer.position]
+    last_old = _last_old(context, earlier, tail_tokens)
+    if last_old < 0:
+        return []
     for position in names.keys() - entries.keys():
         del names[position]
     for position in entries.keys() - names.keys():
         names[position] = distinctive_names(as_text(entries[position].message))
-    earlier = [e for position, e in entries.items() if position < answer.position]
-    last_old = _last_old(context, earlier, tail_tokens)
     used = dict[int, Entry]()
     for name in names[answer.position]:
         found = [e for e in earlier if name in names[e.position]]

@@ -225,6 +225,8 @@ _CALIBRATION_SCALE = 1_000_000
 """Tokens by which a calibration is read as a share."""
 MIN_RECORD_TOKENS, MAX_RECORD_SHARE = 2_500, 0.38
 """Tokens of a structured summary that may exceed its share, and the largest share."""
+BARE_RECORD_TOKENS = 120
+"""Tokens of a structured summary that has given way to content that is read again."""
 WIDEST_RECORD_TOKENS = 24_000
 """Most tokens of a structured summary if the user's constraints need them."""
 REPORT_TOKENS = 4_000

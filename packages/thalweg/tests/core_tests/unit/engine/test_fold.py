@@ -8,9 +8,10 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
-from thalweg.engine.compaction.summary_rendering import BARE_RECORD_TOKENS, _Section, render
+from thalweg.engine.compaction.summary_rendering import _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.snapshot import Quote, Record
+from thalweg.engine.window.budget import BARE_RECORD_TOKENS
 from thalweg.engine.window.items import text_for_tool
 
 HANDLE = "a" * 16
