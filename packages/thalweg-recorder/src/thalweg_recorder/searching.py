@@ -138,7 +138,7 @@ def search_sessions(
     only = only or SearchFilter()
     threads = None
     if only.names_sessions:
-        threads = [thread for thread, _ in only.select(list_origins(archive, owner))]
+        threads = {thread for thread, _ in only.select(list_origins(archive, owner))}
     words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
     hits = archive.search_threads(
