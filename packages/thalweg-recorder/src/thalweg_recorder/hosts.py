@@ -47,7 +47,7 @@ def _json(
     *,
     hooks: Mapping[str, str] | None = None,
     server: str = "",
-    entry: Mapping[str, str] | None = None,
+    entry: Mapping[str, object] | None = None,
     is_one_list: bool = False,
     timeout: int = 5,
 ) -> Configuration:

@@ -9,7 +9,7 @@ in them.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from itertools import chain
@@ -42,9 +42,9 @@ from thalweg.errors import ConflictError, RecordingError
 from thalweg.redaction.secrets import redact
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import is_opted_out
-from thalweg_recorder.recordings import Recording, read_recording
+from thalweg_recorder.recordings import Recording
 from thalweg_recorder.recordings.base import RecordedCompaction
-from thalweg_recorder.recordings.files import session_state, sessions_in
+from thalweg_recorder.recordings.files import read_growing, session_state, sessions_in
 from thalweg_recorder.sessions import (
     OWNER,
     RecordedSession,
@@ -172,7 +172,8 @@ def import_sessions(
             if _is_unchanged(before, size, changed):
                 yield Imported(str(path), thread, skipped="unchanged")
                 continue
-            recording = _with_project(read_recording(path, is_growing=True), path)
+            agent, point = (before.agent, before.resume) if before else ("", None)
+            recording = _with_project(read_growing(path, agent, point), path)
         except RecordingError as error:
             yield Imported(str(path), thread, error=str(error))
             continue
@@ -205,7 +206,7 @@ def import_copy(
     The log itself counts as not read yet. See `import_sessions` for the arguments and errors.
     """
     try:
-        recording = _with_project(read_recording(copy, is_growing=True), original)
+        recording = _with_project(read_growing(copy, "", None), original)
     except RecordingError as error:
         return Imported(str(original), error=str(error))
     source = ImportSource(str(original.absolute()))
@@ -301,11 +302,16 @@ def _planned(
 ) -> ImportPlan | None:
     """Plan an import against the archive; `None` if it already has all of it."""
     before = newest_session(archive, key)
-    ids = row_ids(recording.messages)
+    messages = recording.messages
+    ids = row_ids(messages)
     known = set(archive.positions(key, ids))
-    if known:  # what is new may be the rest of a message that was not complete
-        fresh = [m for m, row in zip(recording.messages, ids, strict=True) if row not in known]
-        known.update(archive.positions(key, (row for m in fresh for row in _partial_ids(m))))
+    if len(known) < length:
+        # Others may be of an earlier version, or messages that were not complete.
+        earlier = row_ids(messages, lambda one: one)
+        found = archive.positions(key, earlier)
+        ids = [old if old in found else row for row, old in zip(ids, earlier, strict=True)]
+        known.update(found)
+        known.update(archive.positions(key, (row for m in messages for row in _partial_ids(m))))
     plan = plan_import(recording, source, ids, known, length, before)
     return None if plan.is_empty and plan.session == before else plan
 
@@ -345,22 +351,25 @@ def plan_import(
         rows.append(Logged(without_secrets(message), about))
     placed = tuple(
         (length + sum(m.line < compaction.line for m in appended), compaction)
-        for compaction in _new_compactions(recording.compactions, before)
+        for compaction in _new_compactions(recording, before)
     )
-    is_whole = len(known) >= length  # every row of the archive is still in the source
+    # Every row of the archive is still in the source.
+    is_whole = recording.resumed is not None or len(known) >= length
     session = _session_after(recording, source, before, appended, placed, is_whole=is_whole)
     return ImportPlan(tuple(rows), session, placed)
 
 
 def _new_compactions(
-    compactions: Sequence[RecordedCompaction], before: RecordedSession | None
+    recording: Recording, before: RecordedSession | None
 ) -> Sequence[RecordedCompaction]:
     """Return those after the newest existing one; by number if the source has no times."""
+    compactions = recording.compactions
     if before is None:
         return compactions
     if all(compaction.at for compaction in compactions):
         return [one for one in compactions if one.at > before.compacted_at]
-    return compactions[before.compactions :]
+    earlier = recording.resumed.compactions if recording.resumed else 0
+    return compactions[before.compactions - earlier :]
 
 
 def _uncounted(text: str) -> int:
@@ -368,11 +377,18 @@ def _uncounted(text: str) -> int:
     return 0  # an import plans no context
 
 
-def row_ids(messages: Sequence[Message]) -> list[str]:
+def _without_metadata(message: Message) -> Message:
+    return replace(message, extra="")
+
+
+def row_ids(
+    messages: Sequence[Message], content: Callable[[Message], Message] = _without_metadata
+) -> list[str]:
     """Name each row of a source by its content: the same row has the same id in every import.
 
-    The id depends on the content with its time and its id in the source; not on its line and its
-    cost. Equal rows are numbered.
+    The id depends on the content with its time and its id in the source; not on its line, its
+    cost and the fields next to its content, which may change until it is complete. Equal rows are
+    numbered.
 
     Example:
         >>> from thalweg.engine.entries import Text
@@ -383,7 +399,7 @@ def row_ids(messages: Sequence[Message]) -> list[str]:
     seen: Counter[str] = Counter()
     ids: list[str] = []
     for message in messages:
-        row = _row_id(message)
+        row = _row_id(content(message))
         seen[row] += 1
         ids.append(row if seen[row] == 1 else f"{row}~{seen[row]}")
     return ids
@@ -398,7 +414,7 @@ def _row_id(message: Message) -> str:
 def _partial_ids(message: Message) -> list[str]:
     """Name the rows that a message may have been when it was not complete, longest first."""
     return [
-        _row_id(replace(message, parts=message.parts[:parts]))
+        _row_id(_without_metadata(replace(message, parts=message.parts[:parts])))
         for parts in range(len(message.parts) - 1, 0, -1)
     ]
 
@@ -421,10 +437,12 @@ def _session_after(
     """Return the updated metadata of a session; data that a source lost is kept."""
     info, was = recording.session, before or RecordedSession(agent=recording.format)
     times = [message.at for message in appended if message.at]
-    answers = recording.answers
+    answers, point = recording.answers, recording.resumed
     first = next((usage.id for usage in answers), "")
     if not is_whole:
         answers = [*was.usage, *(message.usage for message in appended if message.usage)]
+    elif point is not None:
+        answers = [*point.usage, *answers]
     return RecordedSession(
         agent=recording.format,
         id=info.id or was.id,
@@ -441,6 +459,7 @@ def _session_after(
         first_answer=was.first_answer or first,
         compactions=was.compactions + len(placed),
         compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
+        resume=recording.resume if is_whole else None,
     )
 
 

@@ -1,6 +1,6 @@
 """Metadata of a recorded session, stored in the journal of its thread."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import PurePath
@@ -13,6 +13,7 @@ from thalweg.database.base import decode, encode
 from thalweg.engine.pricing.cost import cost_of_answers, distinct
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.serialization import from_fields
+from thalweg_recorder.recordings.base import ResumePoint, SessionInfo
 
 OWNER = "local"
 """Whose threads imported sessions are, as in `thalweg thread`."""
@@ -66,6 +67,8 @@ class RecordedSession(SessionOrigin):
     compactions: int = 0
     compacted_at: str = ""
     """Time of the newest compaction, ISO 8601."""
+    resume: ResumePoint | None = None
+    """Where the next import may begin to read."""
 
     @property
     def cost(self) -> float | None:
@@ -89,8 +92,17 @@ def session_of(page: TurnRecord) -> RecordedSession | None:
     known = {name: value for name, value in page.session.items() if name in _FIELDS}
     if "agent" not in known:
         return None
-    known["usage"] = tuple(from_fields(Usage, dict(one)) for one in known.get("usage", ()))
+    known["usage"] = _usage(known)
+    if point := known.get("resume"):
+        info = from_fields(SessionInfo, point["session"])
+        known["resume"] = from_fields(
+            ResumePoint, {**point, "session": info, "usage": _usage(point)}
+        )
     return RecordedSession(**known)
+
+
+def _usage(plain: Mapping[str, Any]) -> tuple[Usage, ...]:
+    return tuple(from_fields(Usage, dict(one)) for one in plain.get("usage", ()))
 
 
 def session_to_plain(session: RecordedSession) -> dict[str, Any]:

@@ -46,6 +46,31 @@ class RecordedCompaction:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """A row of a growing log from which its reader may continue, and the result of those before."""
+
+    line: int
+    at: str
+    """Time of the row, ISO 8601."""
+    session: SessionInfo
+    """As the rows before state it."""
+    state: str = ""
+    """Noted by the reader of the format for itself."""
+    offset: int = 0
+    """Bytes before the row."""
+    size: int = 0
+    """Bytes of all whole rows that were read, up to the last."""
+    digest: str = ""
+    """SHA-256 of these."""
+    answer: str = ""
+    """Id of the last answer before the row."""
+    usage: tuple[Usage, ...] = ()
+    """Of the answers before the row, by model and price tier."""
+    compactions: int = 0
+    """Before the row."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """A recorded thread, parsed."""
 
@@ -61,6 +86,10 @@ class Recording:
     """Further threads that the log holds."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of rows that are no messages, by their kind."""
+    resumed: ResumePoint | None = None
+    """The point from which the log was read; `None` if it was read whole."""
+    resume: ResumePoint | None = None
+    """The newest point; `None` if the log must be read whole the next time."""
 
     @property
     def answers(self) -> list[Usage]:

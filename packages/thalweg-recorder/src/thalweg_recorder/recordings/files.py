@@ -6,7 +6,7 @@ file, is `RecordingError`.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from glob import glob, has_magic
@@ -19,7 +19,7 @@ from thalweg.cli.plugins import load_plugins
 from thalweg.engine.entries import Opaque, Part
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings import opencode_database
-from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.base import Recording, ResumePoint
 from thalweg_recorder.recordings.formats import (
     agent_rows,
     aider,
@@ -44,7 +44,9 @@ from thalweg_recorder.recordings.rows import LogFormat
 from thalweg_recorder.recordings.source import (
     SEEN_CHARS,
     RecordedFile,
+    open_rest,
     open_source,
+    with_place,
     without_open_line,
 )
 
@@ -117,6 +119,44 @@ def read_recording(
         return _read(path, formats, is_growing=is_growing)
 
 
+def read_growing(
+    path: Path, log_format: str, point: ResumePoint | None, formats: Formats = FORMATS
+) -> Recording:
+    """Parse a log that its agent may be writing: from a point of it on, or whole.
+
+    It is read whole if the bytes before the point are not those of before, or a row after it
+    depends on an earlier one. See `read_recording` for the errors.
+    """
+    known = next((one for one in formats if one.name == log_format), None)
+    if known is not None and point is not None:
+        with suppress(RecordingError), _guarded(path):
+            source = open_rest(path, point)
+            recording = known.read(source) if source else None
+            if source and recording and not _misread(recording) and _is_enough(recording, point):
+                return _placed(recording, source)
+    return read_recording(path, is_growing=True, formats=formats)
+
+
+def _is_enough(rest: Recording, point: ResumePoint) -> bool:
+    """Return whether no row from a point on needs one before it."""
+    calls = {call.id for message in rest.messages for call in message.calls}
+    return (
+        not rest.subagents
+        # A copy of an earlier row has its time.
+        and all(one.at >= point.at for one in rest.messages)
+        and all(one.at >= point.at for one in rest.compactions)
+        and all(one.answers in calls for one in rest.messages if one.role == "tool")
+        and all(usage.id != point.answer for usage in rest.answers)
+    )
+
+
+def _placed(recording: Recording, source: RecordedFile) -> Recording:
+    """Add to the point of a recording its place in the file."""
+    if recording.resume is None or source.path is None:
+        return replace(recording, resume=None)
+    return replace(recording, resume=with_place(recording.resume, source))
+
+
 @contextmanager
 def _guarded(path: Path) -> Iterator[None]:
     """Turn any error of a reader, which reads content of any form, into a `RecordingError`."""
@@ -149,7 +189,7 @@ def _read(path: Path, formats: Formats, *, is_growing: bool) -> Recording:
         if known.detect(source):
             recording = known.read(source)
             if not (misread := _misread(recording)):
-                return recording
+                return _placed(recording, source) if is_growing else recording
             problem = problem or f"looks like {known.name}, but {misread}"
     if not problem:
         raise _unknown(path, source, formats)

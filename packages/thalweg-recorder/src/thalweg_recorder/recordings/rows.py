@@ -13,11 +13,17 @@ from typing import Any, Self
 
 from thalweg.engine.entries import Kind, Message, Text
 from thalweg.engine.injections import is_harness_text
+from thalweg.engine.pricing.cost import summed
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg_recorder.recordings.agents import AgentPlaces
-from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
+from thalweg_recorder.recordings.base import (
+    RecordedCompaction,
+    Recording,
+    ResumePoint,
+    SessionInfo,
+)
 from thalweg_recorder.recordings.source import (
     NOTED_CHARS,
     BrokenLine,
@@ -86,11 +92,30 @@ class SessionRows:
     """Counts of rows that are no messages in this format, by kind."""
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
+    state: str = ""
+    """What a reader that continues at the next row must know besides."""
+    resumed: ResumePoint | None = None
+    """The point from which the rows are read."""
+    resume: ResumePoint | None = None
+    """The newest point."""
 
     @classmethod
     def of(cls, source: RecordedFile) -> Self:
-        """Begin with the irregularities of a file."""
-        return cls(source.name, list(source.notes))
+        """Begin with the irregularities of a file, at the point from which it was read."""
+        rows, point = cls(source.name, list(source.notes)), source.resumed
+        if point is not None:
+            rows.info, rows.state, rows.resumed, rows.resume = (
+                point.session,
+                point.state,
+                point,
+                point,
+            )
+        return rows
+
+    def mark(self, line: int, at: str) -> None:
+        """Note that a reader may continue at this row, which has a time."""
+        if at:
+            self.resume = ResumePoint(line, at, self.info, self.state)
 
     def take(self, line: int, row: JsonObject) -> None:
         """Process the next row that is an object; it is a provider object unless overridden."""
@@ -138,6 +163,25 @@ class SessionRows:
             self.info,
             tuple(self.compactions),
             left_out=dict(self.skipped),
+            resumed=self.resumed,
+            resume=self._resume_after(messages),
+        )
+
+    def _resume_after(self, messages: Iterable[Message]) -> ResumePoint | None:
+        """Return the newest point with the result of the rows before it."""
+        point, begun = self.resume, self.resumed
+        if point is None or point is begun:
+            return point
+        before = [message for message in messages if message.line < point.line]
+        if any(message.at > point.at for message in before):
+            return begun
+        usage = [message.usage for message in before if message.usage is not None]
+        compactions = sum(one.line < point.line for one in self.compactions)
+        return replace(
+            point,
+            answer=usage[-1].id if usage else begun.answer if begun else "",
+            usage=summed([*(begun.usage if begun else ()), *usage]),
+            compactions=compactions + (begun.compactions if begun else 0),
         )
 
     def odd(self, line: int, value: object) -> BrokenLine:

@@ -4,6 +4,7 @@ Two rules: a byte that cannot be decoded and a line that is no JSON are kept and
 dropped; only a line feed ends a line, so a message may contain any other separator.
 """
 
+import hashlib
 import json
 import re
 import zlib
@@ -15,6 +16,7 @@ from typing import Any
 
 from thalweg.engine.wires.base import Note
 from thalweg.errors import RecordingError
+from thalweg_recorder.recordings.base import ResumePoint
 
 JsonObject = dict[str, Any]
 Unpack = Callable[[Path, bytes], bytes]
@@ -24,6 +26,7 @@ SEEN_CHARS = 80
 """Characters of a file that an error shows."""
 NOTED_CHARS = 200
 """Characters of a line that a note shows."""
+_CHUNK_BYTES = 1 << 20
 DEEPEST = 200
 """Deepest nesting of JSON: far below what Python can serialize, far above what agents write."""
 
@@ -67,6 +70,10 @@ class RecordedFile:
     """Irregularities of its JSON, which do not concern a format that is text."""
     path: Path | None = None
     """The file, also of a session inside it."""
+    resumed: ResumePoint | None = None
+    """The point from which it was read; `None` if it was read whole."""
+    before: Any = None
+    """SHA-256 of the bytes before that point, a hash object of `hashlib`."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -99,6 +106,48 @@ def open_source(path: Path, unpackers: Iterable[Unpack] = ()) -> RecordedFile:
         data = unpack(path, data)
     source = take_apart(_bare_name(path.name), _decode(data, notes), notes, path=str(path))
     return replace(source, path=path)
+
+
+def open_rest(path: Path, point: ResumePoint) -> RecordedFile | None:
+    """Read and parse the rows of a growing log from a point on, except for an open last one.
+
+    Returns:
+        Rows with their lines in the whole log; `None` if a byte changed that was read before, or
+        one of them is irregular.
+    """
+    before, left = hashlib.sha256(), point.offset
+    with path.open("rb") as file:
+        while chunk := file.read(min(left, _CHUNK_BYTES)):
+            before.update(chunk)
+            left -= len(chunk)
+        data = file.read()
+    read = before.copy()
+    read.update(data[: point.size - point.offset])
+    if read.hexdigest() != point.digest:
+        return None
+    notes: list[Note] = []
+    text = _decode(data, notes)
+    source = without_open_line(take_apart(_bare_name(path.name), text, path=str(path)))
+    if notes or source.notes or not source.lines:
+        return None
+    lines = tuple((point.line + line, value) for line, value in source.lines)
+    return replace(source, lines=lines, path=path, resumed=point, before=before)
+
+
+def with_place(point: ResumePoint, source: RecordedFile) -> ResumePoint:
+    """Add to a point the numbers of bytes before it and in whole rows, and the digest of these."""
+    offset, begin, digest = 0, 0, hashlib.sha256()
+    if source.resumed is not None:
+        offset, begin, digest = source.resumed.offset, source.resumed.line, source.before.copy()
+    *rows, _ = source.text.split("\n")
+    before, rest = (
+        "".join(f"{row}\n" for row in part).encode()
+        for part in (rows[: point.line - begin], rows[point.line - begin :])
+    )
+    for part in (before, rest):
+        digest.update(part)
+    size = offset + len(before) + len(rest)
+    return replace(point, offset=offset + len(before), size=size, digest=digest.hexdigest())
 
 
 def without_open_line(source: RecordedFile) -> RecordedFile:

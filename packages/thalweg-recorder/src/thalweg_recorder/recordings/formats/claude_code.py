@@ -37,6 +37,7 @@ _TITLES = ("customTitle", "aiTitle", "summary")
 """Keys of the rows that name a session, the user's own name first."""
 _TRANSCRIPT = re.compile(r"read the full transcript at: (.+)")
 """How a summary names the file of its session to the model, from version 2.1 on."""
+_SUBAGENT = "subagent"
 _NO_MODEL = "<synthetic>"
 """The program's model name for an answer that it wrote itself."""
 
@@ -56,12 +57,19 @@ def read(source: RecordedFile) -> Recording:
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
     session = _ClaudeSession.of(source)
-    session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
+    files = tool_results(source.path) if source.path else []
+    results = f" {len(files)} {sum(file.stat().st_size for file in files)}"
+    if (point := source.resumed) is None:
+        session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
+        session.state = _SUBAGENT * session.of_subagent + results
+    else:
+        session.of_subagent = point.state.startswith(_SUBAGENT)
     recording = session.read(source.lines, NAME, AnthropicWire().read)
     threads = [
         _sidechain(name, rows, recording.session) for name, rows in session.sidechains.items()
     ]
-    threads += _tool_results(source, recording)
+    if point is None or not point.state.endswith(results):
+        threads += _tool_results(files, recording)
     return replace(recording, subagents=tuple(threads))
 
 
@@ -77,9 +85,8 @@ def tool_results(path: Path) -> list[Path]:
     return sorted(path.with_suffix("").glob("tool-results/*.txt"))
 
 
-def _tool_results(source: RecordedFile, recording: Recording) -> Iterator[Recording]:
+def _tool_results(files: Sequence[Path], recording: Recording) -> Iterator[Recording]:
     """Read the files of large results as a thread of its own: the agent read the beginnings."""
-    files = tool_results(source.path) if source.path else []
     messages = [
         Message(
             "tool",
@@ -197,6 +204,7 @@ class _ClaudeSession(SessionRows):
             if not _is_results(message):
                 self.open_id = ""
                 self._note_branch(line, as_str(row.get("parentUuid")))
+                self.mark(line, as_str(row.get("timestamp")))
             self.items.append(self._item(line, row, message))
 
     def _is_repeated(self, line: int, uid: str, message: JsonObject) -> bool:

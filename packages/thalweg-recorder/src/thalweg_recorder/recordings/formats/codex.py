@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
+from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.base import Recording
 from thalweg_recorder.recordings.rows import (
     LogFormat,
@@ -68,8 +69,7 @@ class _CodexSession(SessionRows):
     answer_at: int = -1
     """Index in `items` at which the model's last answer begins; -1 before the first."""
     answering: bool = False
-    origin: str = ""
-    """Id of the session that this one was forked from, and that from, or its own."""
+    # Its state is the id of the session that this one was forked from, or its own.
 
     def take(self, line: int, row: JsonObject) -> None:
         if _is_wrapped(row):
@@ -99,7 +99,7 @@ class _CodexSession(SessionRows):
 
     def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
         self.skipped["session_meta"] += 1
-        self.origin = as_str(payload.get("id"))  # a fork repeats the header of its parent
+        self.state = as_str(payload.get("id"))  # a fork repeats the header of its parent
         git = payload.get("git")
         self.info = replace(
             self.info,
@@ -126,6 +126,8 @@ class _CodexSession(SessionRows):
         is_answer = is_answer or kind.endswith("_call")
         if is_answer and not self.answering:
             self.answer_at = len(self.items)
+        if kind == "message" and not is_answer:
+            self.mark(line, at)
         self.answering = is_answer
         self.items.append(Recorded(line, item, as_str(item.get("id")), at, kind=who_wrote(item)))
 
@@ -138,16 +140,16 @@ class _CodexSession(SessionRows):
         if isinstance(window, int):
             self.info = replace(self.info, window=window)
         answer = self.items[self.answer_at] if self.answer_at >= 0 else None
+        # An answer has no id; a fork repeats the totals of its parent, and continues them.
+        total = as_object(info.get("total_token_usage"))
+        counts = total.get("input_tokens"), total.get("output_tokens")
+        answer_id = f"{self.state}:{counts[0]}:{counts[1]}" if total else ""
         if usage and isinstance(answer, Recorded):
-            # An answer has no id; a fork repeats the totals of its parent, and continues them.
-            total = as_object(info.get("total_token_usage"))
-            counts = total.get("input_tokens"), total.get("output_tokens")
             self.items[self.answer_at] = replace(
-                answer,
-                usage=usage,
-                model=self.info.model,
-                answer=f"{self.origin}:{counts[0]}:{counts[1]}" if total else "",
+                answer, usage=usage, model=self.info.model, answer=answer_id
             )
+        elif usage and self.resumed is not None and answer_id != self.resumed.answer:
+            raise RecordingError(self.name, "an answer before has its usage later", "read it whole")
 
 
 FORMAT = LogFormat(NAME, detect, read)

@@ -43,6 +43,12 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
                 "answer": data.get("apiCallId"),
             }
             yield {"session": {"model": data.get("model")}}
+        case "skill.invoked":
+            yield {
+                **about,
+                "message": {"role": "user", "content": data["content"]},
+                "injected": True,
+            }
         case "tool.execution_complete":
             result = data["result"] if data.get("result") is not None else data["error"]
             content = as_text(result.get("content", result.get("message", result)))
@@ -87,7 +93,7 @@ def _blocks(data: JsonObject) -> Iterator[JsonObject]:
     for call in data.get("toolRequests") or ():
         arguments = call["arguments"]
         if isinstance(arguments, str):
-            arguments = json.loads(arguments)
+            arguments = _parsed(arguments)
         known = {"id": call["toolCallId"], "name": call["name"], "input": arguments}
         yield {"type": "tool_use", **known}
 
@@ -123,6 +129,13 @@ def _begin_history(source: RecordedFile) -> MapRow:
         yield {"message": message, "at": shown.get("timestamp"), "is_error": failed}
 
     return map_row
+
+
+def _parsed(arguments: str) -> object:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return {"input": arguments}  # a tool that takes any text, such as `apply_patch`
 
 
 FORMAT = row_format(NAME, detect, lambda _: _map)

@@ -162,6 +162,24 @@ def test_rows_of_a_subagent_are_a_thread_of_its_own(tmp_path: Path) -> None:
     assert subagent.session.project == "/home/ann/shop"
 
 
+def test_copilot_calls_a_tool_with_any_text_and_loads_a_skill(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    patch = "*** Begin Patch\n+ok\n*** End Patch"
+    call = {"toolCallId": "custom_1", "name": "apply_patch", "arguments": patch}
+    row = {"id": "e", "timestamp": "2026-11-28T21:00:00Z"}
+    rows = [
+        {**row, "type": "skill.invoked", "data": {"name": "s", "content": "How to patch"}},
+        {**row, "type": "assistant.message", "data": {"content": "", "toolRequests": [call]}},
+    ]
+    log = (LOGS / "copilot-cli.jsonl").read_text()
+    path.write_text(log + "".join(f"{json.dumps(row)}\n" for row in rows))
+
+    *_, skill, patched = read_recording(path).messages
+
+    assert (skill.text, skill.kind) == ("How to patch", "injected")
+    assert [json.loads(one.arguments) for one in patched.calls] == [{"input": patch}]
+
+
 def test_rows_in_the_documented_form_are_read(tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "."}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "a.txt"}
