@@ -133,6 +133,7 @@ def _add_to_toml(text: str, commands: HostCommands) -> str:
         f"[mcp_servers.{SERVER}]",
         f"command = {json.dumps(command)}",
         f"args = {json.dumps(arguments)}",
+        'startup_readiness = "connection"',  # else a first request may lack the tools
         _END,
     ]
     separator = "" if not kept or kept.endswith("\n") else "\n"
