@@ -3,6 +3,7 @@
     THALWEG_RECORDED=folder python -m benchmarks.recorder [--messages 10000,100000]
     THALWEG_RECORDED=folder python -m benchmarks.recorder --questions FILE [FILE ...]
     THALWEG_RECORDED=folder python -m benchmarks.recorder --summaries
+    THALWEG_RECORDED=folder python -m benchmarks.recorder --growing
 
 Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
 their own threads; the latency of the hook next to that of an empty Python; with `--messages`, a
@@ -10,7 +11,9 @@ search in archives that hold the sessions again and again. With `--questions`, o
 first hit, and one of the first five, has the answer: of `search_sessions` and of FTS5. A line of a
 file has `question`, `needle` and `alternatives`, verbatim passages that answer it. With
 `--summaries`, how many of the requests that a compaction of Claude Code took out of the context
-are in the summary that the recorder gives it afterwards.
+are in the summary that the recorder gives it afterwards. With `--growing`, the CPU of an import
+after one new row of a log of 36 MB: the rows of Claude Code's recorded logs, again and again, with
+ids and times of their own.
 """
 
 import argparse
@@ -27,7 +30,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
@@ -38,6 +41,7 @@ from thalweg.engine.words import STOP_WORDS
 from thalweg_recorder import hook, import_sessions
 from thalweg_recorder.recordings import find_recordings
 from thalweg_recorder.recordings.files import read_recording
+from thalweg_recorder.recordings.source import open_source
 from thalweg_recorder.replay.questions import REQUEST_CHARS, find_questions, requests_of
 from thalweg_recorder.replay.recorded import is_lost
 from thalweg_recorder.searching import search_sessions
@@ -68,11 +72,13 @@ def main() -> None:
     parser.add_argument("--messages", default="", help="sizes of archives to search in")
     parser.add_argument("--questions", nargs="+", type=Path, help="files with questions")
     parser.add_argument("--summaries", action="store_true", help="only the summaries")
+    parser.add_argument("--growing", action="store_true", help="only a log that grows")
     options = parser.parse_args()
     sizes = [int(size) for size in options.messages.split(",") if size]
     folder = Path(os.environ["THALWEG_RECORDED"])
-    if options.summaries:
-        _summaries(sorted((folder / "originals").glob("cc-*.jsonl.gz")))
+    logs = sorted((folder / "originals").glob("cc-*.jsonl.gz"))
+    if options.summaries or options.growing:
+        (_summaries if options.summaries else _append)(logs)
         return
     with tempfile.TemporaryDirectory() as place:
         archive = open_archive(Path(place, "a.db"))
@@ -227,6 +233,61 @@ def _summary_at(log: Path, line: int) -> str:
         archive = open_archive(Path(place, "a.db"))
         threads = [one.thread for one in import_sessions(archive, [cut]) if one.thread]
         return summarize(archive, ThreadKey(OWNER, threads[0]))
+
+
+def _append(logs: Sequence[Path]) -> None:
+    """Import a long log, and again after a request, an answer and another request."""
+    with tempfile.TemporaryDirectory() as place:
+        log, home = Path(place, f"{_SESSION}.jsonl"), Path(place, "home")
+        size = _write_log(log, logs)
+        request = {"type": "user", "sessionId": _SESSION, "message": {"role": "user"}}
+        with open_archive(Path(place, "a.db")) as archive:
+            for count in range(4):
+                start = time.process_time()
+                (one,) = import_sessions(archive, [log])
+                archive.update_index(OWNER)
+                taken = time.process_time() - start
+                print(f"{size / 1e6:.0f} MB, {one.new:,} new messages: CPU {taken:.3f} s")
+                row = {**request, "uuid": f"n{count}", "timestamp": f"2027-01-01T00:00:0{count}Z"}
+                row["message"] = {"role": "user", "content": f"one more request, {count}"}
+                with log.open("a") as file:
+                    file.write(f"{json.dumps(row)}\n")
+        event = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": str(log)}
+        for what in ("the whole log", "one row", "one row"):
+            (home / "queue").mkdir(parents=True, exist_ok=True)
+            hook.enqueue(str(home / "queue"), event)
+            used = os.times()
+            _run([sys.executable, "-m", "thalweg_recorder.worker", str(home)], "")
+            after = os.times()
+            cpu = after.children_user + after.children_system
+            cpu -= used.children_user + used.children_system
+            print(f"worker's process, {what}: CPU {cpu:.2f} s")
+            with log.open("a") as file:
+                file.write(f"{json.dumps({**row, 'uuid': what, 'timestamp': '2027-02'})}\n")
+
+
+_SESSION = "5f1d3c1e-0000-4000-8000-000000000000"
+_LOG_BYTES = 36_000_000
+
+
+def _write_log(log: Path, logs: Sequence[Path]) -> int:
+    """Write a session of `_LOG_BYTES` made of the rows of others; return its size in bytes."""
+    size = 0
+    with log.open("w", encoding="utf-8") as file:
+        for copy, one in enumerate(cycle(logs)):
+            for number, recorded in enumerate(open_source(one).objects):
+                row = {**recorded, "sessionId": _SESSION}
+                row |= {key: f"{row[key]}-{copy}" for key in ("uuid", "parentUuid") if row.get(key)}
+                if "timestamp" in row:
+                    row["timestamp"] = f"2026-01-01T{copy:04}:{number:06}Z"
+                if isinstance(message := row.get("message"), dict) and "id" in message:
+                    row["message"] = {**message, "id": f"{message['id']}-{copy}"}
+                text = f"{json.dumps(row, ensure_ascii=False)}\n"
+                size += len(text.encode())
+                file.write(text)
+                if size >= _LOG_BYTES:
+                    return size
+    return size
 
 
 def _joined(text: str) -> str:

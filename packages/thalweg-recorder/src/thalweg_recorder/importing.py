@@ -172,8 +172,8 @@ def import_sessions(
             if _is_unchanged(before, size, changed):
                 yield Imported(str(path), thread, skipped="unchanged")
                 continue
-            agent, point = (before.agent, before.resume) if before else ("", None)
-            recording = _with_project(read_growing(path, agent, point), path)
+            known_as = (before.agent, before.resume) if before else ()
+            recording = _with_project(read_growing(path, *known_as), path)
         except RecordingError as error:
             yield Imported(str(path), thread, error=str(error))
             continue
@@ -206,7 +206,7 @@ def import_copy(
     The log itself counts as not read yet. See `import_sessions` for the arguments and errors.
     """
     try:
-        recording = _with_project(read_growing(copy, "", None), original)
+        recording = _with_project(read_growing(copy), original)
     except RecordingError as error:
         return Imported(str(original), error=str(error))
     source = ImportSource(str(original.absolute()))
@@ -351,25 +351,23 @@ def plan_import(
         rows.append(Logged(without_secrets(message), about))
     placed = tuple(
         (length + sum(m.line < compaction.line for m in appended), compaction)
-        for compaction in _new_compactions(recording, before)
+        for compaction in _new_compactions(recording.compactions, before)
     )
     # Every row of the archive is still in the source.
-    is_whole = recording.resumed is not None or len(known) >= length
+    is_whole = bool(recording.resumed.at) or len(known) >= length
     session = _session_after(recording, source, before, appended, placed, is_whole=is_whole)
     return ImportPlan(tuple(rows), session, placed)
 
 
 def _new_compactions(
-    recording: Recording, before: RecordedSession | None
+    compactions: Sequence[RecordedCompaction], before: RecordedSession | None
 ) -> Sequence[RecordedCompaction]:
     """Return those after the newest existing one; by number if the source has no times."""
-    compactions = recording.compactions
     if before is None:
         return compactions
     if all(compaction.at for compaction in compactions):
         return [one for one in compactions if one.at > before.compacted_at]
-    earlier = recording.resumed.compactions if recording.resumed else 0
-    return compactions[before.compactions - earlier :]
+    return compactions[before.compactions :]
 
 
 def _uncounted(text: str) -> int:
@@ -437,12 +435,10 @@ def _session_after(
     """Return the updated metadata of a session; data that a source lost is kept."""
     info, was = recording.session, before or RecordedSession(agent=recording.format)
     times = [message.at for message in appended if message.at]
-    answers, point = recording.answers, recording.resumed
-    first = next((usage.id for usage in answers), "")
+    answers = [*recording.resumed.usage, *recording.answers]
+    first = next((usage.id for usage in recording.answers), "")
     if not is_whole:
         answers = [*was.usage, *(message.usage for message in appended if message.usage)]
-    elif point is not None:
-        answers = [*point.usage, *answers]
     return RecordedSession(
         agent=recording.format,
         id=info.id or was.id,
@@ -459,7 +455,7 @@ def _session_after(
         first_answer=was.first_answer or first,
         compactions=was.compactions + len(placed),
         compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
-        resume=recording.resume if is_whole else None,
+        resume=recording.resume if is_whole and recording.resume.at else None,
     )
 
 

@@ -49,10 +49,10 @@ class RecordedCompaction:
 class ResumePoint:
     """A row of a growing log from which its reader may continue, and the result of those before."""
 
-    line: int
-    at: str
-    """Time of the row, ISO 8601."""
-    session: SessionInfo
+    line: int = 0
+    at: str = ""
+    """Time of the row, ISO 8601; empty for the begin of a log."""
+    session: SessionInfo = SessionInfo()
     """As the rows before state it."""
     state: str = ""
     """Noted by the reader of the format for itself."""
@@ -66,8 +66,10 @@ class ResumePoint:
     """Id of the last answer before the row."""
     usage: tuple[Usage, ...] = ()
     """Of the answers before the row, by model and price tier."""
-    compactions: int = 0
-    """Before the row."""
+
+
+BEGIN = ResumePoint()
+"""The begin of a log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,10 @@ class Recording:
     """Further threads that the log holds."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of rows that are no messages, by their kind."""
-    resumed: ResumePoint | None = None
-    """The point from which the log was read; `None` if it was read whole."""
-    resume: ResumePoint | None = None
-    """The newest point; `None` if the log must be read whole the next time."""
+    resumed: ResumePoint = BEGIN
+    """From where the log was read."""
+    resume: ResumePoint = BEGIN
+    """From where it may be read the next time."""
 
     @property
     def answers(self) -> list[Usage]:

@@ -44,9 +44,9 @@ from thalweg_recorder.recordings.rows import LogFormat
 from thalweg_recorder.recordings.source import (
     SEEN_CHARS,
     RecordedFile,
+    find_place,
     open_rest,
     open_source,
-    with_place,
     without_open_line,
 )
 
@@ -119,22 +119,19 @@ def read_recording(
         return _read(path, formats, is_growing=is_growing)
 
 
-def read_growing(
-    path: Path, log_format: str, point: ResumePoint | None, formats: Formats = FORMATS
-) -> Recording:
+def read_growing(path: Path, log_format: str = "", point: ResumePoint | None = None) -> Recording:
     """Parse a log that its agent may be writing: from a point of it on, or whole.
 
     It is read whole if the bytes before the point are not those of before, or a row after it
     depends on an earlier one. See `read_recording` for the errors.
     """
-    known = next((one for one in formats if one.name == log_format), None)
-    if known is not None and point is not None:
+    if point is not None:
         with suppress(RecordingError), _guarded(path):
             source = open_rest(path, point)
-            recording = known.read(source) if source else None
-            if source and recording and not _misread(recording) and _is_enough(recording, point):
-                return _placed(recording, source)
-    return read_recording(path, is_growing=True, formats=formats)
+            recording = next(one for one in FORMATS if one.name == log_format).read(source)
+            if not _misread(recording) and _is_enough(recording, point):
+                return replace(recording, resume=find_place(recording.resume, source))
+    return read_recording(path, is_growing=True)
 
 
 def _is_enough(rest: Recording, point: ResumePoint) -> bool:
@@ -148,13 +145,6 @@ def _is_enough(rest: Recording, point: ResumePoint) -> bool:
         and all(one.answers in calls for one in rest.messages if one.role == "tool")
         and all(usage.id != point.answer for usage in rest.answers)
     )
-
-
-def _placed(recording: Recording, source: RecordedFile) -> Recording:
-    """Add to the point of a recording its place in the file."""
-    if recording.resume is None or source.path is None:
-        return replace(recording, resume=None)
-    return replace(recording, resume=with_place(recording.resume, source))
 
 
 @contextmanager
@@ -189,7 +179,9 @@ def _read(path: Path, formats: Formats, *, is_growing: bool) -> Recording:
         if known.detect(source):
             recording = known.read(source)
             if not (misread := _misread(recording)):
-                return _placed(recording, source) if is_growing else recording
+                if is_growing and recording.resume.at:
+                    recording = replace(recording, resume=find_place(recording.resume, source))
+                return recording
             problem = problem or f"looks like {known.name}, but {misread}"
     if not problem:
         raise _unknown(path, source, formats)

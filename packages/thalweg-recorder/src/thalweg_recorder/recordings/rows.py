@@ -19,6 +19,7 @@ from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import to_json
 from thalweg_recorder.recordings.agents import AgentPlaces
 from thalweg_recorder.recordings.base import (
+    BEGIN,
     RecordedCompaction,
     Recording,
     ResumePoint,
@@ -94,22 +95,16 @@ class SessionRows:
     compactions: list[RecordedCompaction] = field(default_factory=list)
     state: str = ""
     """What a reader that continues at the next row must know besides."""
-    resumed: ResumePoint | None = None
-    """The point from which the rows are read."""
-    resume: ResumePoint | None = None
-    """The newest point."""
+    resumed: ResumePoint = BEGIN
+    resume: ResumePoint = BEGIN
+    """See `Recording`."""
 
     @classmethod
     def of(cls, source: RecordedFile) -> Self:
         """Begin with the irregularities of a file, at the point from which it was read."""
         rows, point = cls(source.name, list(source.notes)), source.resumed
-        if point is not None:
-            rows.info, rows.state, rows.resumed, rows.resume = (
-                point.session,
-                point.state,
-                point,
-                point,
-            )
+        rows.info, rows.state = point.session, point.state
+        rows.resumed = rows.resume = point
         return rows
 
     def mark(self, line: int, at: str) -> None:
@@ -167,21 +162,17 @@ class SessionRows:
             resume=self._resume_after(messages),
         )
 
-    def _resume_after(self, messages: Iterable[Message]) -> ResumePoint | None:
-        """Return the newest point with the result of the rows before it."""
+    def _resume_after(self, messages: Iterable[Message]) -> ResumePoint:
+        """Return the newest point with the answers before it."""
         point, begun = self.resume, self.resumed
-        if point is None or point is begun:
-            return point
         before = [message for message in messages if message.line < point.line]
-        if any(message.at > point.at for message in before):
+        if point is begun or any(message.at > point.at for message in before):
             return begun
         usage = [message.usage for message in before if message.usage is not None]
-        compactions = sum(one.line < point.line for one in self.compactions)
         return replace(
             point,
-            answer=usage[-1].id if usage else begun.answer if begun else "",
-            usage=summed([*(begun.usage if begun else ()), *usage]),
-            compactions=compactions + (begun.compactions if begun else 0),
+            answer=usage[-1].id if usage else begun.answer,
+            usage=summed([*begun.usage, *usage]),
         )
 
     def odd(self, line: int, value: object) -> BrokenLine:

@@ -9,14 +9,14 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from thalweg.engine.wires.base import Note
 from thalweg.errors import RecordingError
-from thalweg_recorder.recordings.base import ResumePoint
+from thalweg_recorder.recordings.base import BEGIN, ResumePoint
 
 JsonObject = dict[str, Any]
 Unpack = Callable[[Path, bytes], bytes]
@@ -70,10 +70,10 @@ class RecordedFile:
     """Irregularities of its JSON, which do not concern a format that is text."""
     path: Path | None = None
     """The file, also of a session inside it."""
-    resumed: ResumePoint | None = None
-    """The point from which it was read; `None` if it was read whole."""
-    before: Any = None
-    """SHA-256 of the bytes before that point, a hash object of `hashlib`."""
+    resumed: ResumePoint = BEGIN
+    """From where it was read."""
+    before: Any = field(default_factory=hashlib.sha256)
+    """SHA-256 of the bytes before, a hash object."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -108,12 +108,14 @@ def open_source(path: Path, unpackers: Iterable[Unpack] = ()) -> RecordedFile:
     return replace(source, path=path)
 
 
-def open_rest(path: Path, point: ResumePoint) -> RecordedFile | None:
+def open_rest(path: Path, point: ResumePoint) -> RecordedFile:
     """Read and parse the rows of a growing log from a point on, except for an open last one.
 
     Returns:
-        Rows with their lines in the whole log; `None` if a byte changed that was read before, or
-        one of them is irregular.
+        Rows with their lines in the whole log.
+
+    Raises:
+        RecordingError: A byte changed that was read before, or a row is irregular.
     """
     before, left = hashlib.sha256(), point.offset
     with path.open("rb") as file:
@@ -123,31 +125,27 @@ def open_rest(path: Path, point: ResumePoint) -> RecordedFile | None:
         data = file.read()
     read = before.copy()
     read.update(data[: point.size - point.offset])
-    if read.hexdigest() != point.digest:
-        return None
     notes: list[Note] = []
     text = _decode(data, notes)
-    source = without_open_line(take_apart(_bare_name(path.name), text, path=str(path)))
-    if notes or source.notes or not source.lines:
-        return None
+    source = without_open_line(take_apart(_bare_name(path.name), text, notes, path=str(path)))
+    if read.hexdigest() != point.digest or source.notes:
+        raise RecordingError(str(path), "was rewritten, or is irregular", "read it whole")
     lines = tuple((point.line + line, value) for line, value in source.lines)
     return replace(source, lines=lines, path=path, resumed=point, before=before)
 
 
-def with_place(point: ResumePoint, source: RecordedFile) -> ResumePoint:
-    """Add to a point the numbers of bytes before it and in whole rows, and the digest of these."""
-    offset, begin, digest = 0, 0, hashlib.sha256()
-    if source.resumed is not None:
-        offset, begin, digest = source.resumed.offset, source.resumed.line, source.before.copy()
-    *rows, _ = source.text.split("\n")
-    before, rest = (
-        "".join(f"{row}\n" for row in part).encode()
-        for part in (rows[: point.line - begin], rows[point.line - begin :])
+def find_place(point: ResumePoint, source: RecordedFile) -> ResumePoint:
+    """Add to a point in a file the numbers of bytes before it and of whole rows, with a digest."""
+    text = source.text[: source.text.rfind("\n") + 1].encode()
+    rows = text.split(b"\n")[: point.line - source.resumed.line]
+    begin, digest = source.resumed.offset, source.before.copy()
+    digest.update(text)
+    return replace(
+        point,
+        offset=begin + sum(len(row) + 1 for row in rows),
+        size=begin + len(text),
+        digest=digest.hexdigest(),
     )
-    for part in (before, rest):
-        digest.update(part)
-    size = offset + len(before) + len(rest)
-    return replace(point, offset=offset + len(before), size=size, digest=digest.hexdigest())
 
 
 def without_open_line(source: RecordedFile) -> RecordedFile:

@@ -37,7 +37,6 @@ _TITLES = ("customTitle", "aiTitle", "summary")
 """Keys of the rows that name a session, the user's own name first."""
 _TRANSCRIPT = re.compile(r"read the full transcript at: (.+)")
 """How a summary names the file of its session to the model, from version 2.1 on."""
-_SUBAGENT = "subagent"
 _NO_MODEL = "<synthetic>"
 """The program's model name for an answer that it wrote itself."""
 
@@ -57,18 +56,18 @@ def read(source: RecordedFile) -> Recording:
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
     session = _ClaudeSession.of(source)
+    session.info = replace(session.info, id=own or session.info.id)
+    session.of_subagent = _is_of_subagent(source)
     files = tool_results(source.path) if source.path else []
-    results = f" {len(files)} {sum(file.stat().st_size for file in files)}"
-    if (point := source.resumed) is None:
-        session.info, session.of_subagent = SessionInfo(id=own), _is_of_subagent(source)
-        session.state = _SUBAGENT * session.of_subagent + results
-    else:
-        session.of_subagent = point.state.startswith(_SUBAGENT)
+    before, session.state = (
+        session.state,
+        f"{len(files)} {sum(one.stat().st_size for one in files)}",
+    )
     recording = session.read(source.lines, NAME, AnthropicWire().read)
     threads = [
         _sidechain(name, rows, recording.session) for name, rows in session.sidechains.items()
     ]
-    if point is None or not point.state.endswith(results):
+    if session.state != before:
         threads += _tool_results(files, recording)
     return replace(recording, subagents=tuple(threads))
 

@@ -148,7 +148,7 @@ class _CodexSession(SessionRows):
             self.items[self.answer_at] = replace(
                 answer, usage=usage, model=self.info.model, answer=answer_id
             )
-        elif usage and self.resumed is not None and answer_id != self.resumed.answer:
+        elif usage and self.resumed.at and answer_id != self.resumed.answer:
             raise RecordingError(self.name, "an answer before has its usage later", "read it whole")
 
 
