@@ -51,7 +51,7 @@ TEXTS = frozenset({"text", "thinking", "think", "content", "output", "thought", 
 """Keys of a message's texts."""
 NO_MESSAGES = frozenset(
     {
-        "system", "summary",
+        "system", "summary", "error",
         "attachment", "progress", "file-history-snapshot", "last-prompt", "mode",
         "queue-operation", "event_msg", "turn_context", "session_meta", "compacted", "info",
         "turn.prompt", "agent.message.appended", "llm.tools_snapshot", "hook.start", "hook.end",
