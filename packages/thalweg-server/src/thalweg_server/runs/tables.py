@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
@@ -15,6 +15,8 @@ from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
 
 _PAGE = 1_000
 """Events that are read at a time."""
+PACK_AFTER = timedelta(hours=1)
+"""Since the end of a run: until then its own process may pack it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +280,10 @@ class Tables(ABC):
         return events
 
     async def pack(self, key: RunKey) -> None:
-        """Store the events of an ended run compressed, in one row for up to 1,000 of them."""
+        """Store the events of an ended run compressed, in one row for up to 1,000 of them.
+
+        Two calls at once are safe: neither changes a packed row, and rows may overlap.
+        """
         after = 0
         while rows := await self._read(key.owner, READ, read_values(key, after, _PAGE)):
             if rows[0][1] == PACKED:
@@ -293,10 +298,12 @@ class Tables(ABC):
                 await self._change(key.owner, _DROP, (*key, after, last), before=replace)
                 after = last
 
-    async def pack_missing(self, owner: str, thread: str) -> None:
-        """Pack the events of ended runs of a thread whose process was killed before it did."""
-        for (run,) in await self._read(owner, _UNPACKED, (owner, thread)):
-            await self.pack(RunKey(owner, thread, run))
+    async def pack_missing(self, owner: str, thread: str, *, idle: timedelta = PACK_AFTER) -> None:
+        """Pack the events of runs of a thread that ended some time ago and were not packed."""
+        oldest = datetime.now(UTC) - idle
+        for run, ended in await self._read(owner, _UNPACKED, (owner, thread)):
+            if _time(ended) <= oldest:
+                await self.pack(RunKey(owner, thread, run))
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
@@ -382,13 +389,14 @@ READ = (
 )
 """Rows of a run after a number: one, if it is packed; see `read_values`."""
 _UNPACKED = (
-    "SELECT run FROM runs WHERE owner = ? AND thread = ?"  # noqa: S608
+    "SELECT run, ended FROM runs WHERE owner = ? AND thread = ?"  # noqa: S608
     f" AND NOT {_IS_UNENDED} AND EXISTS (SELECT 1 FROM run_events AS event"
     " WHERE event.owner = runs.owner AND event.thread = runs.thread AND event.run = runs.run"
     f" AND type <> '{PACKED}')"
 )
-_REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_KEY} AND seq = ?"  # noqa: S608
-_DROP = f"DELETE FROM run_events WHERE {_KEY} AND seq > ? AND seq < ? RETURNING 1"  # noqa: S608
+_PLAIN = f"{_KEY} AND type <> '{PACKED}'"
+_REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_PLAIN} AND seq = ?"  # noqa: S608
+_DROP = f"DELETE FROM run_events WHERE {_PLAIN} AND seq > ? AND seq < ? RETURNING 1"  # noqa: S608
 
 
 def read_values(key: RunKey, after: int, limit: int) -> tuple[str | int, ...]:

@@ -4,10 +4,12 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from thalweg.database.jobs import Job
+from thalweg.database.jobs import Job, JobSql
 from thalweg.errors import BusyError, ClaimLostError, NoSuchRunError, RunExistsError
 from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey
 from thalweg_server.runs.journal import Journal
@@ -499,6 +501,55 @@ class JournalContract:
             found = await journal.read_each({KEY: 3}, 50)
             assert [event.seq for event in found[KEY]] == [4]
 
+    async def test_two_packers_at_once_lose_no_events(
+        self, journals: Journals, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The second one begins after the first row, so that their rows overlap."""
+        async with journals() as journal:
+            claim = await begun(journal)
+            text = "x" * 2_000
+            drafts = [Draft("notice", json.dumps({"n": n, "text": text})) for n in range(1_500)]
+            await journal.append(claim, drafts)
+            await journal.finish(claim, "completed", [END])
+            async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as packers:
+                change, changed, pending = journal._change, asyncio.Condition(), [(0, 0), (0, 0)]  # noqa: SLF001 (rows)
+
+                others: list[asyncio.Task[None]] = []
+
+                async def pack(mine: int) -> None:
+                    try:
+                        await journal.pack(KEY)
+                    finally:
+                        async with changed:
+                            pending[mine] = (10_000, 0)
+                            changed.notify_all()
+
+                async def in_turn(
+                    owner: str, statement: str, values: Sequence[Any], *, before: JobSql
+                ) -> Sequence[Any]:
+                    """Of two pending changes, first do the one that ends first."""
+                    *_, after, last = values
+                    if after == 0:
+                        rows = await change(owner, statement, values, before=before)
+                        others.append(packers.create_task(pack(1)))
+                        return rows
+                    mine = int(asyncio.current_task() in others)
+                    async with changed:
+                        pending[mine] = (last, -after)
+                        changed.notify_all()
+                        await changed.wait_for(
+                            lambda: (0, 0) not in pending and pending[mine] == min(pending)
+                        )
+                        rows = await change(owner, statement, values, before=before)
+                        pending[mine] = (0, 0)
+                        return rows
+
+                monkeypatch.setattr(journal, "_change", in_turn)
+                packers.create_task(pack(0))
+            events = await read_all(journal)
+            assert [event.seq for event in events] == [*range(1, 1_502)]
+            assert [json.loads(event.data)["n"] for event in events[:-1]] == [*range(1_500)]
+
     async def test_events_with_a_gap_are_not_packed(self, journals: Journals) -> None:
         """A packed row holds consecutive numbers."""
         async with journals() as journal:
@@ -513,7 +564,7 @@ class JournalContract:
     async def test_events_that_a_killed_process_did_not_pack_are_packed_later(
         self, journals: Journals
     ) -> None:
-        """Of ended runs of a thread, and nothing of others or of a run under way."""
+        """Of runs of a thread that ended long ago, and nothing of others or of a run under way."""
         second, other = RunKey("ada", "t1", "r2"), RunKey("ada", "t2", "r3")
         async with journals() as journal:
             for key in (KEY, other):
@@ -521,8 +572,11 @@ class JournalContract:
                 await journal.append(claim, [mark(number) for number in range(5)])
                 await journal.finish(claim, "completed", [END])
             await journal.append(await begun(journal, second), [mark(0)])
-            await journal.pack_missing("ada", "t1")
             rows = "SELECT run, count(*) FROM run_events WHERE owner = ? GROUP BY run"
+            await journal.pack_missing("ada", "t1")
+            found = dict(await journal._read("ada", rows, ["ada"]))  # noqa: SLF001 (rows)
+            assert found == {"r1": 6, "r2": 1, "r3": 6}
+            await journal.pack_missing("ada", "t1", idle=timedelta(hours=-1))
             found = dict(await journal._read("ada", rows, ["ada"]))  # noqa: SLF001 (rows)
             assert found == {"r1": 1, "r2": 1, "r3": 6}
             assert [event.seq for event in await journal.read(KEY)] == [1, 2, 3, 4, 5, 6]
