@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 ErrorConversion = Callable[[], AbstractContextManager[None]]
 """Made around calls by runs: converts a failed medium to a `StorageError`, which ends no run."""
 WriteMethod = Literal["put", "put_writes", "delete_before"]
-"""The last deletes the oldest checkpoints of a thread's graph before one, `MOST_DELETED` of them,
+"""The last deletes the youngest checkpoints of a thread's graph before one, `MOST_DELETED` of them,
 without those of subgraphs, and returns whether more may be left."""
 MOST_DELETED = 500
 

@@ -209,10 +209,11 @@ class RunSaver(OwnSaver):
             del self._waiting[: len(batch)]
 
     async def keep_newest(self, config: RunnableConfig, values: Mapping[str, Any]) -> None:
-        """Delete a thread's checkpoints except the newest, the oldest first.
+        """Delete a thread's checkpoints except the newest, the youngest first.
 
         Each transaction deletes a limited number. If the process ends between two of them, the next
-        call of the thread deletes the rest: the first has made the newest independent of them.
+        call of the thread deletes the rest: the first has made the newest independent of them, and
+        those that are left have their ancestors, from which their delta channels are computed.
 
         Args:
             config: Names the thread.

@@ -44,15 +44,16 @@ CREATE POLICY of_owner ON {table} USING (
 """
 
 _GRAPH = "thread_id = %(thread)s AND checkpoint_ns = ''"
-_DELETE_OLDEST = f"""
-WITH oldest AS MATERIALIZED (
+_DELETE_YOUNGEST = f"""
+WITH youngest AS MATERIALIZED (
     SELECT checkpoint_id FROM checkpoints WHERE {_GRAPH} AND checkpoint_id < %(checkpoint)s
-    ORDER BY checkpoint_id LIMIT %(most)s
+    ORDER BY checkpoint_id DESC LIMIT %(most)s
 ), written AS (
     DELETE FROM checkpoint_writes
-    WHERE {_GRAPH} AND checkpoint_id <= (SELECT max(checkpoint_id) FROM oldest)
+    WHERE {_GRAPH} AND checkpoint_id < %(checkpoint)s
+    AND checkpoint_id >= (SELECT min(checkpoint_id) FROM youngest)
 )
-DELETE FROM checkpoints WHERE {_GRAPH} AND checkpoint_id IN (SELECT * FROM oldest) RETURNING 1
+DELETE FROM checkpoints WHERE {_GRAPH} AND checkpoint_id IN (SELECT * FROM youngest) RETURNING 1
 """  # noqa: S608 (ours)
 _DELETE_UNUSED = f"""
 DELETE FROM checkpoint_blobs WHERE ctid = ANY (ARRAY (
@@ -93,13 +94,13 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
             return [await write.aapply(within) for write in batch][-1]
 
     async def adelete_before(self, thread: str, checkpoint: str) -> bool:
-        """Delete the oldest checkpoints of a thread's graph before one; see `WriteMethod`.
+        """Delete the youngest checkpoints of a thread's graph before one; see `WriteMethod`.
 
         With the last of them, the values that no checkpoint has are deleted.
         """
         values = {"thread": thread, "checkpoint": checkpoint, "most": MOST_DELETED}
         async with self._cursor() as cursor:
-            for statement in (_DELETE_OLDEST, _DELETE_UNUSED):
+            for statement in (_DELETE_YOUNGEST, _DELETE_UNUSED):
                 await cursor.execute(statement.encode(), values)
                 if len(await cursor.fetchall()) == MOST_DELETED:
                     return True

@@ -126,14 +126,15 @@ class ThreadedSqliteSaver(SqliteSaver, BatchSaver):
             yield cursor
 
     def delete_before(self, thread: str, checkpoint: str) -> bool:
-        """Delete the oldest checkpoints of a thread's graph before one; see `WriteMethod`."""
+        """Delete the youngest checkpoints of a thread's graph before one; see `WriteMethod`."""
         where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id"
-        ids = f"SELECT checkpoint_id FROM checkpoints {where} < ? ORDER BY checkpoint_id LIMIT ?"  # noqa: S608 (ours)
+        ids = f"SELECT checkpoint_id FROM checkpoints {where} < ? ORDER BY 1 DESC LIMIT ?"  # noqa: S608 (ours)
         with self.cursor() as cursor:
-            oldest = cursor.execute(ids, (thread, checkpoint, MOST_DELETED)).fetchall()
-            for table in ("checkpoints", "writes") if oldest else ():
-                cursor.execute(f"DELETE FROM {table} {where} <= ?", (thread, *oldest[-1]))  # noqa: S608 (ours)
-        return len(oldest) == MOST_DELETED
+            youngest = cursor.execute(ids, (thread, checkpoint, MOST_DELETED)).fetchall()
+            for table in ("checkpoints", "writes") if youngest else ():
+                delete = f"DELETE FROM {table} {where} BETWEEN ? AND ?"  # noqa: S608 (ours)
+                cursor.execute(delete, (thread, *youngest[-1], *youngest[0]))
+        return len(youngest) == MOST_DELETED
 
     def _write(self, batch: Sequence[CheckpointWrite]) -> object:
         self._batch.is_open = True

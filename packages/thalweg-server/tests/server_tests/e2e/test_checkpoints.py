@@ -189,8 +189,12 @@ def test_old_checkpoints_are_deleted_in_portions(
                 await run(saver, thread)
             newest = await saver.aget_tuple(config_of("ada:t1"))
             assert newest is not None
-            answers = [
-                await saver.adelete_before("ada:t1", newest.checkpoint["id"]) for _ in range(5)
+            before = [one.config async for one in saver.alist(config_of("ada:t1"))]
+            answers = [await saver.adelete_before("ada:t1", newest.checkpoint["id"])]
+            kept = [one.config async for one in saver.alist(config_of("ada:t1"))]
+            assert kept == [before[0], *before[3:]]  # each with its ancestors
+            answers += [
+                await saver.adelete_before("ada:t1", newest.checkpoint["id"]) for _ in range(4)
             ]
             left = [
                 len([one async for one in saver.alist(config_of(f"ada:{n}"))]) for n in ("t1", "t2")

@@ -163,17 +163,19 @@ def test_old_checkpoints_are_deleted_in_portions_that_a_later_call_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def test(inner: CountingSaver, saver: RunSaver) -> None:
-        config = await begun(saver)
+        configs = [await begun(saver)]
         for version in range(2, 8):
             one = empty_checkpoint()
             one["channel_versions"]["messages"] = str(version)
-            config = await saver.aput(config, one, {}, {})
+            configs.append(await saver.aput(configs[-1], one, {}, {}))
         await saver.flush()
         inner.batches, inner.most = [], 2
         with pytest.raises(StorageError, match="full"):
             await saver.keep_newest(THREAD, {"messages": ["a"]})
         assert (inner.batches, await kept(inner)) == ([2, 1], 3)
-        found = await saver.aget_tuple(config)
+        left = [one.config async for one in saver.alist(THREAD)]
+        assert left == [configs[-1], configs[1], configs[0]]  # each with its ancestors
+        found = await saver.aget_tuple(configs[-1])
         assert found is not None
         assert found.checkpoint["channel_values"]["messages"].value == ["a"]
         inner.batches = []
