@@ -99,6 +99,10 @@ class TenantGraphRuns:
         """Yield the rows of a run as they are written, up to its end."""
         return self._parts.journal.follow(run.key)
 
+    async def read_all(self, run: RunRecord) -> Sequence[Event]:
+        """Return the rows of a run, none if it was deleted."""
+        return await self._parts.journal.read_all(run.key)
+
     async def follow_thread(
         self, thread: str, pause_s: float = 0.25
     ) -> AsyncIterator[tuple[RunRecord, Event]]:

@@ -190,7 +190,6 @@ def test_a_chat_on_a_terminal_shows_it_refuses_and_branches(home: Path, served: 
         for typed, seen in (
             ("/threads", TITLE),
             (f"/thread {IMPORTED}", "recorded by claude-code: read only; /branch continues"),
-            ("/usage", QUESTION[:40]),
             ("hello", "is a session that"),
             ("/branch", "thread "),
         ):

@@ -353,7 +353,7 @@ async def _last_state(tenant: Tenant, run: RunRecord) -> Any:  # noqa: ANN401 (a
         problem = Problem.model_validate_json(run.error)
         return {"__error__": error_of(problem.model_dump())}
     view = StreamView(run.key.run, ())
-    async for event in tenant.graph_runs.follow(run):
+    for event in await tenant.graph_runs.read_all(run):
         for _ in view.frames(event):
             pass
     if view.values is not None:
