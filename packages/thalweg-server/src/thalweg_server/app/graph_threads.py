@@ -146,6 +146,15 @@ class TenantGraphThreads:
         )
         return [snapshot async for snapshot in found]
 
+    def check_values(self, values: object) -> None:
+        """Validate the addresses in the messages of an update; see `check_media_urls`.
+
+        Raises:
+            ConfigError: One is not allowed.
+        """
+        if not self._parts.settings().gateway.private_urls:
+            check_media_urls(values)
+
     async def update(
         self,
         thread: str,
@@ -163,7 +172,7 @@ class TenantGraphThreads:
         Raises:
             BusyError: A run of the thread has not ended.
             AnswerError: The graph refuses the values.
-            ConfigError: A message has an address on a private network.
+            ConfigError: See `check_values`.
         """
         from langgraph.constants import START  # noqa: PLC0415 (LangGraph: seconds)
         from langgraph.errors import (  # noqa: PLC0415 (the same)
@@ -173,8 +182,7 @@ class TenantGraphThreads:
 
         if unended := await self._parts.journal.unended(self._owner, thread):
             raise BusyError(thread, unended[0].key.run)
-        if not self._parts.settings().gateway.private_urls:
-            check_media_urls(values)
+        self.check_values(values)
         graph, config = await self._graph(thread, checkpoint, namespace)
         if node is None and (await graph.aget_state(config)).created_at is None:
             node = START

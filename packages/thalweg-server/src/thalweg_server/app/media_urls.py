@@ -2,52 +2,71 @@
 
 import socket
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
+from ipaddress import IPv6Network, ip_address
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from thalweg.errors import ConfigError
 
-_KEYS = frozenset({"url", "image_url", "file_url", "file_uri", "uri"})
 _LOCAL_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def check_media_urls(values: object) -> None:
-    """Validate the addresses of the messages in an input or an update of a graph.
+    """Validate the addresses in the content of the messages in an input or an update of a graph.
 
     Args:
-        values: As JSON has them: an object, a list of objects, or pairs of channel and value.
+        values: As JSON has them: an object, a message, a list of either, pairs of channel and
+            value, or nodes with their inputs.
 
     Raises:
-        ConfigError: One is not of `https`, `http` or `data`, or is on a private network.
+        ConfigError: One is invalid, not of `https`, `http` or `data`, or on a private network.
     """
-    for url in _urls([*_messages(values)]):
-        parts = urlsplit(url)
+    for url in _urls([*_contents(values)]):
+        fix = "send the content itself as a data: URL, or set gateway.private_urls"
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname or ""
+        except ValueError:
+            raise ConfigError("content", "an address is invalid", fix) from None
         if parts.scheme == "data":
             continue
-        fix = "send the content itself as a data: URL, or set gateway.private_urls"
         if parts.scheme not in {"http", "https"}:
             raise ConfigError("content", f"an address has the scheme {parts.scheme[:20]!a}", fix)
-        if _is_private(parts.hostname or ""):
+        if "@" in parts.netloc or "\\" in url or " " in url or not url.isprintable():
+            problem = "an address has a user, a backslash, a space or a control character"
+            raise ConfigError("content", problem, fix)
+        if _is_private(host):
             raise ConfigError("content", "an address is on a private network", fix)
 
 
-def _messages(values: object) -> Iterator[object]:
+def _contents(values: object, *, is_messages: bool = False) -> Iterator[object]:
+    """Yield the content of each message, and nothing else: arguments of tools are not fetched."""
     match values:
-        case Mapping():
-            yield values.get("messages")
-        case ["messages", content]:
+        case ["messages", messages] if not is_messages:
+            yield from _contents(messages, is_messages=True)
+        case [str(), content] if is_messages:
             yield content
         case list():
             for one in values:
-                yield from _messages(one)
+                yield from _contents(one, is_messages=is_messages)
+        case {"kwargs": {"content": content}} | {"role": _, "content": content}:
+            yield content
+        case {"type": _, "content": content}:
+            yield content
+        case Mapping():
+            yield from _contents(values.get("messages"), is_messages=True)
+            if "node" in values:
+                yield from _contents(values.get("input"))
 
 
 def _urls(content: object) -> Iterator[str]:
     if isinstance(content, Mapping):
         for key, value in content.items():
-            if key in _KEYS and isinstance(value, str):
-                yield value
-            else:
+            if isinstance(value, str):
+                if str(key).lower().endswith(("url", "uri")):
+                    yield value
+            elif key not in {"args", "input"}:  # of a call of a tool
                 yield from _urls(value)
     elif isinstance(content, list | tuple):
         for one in content:
@@ -60,18 +79,26 @@ def _is_private(host: str) -> bool:
     Example:
         >>> [
         ...     _is_private(host)
-        ...     for host in ("127.1", "0x7f000001", "::1", "db.internal", "intranet")
+        ...     for host in (
+        ...         "127.1",
+        ...         "0x7f000001",
+        ...         "::1",
+        ...         "db.internal",
+        ...         "64:ff9b::7f00:1",
+        ...         "①②⑦。1",
+        ...     )
         ... ]
-        [True, True, True, True, True]
-        >>> [_is_private(host) for host in ("8.8.8.8", "example.org")]
-        [False, False]
+        [True, True, True, True, True, True]
+        >>> [_is_private(host) for host in ("8.8.8.8", "example.org", "2606:4700::1111")]
+        [False, False, False]
     """
-    name = host.rstrip(".").lower()
+    name = normalize("NFKC", host).replace("。", ".").rstrip(".").lower()
     try:
         packed = (
             socket.inet_aton(name) if ":" not in name else socket.inet_pton(socket.AF_INET6, name)
         )
     except OSError:
-        return "." not in name or name.endswith(_LOCAL_NAMES)
+        return ":" in name or "." not in name or name.endswith(_LOCAL_NAMES)
     address = ip_address(packed)
-    return not (getattr(address, "ipv4_mapped", None) or address).is_global
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address in _NAT64 or not (mapped or address).is_global

@@ -32,14 +32,15 @@ async def check_run(parts: "AppParts", owner: str, thread: str, request: GraphRu
         ThreadIdError: The thread's id is invalid.
         RecordedThreadError: The thread is an imported session.
         NoSuchModelError: The request names a model that there is not.
-        ConfigError: A message has an address on a private network.
+        ConfigError: A message has an address that is not allowed.
     """
     parse_thread_id(thread)
     await asyncio.to_thread(check_writable, parts.archive, ThreadKey(owner, thread))
     if request.model_name is not None:
         named_model(parts.settings(), request.model_name, any_model=parts.any_model)
     if not parts.settings().gateway.private_urls:
-        check_media_urls([request.input, (request.command or {}).get("update")])
+        command = request.command or {}
+        check_media_urls([request.input, *map(command.get, ("update", "resume", "goto"))])
 
 
 async def touch_thread(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:

@@ -221,25 +221,60 @@ def test_addresses_behind_a_prefix_have_it(served: Served) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://169.254.169.254/latest", "file:///etc/passwd", "http://localhost/x", "gopher://a.b/"],
+    [
+        "http://169.254.169.254/latest",
+        "file:///etc/passwd",
+        "http://localhost/x",
+        "gopher://a.b/",
+        "http://127.0.0.1\\@example.org/",
+        "http://example.org /",
+        "http://user@example.org/",
+        "http://example.org/\n",
+        "http://①②⑦.⓪.⓪.①/",
+        "http://127。0.0.1/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://[::1",
+    ],
 )
 def test_a_message_names_no_address_of_a_private_network(served: Served, url: str) -> None:
     block = {"type": "image_url", "image_url": {"url": url}}
     messages = {"messages": [{"role": "user", "content": [block]}]}
     graph = {"assistant_id": "agent", "input": messages, "if_not_exists": "create"}
     httpx2.post(f"{served.url}/threads", json={"thread_id": "m"}, headers=ADA)
-    update = {"assistant_id": "agent", "command": {"update": [["messages", [block]]]}}
+    update = {"update": [["messages", messages["messages"]]]}
+    goto = {"goto": [{"node": "model", "input": messages}]}
+    plain = [{"role": "user", "content": [{"type": "audio_url", "audio_url": url}]}]
+    kwargs = {"content": [block]}
+    serialized = {"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": kwargs}
     step = {"updates": [{"values": messages, "as_node": "model"}]}
     for path, body in (
         ("/api/threads/m/runs", messages),
         ("/threads/m/runs", graph),
-        ("/threads/m/runs", update),
+        *(
+            ("/threads/m/runs", {"assistant_id": "agent", "command": command})
+            for command in (update, goto, {"resume": messages})
+        ),
+        ("/threads/m/runs", {"assistant_id": "agent", "input": plain}),
         ("/threads/m/state", {"values": messages}),
-        ("/threads", {"supersteps": [step]}),
+        ("/threads/m/state", {"values": {"messages": [["user", [block]], serialized]}}),
+        ("/threads", {"thread_id": "unmade", "supersteps": [step]}),
     ):
         refused = httpx2.post(served.url + path, json=body, headers=ADA)
         assert refused.status_code == 422, refused.text
         assert "private_urls" in refused.text
+    assert httpx2.get(f"{served.url}/threads/unmade", headers=ADA).status_code == 404
+
+
+def test_addresses_in_the_arguments_of_tools_are_no_addresses_of_media(served: Served) -> None:
+    args = {"url": "http://localhost:3000", "uri": "file:///a"}
+    used = {"type": "tool_use", "id": "1", "name": "web_fetch", "input": args}
+    call = {"id": "1", "name": "web_fetch", "args": args}
+    answer = {"role": "tool", "tool_call_id": "1", "content": "ok", "artifact": args}
+    asked = {"role": "assistant", "content": [used], "tool_calls": [call]}
+    values = {"messages": [{"role": "user", "content": "go"}, asked, answer]}
+    step = {"updates": [{"values": values}]}
+    made = httpx2.post(f"{served.url}/threads", json={"supersteps": [step]}, headers=ADA)
+    assert made.status_code == 200, made.text
 
 
 def test_a_thread_without_turns_is_a_conflict_and_no_invalid_request(served: Served) -> None:

@@ -28,19 +28,19 @@ threads = APIRouter(
 @threads.post("")
 async def langgraph_create_thread(tenant: CurrentTenant, new: NewThread) -> View:
     """Create a thread; one that exists is returned with `if_exists: do_nothing`."""
-    metadata = new.metadata or {}
+    updates = [update for step in new.supersteps for update in step.updates]
+    tenant.graph_threads.check_values([update.get("values") for update in updates])
     try:
-        made = await tenant.graph_threads.create(new.thread_id, metadata)
+        made = await tenant.graph_threads.create(new.thread_id, new.metadata or {})
     except ThreadExistsError:
         if new.if_exists == "raise" or new.thread_id is None:
             raise
         return thread_view(await tenant.graph_threads.get(new.thread_id))
-    for step in new.supersteps:
-        for update in step.updates:
-            node = update.get("as_node")
-            await tenant.graph_threads.update(
-                made.row.thread, update.get("values"), node=None if node is None else str(node)
-            )
+    for update in updates:
+        node = update.get("as_node")
+        await tenant.graph_threads.update(
+            made.row.thread, update.get("values"), node=None if node is None else str(node)
+        )
     return thread_view(made)
 
 
