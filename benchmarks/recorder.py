@@ -103,7 +103,8 @@ def _import(archive: Archive, folders: Sequence[Path], place: Path) -> None:
     again = time.process_time()
     assert not any(one.new for one in import_sessions(archive, paths))
     unchanged = time.process_time() - again
-    source = sum(path.stat().st_size for path in paths) / 1e6
+    files = {path if path.exists() else Path(str(path).partition("#")[0]) for path in paths}
+    source = sum(path.stat().st_size for path in files) / 1e6
     print(f"import: {len(paths)} sessions, {messages:,} messages, {source:.1f} MB of files")
     print(f"  CPU {taken:.2f} s, again {unchanged:.2f} s; archive {_size(place):.1f} MB")
     start = time.process_time()

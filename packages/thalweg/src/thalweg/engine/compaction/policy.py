@@ -30,7 +30,7 @@ from thalweg.engine.compaction.provider_edits import offer_provider_compaction
 from thalweg.engine.compaction.repeats import REPEATABLE
 from thalweg.engine.compaction.rewrites import drop_reasoning
 from thalweg.engine.compaction.thresholds import Threshold
-from thalweg.engine.compaction.uses import STEPS_PER_USE, NamesByPosition, used_results
+from thalweg.engine.compaction.uses import STEPS_PER_USE, NameIndex, used_results
 from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.pricing.savings import ASK_TOKENS, ChargedRequest, Forecast
 from thalweg.engine.pricing.tariff import Tariff
@@ -123,7 +123,7 @@ class RentOrBuy:
     content was brought back. `over`: tokens by which the last planned compaction freed less than
     estimated."""
 
-    names: NamesByPosition = field(default_factory=dict)
+    names: NameIndex = field(default_factory=NameIndex)
     """The identifiers of live messages; found again after a restart."""
 
     FIRST_RETURN = 1 / 8

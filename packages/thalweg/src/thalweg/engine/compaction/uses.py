@@ -1,6 +1,8 @@
 """Uses of results that a request shows: an answer repeats identifiers that hardly any other has."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
@@ -16,7 +18,6 @@ LENGTH = 6
 STEPS_PER_USE = 0.5
 """Expected steps for a use of a removed result. On 74 recorded threads 0.44 uses of one needed a
 step; the others were shown by a summary or by another message."""
-NamesByPosition = dict[int, frozenset[str]]
 
 
 def distinctive_names(text: str) -> frozenset[str]:
@@ -26,8 +27,32 @@ def distinctive_names(text: str) -> frozenset[str]:
     )
 
 
+@dataclass(slots=True)
+class NameIndex:
+    """The positions of live messages by the identifiers in them; each message is read once."""
+
+    positions: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    newest: int = -1
+    count: int = 0
+
+    def update(self, entries: dict[int, Entry]) -> None:
+        """Read new messages; all live ones again after a compaction, so that the index is bounded.
+
+        Args:
+            entries: Live messages by position, in order.
+        """
+        if len(entries) < self.count:
+            self.positions.clear()
+            self.newest = -1
+        new = [*takewhile(lambda position: position > self.newest, reversed(entries))]
+        for position in reversed(new):
+            for name in distinctive_names(as_text(entries[position].message)):
+                self.positions[name].append(position)
+        self.newest, self.count = max(new, default=self.newest), len(entries)
+
+
 def used_results(
-    context: PlanningContext, answer: Entry, tail_tokens: int, names: NamesByPosition
+    context: PlanningContext, answer: Entry, tail_tokens: int, names: NameIndex
 ) -> list[Entry]:
     """Return the old results that an answer uses, which its request has shown whole.
 
@@ -38,33 +63,31 @@ def used_results(
         context: The planning context.
         answer: A message of the model.
         tail_tokens: Tokens of the newest messages that a compaction keeps.
-        names: The identifiers of live messages that were read before; updated.
+        names: The identifiers of live messages; updated.
     """
-    entries = context.window.entries
-    earlier = [e for position, e in entries.items() if position < answer.position]
-    last_old = _last_old(context, earlier, tail_tokens)
+    last_old = _last_old(context, answer, tail_tokens)
     if last_old < 0:
         return []
-    for position in names.keys() - entries.keys():
-        del names[position]
-    for position in entries.keys() - names.keys():
-        names[position] = distinctive_names(as_text(entries[position].message))
+    entries = context.window.entries
+    names.update(entries)
     used = dict[int, Entry]()
-    for name in names[answer.position]:
-        found = [e for e in earlier if name in names[e.position]]
-        old = [e for e in found if e.message.role == "tool" and e.position <= last_old]
-        whole = [e for e in old if e.position not in context.window.rewrites]
+    for name in distinctive_names(as_text(answer.message)):
+        found = [p for p in names.positions[name] if p < answer.position and p in entries]
+        old = [p for p in found if p <= last_old and entries[p].message.role == "tool"]
+        whole = [p for p in old if p not in context.window.rewrites]
         if whole and len(found) <= RARE:
-            used[whole[0].position] = whole[0]
+            used[whole[0]] = entries[whole[0]]
     return [*used.values()]
 
 
-def _last_old(context: PlanningContext, earlier: Sequence[Entry], tail_tokens: int) -> int:
+def _last_old(context: PlanningContext, answer: Entry, tail_tokens: int) -> int:
     """Return the position of the newest message before the tail and the newest exchange, or -1."""
     has_exchange = False
-    for entry in reversed(earlier):
+    for position, entry in reversed(context.window.entries.items()):
+        if position >= answer.position:
+            continue
         tail_tokens -= context.shown_tokens(entry)
         if tail_tokens < 0 and has_exchange:
-            return entry.position
+            return position
         has_exchange |= entry.message.role == "assistant"
     return -1
