@@ -330,8 +330,8 @@ def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     """Compact, keeping a smaller and smaller tail.
 
     Content that the model requested again stays: it may need all of it together (I56). The
-    structured summary shrinks for it to a quarter, and to its reference if the model reads again
-    what this quarter has displaced.
+    structured summary shrinks for it to a quarter; and to its reference, the requests and the
+    newest notes, if the model reads again what this quarter has displaced.
     """
     window, budget, fixed = context.window, context.budget, context.fixed
     tail_tokens, record_tokens = budget.tail(fixed), budget.record(fixed)
@@ -343,15 +343,16 @@ def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     returned = reread_positions(context, room) or returned_positions(
         context, min(budget.limit * 3 // 4, room - newest), ()
     )
-    whole = reread_positions(context, free - BARE_RECORD_TOKENS, reads=2)
+    whole, widest_tokens = reread_positions(context, free - BARE_RECORD_TOKENS, reads=2), None
     if whole > returned:
-        returned, record_tokens = whole, 0
+        returned, record_tokens, widest_tokens = whole, 0, record_tokens // LEAST_RECORD
     for divisor in (1, 2, 4, max(1, tail_tokens)):
         fold = plan_fold(
             context,
             tail_tokens=tail_tokens // divisor,
             record_tokens=record_tokens,
             reason=REASON,
+            widest_tokens=widest_tokens,
             skills_tokens=skills_tokens // divisor,
             returned=returned,
         )

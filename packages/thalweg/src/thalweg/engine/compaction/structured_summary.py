@@ -115,9 +115,11 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
         if entry.is_request:
             requests.append(Quote(entry.position, request_text(as_text(entry.message))))
         elif entry.message.role == "assistant":
-            earlier = [results.get(call_key(use)) for use in entry.uses]
-            is_reread = earlier and all(one and not one.is_outdated for one in earlier)
-            # words that only announce a read made before would displace the newest progress
+            keys = [call_key(use) for use in entry.uses if use.action in ("read", "search")]
+            is_reread = 0 < len(keys) == len(entry.uses) and all(
+                key in record.results and not results[key].is_outdated for key in keys
+            )
+            # words that only announce a read of removed content would displace the newest progress
             todos = _absorb_answer(entry, [] if is_reread else notes, tasks) or todos
         elif entry.message.role == "tool" and not entry.is_fetched:
             if entry.answers:

@@ -29,7 +29,7 @@ def render(
         record: The absorbed data.
         handle: Reference to the compacted span; `handle#position` refers to a message in it.
         budget: Most tokens of the text, unless the goal and the pins alone need more; 0: only the
-            reference and the newest notes, in `BARE_RECORD_TOKENS`.
+            reference, the requests in `widest_tokens`, and notes in `BARE_RECORD_TOKENS`.
         count: Counter of tokens.
         pins: Quotes that must remain verbatim, each with the position of its request.
         widest_tokens: Most tokens if the constraints of the requests need more than `budget`.
@@ -46,8 +46,12 @@ def render(
         notes = [f"#{note.position} {note.text}" for note in record.notes]
         room = BARE_RECORD_TOKENS - count(reading) - FRAME_TOKENS
         newest = _newest_fitting(notes, room, count)
-        body = "\n".join((reading, *(line for line, _ in newest)))
-        return f"<thread-record>\n{fenced(body)}\n</thread-record>"
+        newest = newest or [_cut_line(note, room, count) for note in notes[-1:]]
+        shown = [*_requests(record, handle, (0, widest_tokens), count, pins), *newest]
+        text = "\n".join(line for line, _ in shown)
+        pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in text]
+        body = fenced("\n".join((reading, *pinned, text)))
+        return f"<thread-record>\n{body}\n</thread-record>"
     opening = prompt("record").render(last=record.last, reading=reading)
     frame_tokens = count(opening) + FRAME_TOKENS
     room = budget - frame_tokens

@@ -1,6 +1,5 @@
 """Uses of results that a request shows: an answer repeats identifiers that hardly any other has."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -31,24 +30,24 @@ def distinctive_names(text: str) -> frozenset[str]:
 class NameIndex:
     """The positions of live messages by the identifiers in them; each message is read once."""
 
-    positions: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    positions: dict[str, list[int]] = field(default_factory=dict)
     newest: int = -1
     count: int = 0
 
     def update(self, entries: dict[int, Entry]) -> None:
-        """Read new messages; all live ones again after a compaction, so that the index is bounded.
+        """Read new messages; all live ones again when others have left or come back.
 
         Args:
             entries: Live messages by position, in order.
         """
-        if len(entries) < self.count:
-            self.positions.clear()
-            self.newest = -1
         new = [*takewhile(lambda position: position > self.newest, reversed(entries))]
+        if len(entries) != self.count + len(new):
+            self.positions.clear()
+            new = [*reversed(entries)]
         for position in reversed(new):
             for name in distinctive_names(as_text(entries[position].message)):
-                self.positions[name].append(position)
-        self.newest, self.count = max(new, default=self.newest), len(entries)
+                self.positions.setdefault(name, []).append(position)
+        self.newest, self.count = max(entries, default=-1), len(entries)
 
 
 def used_results(
@@ -72,7 +71,7 @@ def used_results(
     names.update(entries)
     used = dict[int, Entry]()
     for name in distinctive_names(as_text(answer.message)):
-        found = [p for p in names.positions[name] if p < answer.position and p in entries]
+        found = [p for p in names.positions.get(name, ()) if p < answer.position]
         old = [p for p in found if p <= last_old and entries[p].message.role == "tool"]
         whole = [p for p in old if p not in context.window.rewrites]
         if whole and len(found) <= RARE:

@@ -166,13 +166,28 @@ def _reads(id_: str, words: str) -> tuple[Message, Message]:
     return Message("assistant", (Text(words), read)), result(id_, "1. Mend the login.")
 
 
-def test_words_that_announce_a_read_made_before_are_no_note_unless_it_was_written_since() -> None:
+def test_words_that_announce_a_read_of_removed_content_are_no_note() -> None:
+    """Unless the file was written since, or nothing was removed yet."""
     edit = call("b", "Edit", '{"file_path": "plan.md", "old_string": "1"}')
-    thread = [user("Do it."), *_reads("a", "I read the plan."), *_reads("c", "I need its line.")]
-    changed = [*thread[:3], edit, result("b", "edited"), *_reads("c", "It is other now.")]
+    first = [user("Do it."), *_reads("a", "I read the plan.")]
+    again = _reads("c", "I need its line.")
+    read = entries(*first, edit, result("b", "edited"), *again)
+    removed = absorb(Record(), read[:3])
 
-    assert [n.text for n in absorb(Record(), entries(*thread)).notes] == ["I read the plan."]
-    assert absorb(Record(), entries(*changed)).notes[-1].text == "It is other now."
+    assert [n.text for n in absorb(removed, read[5:]).notes] == ["I read the plan."]
+    assert absorb(removed, read[3:]).notes[-1].text == "I need its line."
+    assert absorb(Record(), [*read[:3], *read[5:]]).notes[-1].text == "I need its line."
+
+
+def test_words_with_a_command_made_before_are_a_note() -> None:
+    """Only the same read again brings nothing new: a command may."""
+    tests = call("a", "Bash", '{"command": "pytest"}'), result("a", "1 failed")
+    said = Message(
+        "assistant", (Text("Keep the old API."), ToolCall("b", "Bash", '{"command": "pytest"}'))
+    )
+    read = entries(user("Do it."), *tests, said, result("b", "2 passed"))
+
+    assert absorb(absorb(Record(), read[:3]), read[3:]).notes[-1].text == "Keep the old API."
 
 
 def test_a_structured_summary_that_gives_way_has_the_reference_and_the_newest_notes() -> None:
@@ -181,8 +196,22 @@ def test_a_structured_summary_that_gives_way_has_the_reference_and_the_newest_no
     )
 
     assert f'recall(handle="{HANDLE}#POSITION")' in text
+    assert "Do it." in text
     assert text.endswith("\n#2 Step 1 is done.\n#3 Step 2 is done.\n</thread-record>")
-    assert quick_count(text) <= BARE_RECORD_TOKENS
+    assert quick_count(text) <= BARE_RECORD_TOKENS + 20
+
+
+def test_a_structured_summary_that_gives_way_keeps_pins_constraints_and_a_part_of_a_long_note() -> (
+    None
+):
+    record = absorb(
+        Record(), entries(user("Fix it. Never push to main."), says("Done: " + "x" * 900))
+    )
+    pin = Quote(0, "Never push to main.")
+    text = render(record, handle=HANDLE, budget=0, count=quick_count, pins=[pin], widest_tokens=200)
+
+    assert text.count("Never push to main.") == 1
+    assert "#1 Done: xxx" in text
 
 
 @pytest.mark.parametrize("budget", [330, 1_000, 8_000])
