@@ -78,7 +78,7 @@ class App:
         self._source = source
         self._any_model = any_model
         self._is_eager = is_eager
-        self.home = _folder_of(self.settings) if home is None else Path(home)
+        self.home = folder_of(self.settings) if home is None else Path(home)
         """The folder of its own files."""
         self._storage = self.settings.storage
         self._stack = AsyncExitStack()
@@ -334,7 +334,7 @@ def _agents_class() -> "type[Agents]":
     return Agents
 
 
-def _folder_of(settings: Settings) -> Path:
+def folder_of(settings: Settings) -> Path:
     """Return Thalweg's folder: that of the settings, or the usual one."""
     storage = settings.storage
     return Path(storage.home) if "home" in storage.model_fields_set else archive_home()

@@ -78,11 +78,14 @@ def serve(
     settings = report.unless_wrong()
     at = address(settings.gateway, host, port)
     # Seconds: agents and all that they need come with it.
+    from thalweg_server.app.opening import folder_of  # noqa: PLC0415
     from thalweg_server.gateway import serving  # noqa: PLC0415
 
     serving.logs(log_level, as_json=log_format == "json")
     with nullcontext() if role == "worker" else serving.bound(*at) as taken:
-        number = serving.start_workers(workers) if workers > 1 else 0
+        name = taken.getsockname()[1] if taken else f"worker-{os.getpid()}"
+        metrics = folder_of(settings) / f"metrics-{name}"
+        number = serving.start_workers(workers, metrics) if workers > 1 else 0
 
         def ready(app: "App", token: "LocalToken | None") -> None:
             if number:

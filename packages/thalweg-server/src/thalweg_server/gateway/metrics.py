@@ -5,9 +5,12 @@ files. Labels are operations, statuses, models and kinds: nothing that an owner 
 more of them than the API has.
 """
 
+import asyncio
+import logging
 import os
-from tempfile import mkdtemp
-from typing import Literal
+import shutil
+from pathlib import Path
+from typing import ClassVar, Literal
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,6 +24,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from thalweg.database.private_files import make_private_folder
 from thalweg_server.api.catalogue import Usage
 from thalweg_server.app.performing.watching import (
     Compacted,
@@ -40,19 +44,35 @@ Mode = Literal["livesum", "mostrecent"]
 """Of several processes: the sum of those that live, or the newest value."""
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of the environment with the folder of the values that processes share."""
+_log = logging.getLogger(__name__)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 _RUN_SECONDS = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200)
 
 
-def share_metrics() -> str:
-    """Let processes that are forked from now on share their metrics; return their folder."""
-    os.environ[_FOLDER] = folder = mkdtemp(prefix="thalweg-metrics-")
-    values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
-    return folder
+def make_metrics_folder(folder: Path) -> None:
+    """Create the folder of the metrics that processes share, or empty it.
+
+    If it cannot be created, this is logged, and each process counts for itself.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        _log.warning("/metrics counts one process: %s cannot be created (%s)", folder, error)
+
+
+def share_metrics(folder: Path, number: int) -> None:
+    """Count in files of a folder, and continue those of an earlier process with the number."""
+    if folder.is_dir():
+        os.environ[_FOLDER] = Metrics.folder = str(folder)
+        values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
 
 
 class Metrics:
     """Everything that is counted."""
+
+    folder: ClassVar[str | None] = None
+    """Of the values that the processes of one address share; see `share_metrics`."""
 
     def __init__(self) -> None:
         self._registry = into = CollectorRegistry()
@@ -97,7 +117,7 @@ class Metrics:
         self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
         self._jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
 
-    def text(self, streams_open: int, queue_depth: float) -> bytes:
+    async def text(self, streams_open: int, queue_depth: float) -> bytes:
         """Write everything as Prometheus reads it."""
         self._depth.set(queue_depth)
         self._streams.set(streams_open)
@@ -106,10 +126,10 @@ class Metrics:
             self._connections.labels(pool.name).set(stats["pool_size"])
             self._waiting.labels(pool.name).set(stats["requests_waiting"])
         registry = self._registry
-        if _FOLDER in os.environ:
+        if self.folder:
             registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+            MultiProcessCollector(registry, self.folder)  # type: ignore[no-untyped-call]
+        return await asyncio.to_thread(generate_latest, registry)  # reads files of all processes
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
         """Count a request; `seconds` is `None` for a stream."""

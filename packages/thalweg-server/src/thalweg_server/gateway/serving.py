@@ -41,7 +41,7 @@ from thalweg_server.app.performing.watching import CURRENT_RUN
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token
-from thalweg_server.gateway.metrics import share_metrics
+from thalweg_server.gateway.metrics import make_metrics_folder, share_metrics
 from thalweg_server.settings import Settings
 from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 
@@ -216,11 +216,15 @@ async def _until_signal() -> None:
     await stopped.wait()
 
 
-def start_workers(count: int) -> int:
+def start_workers(count: int, metrics: Path) -> int:
     """Fork worker processes, and return in each of them its number from 0.
 
     This process waits for them: it replaces one that crashes, passes SIGTERM on to them, and exits
     after the last one.
+
+    Args:
+        count: How many.
+        metrics: A folder for the metrics that they share, which is emptied.
 
     Raises:
         SystemExit: In the first process, with the exit code of a worker that cannot start.
@@ -234,7 +238,7 @@ def start_workers(count: int) -> int:
         for worker in workers:
             os.kill(worker, signal.SIGTERM)
 
-    metrics = share_metrics()
+    make_metrics_folder(metrics)
     before = {each: signal.signal(each, stop) for each in _ENDING}
     starting: list[int] = [*range(count)]
     while starting or workers:
@@ -243,19 +247,20 @@ def start_workers(count: int) -> int:
             if not worker:
                 for each, handler in before.items():
                     signal.signal(each, handler)
+                share_metrics(metrics, number)
                 return number
             workers[worker] = number, time.monotonic()
         worker, status = os.wait()
         starting = []
-        mark_process_dead(worker)  # type: ignore[no-untyped-call]
         number, started_at = workers.pop(worker)
+        mark_process_dead(number, str(metrics))  # type: ignore[no-untyped-call]
         worker_code = os.waitstatus_to_exitcode(status)
         if code is None and worker_code > 0 and time.monotonic() - started_at < _START_S:
             stop()
             code = worker_code
         elif code is None:
             starting = [number]
-    shutil.rmtree(metrics)
+    shutil.rmtree(metrics, ignore_errors=True)
     raise SystemExit(code)
 
 

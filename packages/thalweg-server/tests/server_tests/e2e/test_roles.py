@@ -1,8 +1,10 @@
 """Processes that accept runs, processes that perform them, and several of one address."""
 
+import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ import pytest
 
 from core_tests import forking
 from server_tests.e2e.gateways_world import SERVED
+from thalweg_server.gateway.metrics import Metrics, make_metrics_folder, share_metrics
 from thalweg_server.gateway.serving import address_of, bound
 
 PATIENCE_S = 90.0
@@ -105,5 +108,18 @@ def test_an_api_accepts_what_a_worker_performs(tmp_path: Path) -> None:
         for _ in range(8):  # whichever process answers, and with what the crashed one counted
             text = httpx2.get(f"{url}/metrics", trust_env=False).text
             assert re.findall(r'requests_total{operation="start_run".* (.*)', text) == ["2.0"]
+        folder = tmp_path / "home" / f"metrics-{port}"  # a replacement continues the files
+        assert {one.stem.rsplit("_")[-1] for one in folder.iterdir()} == {"0", "1"}
+        shutil.rmtree(folder)
         api.send_signal(signal.SIGTERM)
         assert api.wait(60) == 0
+
+
+def test_without_a_folder_each_process_counts_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "metrics"
+    make_metrics_folder(folder)
+    share_metrics(folder, 0)
+
+    assert Metrics.folder is None
+    assert "thalweg_runs_total" in asyncio.run(Metrics().text(0, 0)).decode()

@@ -61,5 +61,5 @@ async def metrics(shared: Shared) -> Response:
         depth: float = await shared.app.parts.journal.queue_depth()
     except StorageError:
         depth = math.nan
-    text = shared.metrics.text(shared.streams.opened, depth)
+    text = await shared.metrics.text(shared.streams.opened, depth)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
