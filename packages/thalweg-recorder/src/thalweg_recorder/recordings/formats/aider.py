@@ -2,7 +2,8 @@
 
 A line after `####` is the user's, one after `>` the program's; both end with two spaces, which no
 heading and no quotation of the model does. The program's text may have further lines without a
-mark, up to one that ends with two spaces. Every start begins a chat, if the user wrote in it.
+mark, up to one that ends with two spaces, if it follows a start or such a line: after an answer it
+could be a quotation of the model. Every start begins a chat, if the user wrote in it.
 """
 
 import re
@@ -19,10 +20,11 @@ NAME = "aider"
 HISTORY = ".aider.chat.history.md"
 
 _STARTED = re.compile(r"^# aider chat started at (.+)$", re.MULTILINE)
+_FOLLOWS = r"(?:(?<=  \n)|(?<=  \r\n)|(?<=started at .{19}\n\n)|(?<=started at .{19}\r\n\r\n))"
 _BLOCK = re.compile(
     r"^# aider chat started at (?P<start>.+)$"
     r"|(?P<user>(?:^####(?: .*)?  \r?$\n?)+)"
-    r"|(?P<aider>(?:^>(?: (?:.*\n(?!> |#### ))*?.*)?  \r?$\n?)+)",
+    r"|(?P<aider>(?:^>(?: .*)?  \r?$\n?|" + _FOLLOWS + r"> (?:.*\n(?!> |#### ))+?.*  \r?$\n?)+)",
     re.MULTILINE,
 )
 _MARK = re.compile(r"^(?:####|>) | *\r?$", re.MULTILINE)
@@ -31,8 +33,8 @@ _MODEL = re.compile(r"^(?:Main m|M)odels?: (\S+)", re.MULTILINE)
 
 
 def detect(source: RecordedFile) -> bool:
-    """Return whether the text has the line that begins every chat of aider."""
-    return _STARTED.search(_text(source)) is not None
+    """Return whether the text begins with the line that begins every chat of aider."""
+    return _STARTED.match(_text(source).lstrip()) is not None
 
 
 def _text(source: RecordedFile) -> str:

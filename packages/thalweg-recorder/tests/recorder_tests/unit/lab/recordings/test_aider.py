@@ -13,6 +13,7 @@ import pytest
 
 from recorder_tests.unit.lab.recordings.log_files import codes
 from thalweg.archive import ThreadKey, open_archive
+from thalweg.errors import RecordingError
 from thalweg_recorder import import_sessions
 from thalweg_recorder.recordings import find_recordings, read_recording
 from thalweg_recorder.recordings.files import sessions_in
@@ -117,3 +118,27 @@ def test_a_history_that_grows_adds_its_new_rows_alone(history: Path, tmp_path: P
 
     threads = {name: archive.length(ThreadKey("local", name)) for name, _ in list_sessions(archive)}
     assert threads == {"aider:2025-06-02T11:47:40.shop": 6, "aider:2025-06-02T11:47:42.shop": 1}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_quotation_in_an_answer_leaves_the_answer_whole(history: Path, end: str) -> None:
+    answer = "> a quotation\n\nThe conclusion.\nA line of Markdown with a break  "
+    begin = f"{STARTED}3\n\n> aider --message Fix:\n\nall  \n\n#### Why?  \n"
+    chat = f"{begin}\n{answer}\n\n> Tokens: 1  \n"
+    history.write_bytes(chat.replace("\n", end).encode())
+
+    assert [(m.role, m.text.replace(end, "\n")) for m in read_recording(history).messages] == [
+        ("user", "aider --message Fix:\n\nall"),
+        ("user", "Why?"),
+        ("assistant", answer),
+        ("user", "Tokens: 1"),
+    ]
+
+
+def test_a_page_that_shows_the_header_is_no_history(tmp_path: Path) -> None:
+    (page := tmp_path / "README.md").write_text(f"About aider.\n{STARTED}1\n\n#### hi  \n")
+
+    with pytest.raises(RecordingError, match="no recording"):
+        find_recordings([tmp_path])
+    with pytest.raises(RecordingError, match="unknown format"):
+        read_recording(page)
