@@ -113,10 +113,12 @@ def _history_rows(source: RecordedFile) -> Iterator[RecordedRow]:
 
 
 def _begin_history(source: RecordedFile) -> MapRow:
-    displayed = {
-        as_str(one.get("callId")) or as_str(one.get("text")): one
-        for one in as_objects(source.document.get("timeline"))
-    }
+    displayed: dict[str, list[JsonObject]] = {}
+    for one in as_objects(source.document.get("timeline")):
+        if call_id := as_str(one.get("callId")):
+            displayed[call_id] = [one]  # the last one has the result
+        elif text := as_str(one.get("text")):
+            displayed.setdefault(text, []).append(one)
 
     def map_row(row: JsonObject) -> Iterator[JsonObject]:
         if "role" not in row:
@@ -124,7 +126,8 @@ def _begin_history(source: RecordedFile) -> MapRow:
             return
         message = {name: value for name, value in row.items() if name != "padding"}
         text = as_str(row.get("content")).partition("\n\n<reminder>")[0]
-        shown = displayed.get(as_str(row.get("tool_call_id")) or text, {})
+        queue = displayed.get(as_str(row.get("tool_call_id")) or text)
+        shown = queue.pop(0) if queue else {}
         failed = as_object(shown.get("result")).get("type") == "failure"
         yield {"message": message, "at": shown.get("timestamp"), "is_error": failed}
 

@@ -48,10 +48,10 @@ def _begin(_: RecordedFile) -> MapRow:
             yield {**about, **_observed(event, kind, calls)}
         elif isinstance(response, dict):
             if (answer := as_str(response.get("id"))) not in responses:
-                responses.update(filter(None, (answer,)))
                 (choice, *_) = response["choices"]
                 more = {"usage": response.get("usage"), "model": response.get("model")}
                 message = {"role": "assistant", **choice["message"]}
+                responses.update(filter(None, (answer,)))
                 yield {**about, "message": message, "answer": answer, **more}
         elif kind not in {"system", "message", "condensation", *_SILENT}:
             calls.add(call_id := str(event.get("id", f"call {len(calls)}")))

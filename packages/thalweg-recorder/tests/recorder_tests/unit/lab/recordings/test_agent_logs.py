@@ -257,3 +257,21 @@ def test_a_session_of_copilot_cli_from_2025_has_the_times_of_its_timeline(tmp_pa
     assert recording.messages[1].calls[0].id == "call_1"
     assert recording.left_out == {"info": 1}
     assert codes(recording) == ["left_out", "odd_row"]
+
+
+def test_equal_messages_of_copilot_cli_have_the_times_of_their_own(tmp_path: Path) -> None:
+    texts = ["continue", "", "continue"]
+    roles = ["user", "assistant", "user"]
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+    timeline = [
+        {"type": "user", "timestamp": f"2025-10-05T{hour}:00:00.000Z", "text": text}
+        for hour, text in ((10, "continue"), (11, ""), (12, "continue"))
+    ]
+    path = tmp_path / "session_s1_1.json"
+    times = []
+    for count in (1, 3):
+        document = {"sessionId": "s1", "chatMessages": messages, "timeline": timeline[:count]}
+        path.write_text(json.dumps(document))
+        times.append([one.at[11:13] for one in read_recording(path).messages])
+
+    assert times == [["10", "", ""], ["10", "", "12"]]

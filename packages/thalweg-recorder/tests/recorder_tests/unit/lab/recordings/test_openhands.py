@@ -109,3 +109,13 @@ def test_an_output_file_of_one_run_is_read(tmp_path: Path) -> None:
     recording = read_lines(tmp_path, [{"instance_id": "x", "history": [SYSTEM, TASK]}])
 
     assert said(recording) == [("system", "You are …"), ("user", "fix it")]
+
+
+def test_a_malformed_copy_of_a_model_message_does_not_hide_a_good_one(tmp_path: Path) -> None:
+    odd = _action(2, "c1")
+    odd["tool_call_metadata"]["model_response"]["choices"] = []
+
+    recording = read_document(tmp_path, [TASK, odd, _action(4, "c2"), _action(5, "c2")])
+
+    assert [one.text for one in recording.messages if one.role == "assistant"] == ["I look."]
+    assert "odd_row" in codes(recording)
