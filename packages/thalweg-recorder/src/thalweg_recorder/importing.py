@@ -161,8 +161,7 @@ def import_sessions(
             are stored, and importing again continues there.
     """
     read = {session.source: (thread, session) for thread, session in list_sessions(archive, owner)}
-    known = {source: session for source, (_, session) in read.items()}
-    for path in chain.from_iterable(_addresses(path, known) for path in paths):
+    for path in chain.from_iterable(_addresses(path, read) for path in paths):
         thread, before = read.get(str(path.absolute()), ("", None))
         if _matches(str(path.absolute()), exclude):
             yield Imported(str(path), thread, skipped="excluded")
@@ -217,11 +216,11 @@ def import_copy(
     return imported[-1]
 
 
-def _addresses(path: Path, known: Mapping[str, RecordedSession]) -> list[Path]:
+def _addresses(path: Path, known: Mapping[str, tuple[str, RecordedSession]]) -> list[Path]:
     """Return the sessions of a source; one that cannot be listed is an error when it is read."""
     try:
         before = known.get(str(path.absolute()))
-        if before is not None and _is_unchanged(before, *session_state(path)):
+        if before is not None and _is_unchanged(before[1], *session_state(path)):
             return [path]
         return sessions_in(path)
     except RecordingError:
@@ -280,6 +279,11 @@ def import_recording(
     tries = Retry()
     while True:
         length = archive.length(key)
+        if recording.resumed.at:
+            before, path = newest_session(archive, key), Path(source.path)
+            if before is None or before.resume != recording.resumed:
+                # Another import was faster, or the thread was deleted: the log is read whole.
+                return import_copy(archive, path, path, owner=owner, forgotten=forgotten)
         plan = _planned(archive, key, recording, source, length)
         if plan is None:
             return Imported(source.path, thread)
@@ -434,6 +438,8 @@ def _session_after(
 ) -> RecordedSession:
     """Return the updated metadata of a session; data that a source lost is kept."""
     info, was = recording.session, before or RecordedSession(agent=recording.format)
+    point = recording.resume
+    point = replace(point, session=replace(point.session, title=redact(point.session.title)))
     times = [message.at for message in appended if message.at]
     answers = [*recording.resumed.usage, *recording.answers]
     first = next((usage.id for usage in recording.answers), "")
@@ -455,7 +461,7 @@ def _session_after(
         first_answer=was.first_answer or first,
         compactions=was.compactions + len(placed),
         compacted_at=max((one.at for _, one in placed), default=was.compacted_at),
-        resume=recording.resume if is_whole and recording.resume.at else None,
+        resume=point if is_whole and point.at else None,
     )
 
 

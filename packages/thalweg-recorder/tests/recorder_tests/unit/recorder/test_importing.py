@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core_tests.archives import archive_in_memory
 from recorder_tests.unit.recorder.sessions import (
     KEY,
+    SESSION,
     call,
     compacted,
     import_one,
@@ -29,8 +30,11 @@ from thalweg.archive import Archive, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.archive.threads.thread_history import history
 from thalweg.engine.pricing.usage import Usage
-from thalweg_recorder import import_sessions, list_sessions
+from thalweg_recorder import import_sessions, importing, list_sessions
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.recordings import Recording
+from thalweg_recorder.recordings.base import ResumePoint
+from thalweg_recorder.recordings.files import read_growing
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -90,6 +94,35 @@ def test_an_answer_that_was_not_complete_gets_its_further_parts(
     assert (session.total.calls, session.total.input) == (1, 1_500)
 
 
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_log_is_read_whole_if_its_thread_changed_since_the_point_was_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_deleted: bool
+) -> None:
+    rows = [
+        row for n in (1, 3, 5, 7) for row in (user(n, f"{n}"), model(n + 1, f"m{n}", text("ok")))
+    ]
+    with open_archive(tmp_path / "a.db") as archive:
+        import_one(archive, write(tmp_path, rows[:4]))
+
+        def read_slowly(path: Path, agent: str, point: ResumePoint) -> Recording:
+            recording = read_growing(path, agent, point)
+            assert recording.resumed == point
+            monkeypatch.undo()
+            if is_deleted:
+                archive.delete(KEY)
+            else:
+                import_one(archive, write(tmp_path, rows))
+            return recording
+
+        path = write(tmp_path, rows[:6])
+        monkeypatch.setattr(importing, "read_growing", read_slowly)
+        import_one(archive, path)
+
+        ((_, session),) = list_sessions(archive)
+        assert session.total.calls == (3 if is_deleted else 4)
+        assert len(texts(archive)) == (6 if is_deleted else 8)
+
+
 def test_equal_rows_without_ids_are_counted(archive: Archive, tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     row = '{"role": "user", "content": "yes"}\n{"role": "assistant", "content": "ok"}\n'
@@ -147,6 +180,7 @@ def test_a_compaction_is_kept_with_its_place_and_summary(archive: Archive, tmp_p
 
 def test_secrets_do_not_reach_the_archive(tmp_path: Path) -> None:
     rows = [
+        {"type": "custom-title", "customTitle": f"Use {SECRET}", "sessionId": SESSION},
         user(1, f"Use {SECRET}"),
         model(2, "m1", call("c1", command=f"export T={SECRET}")),
         result(3, "c1", f"T={SECRET}"),
@@ -154,6 +188,9 @@ def test_secrets_do_not_reach_the_archive(tmp_path: Path) -> None:
     place = tmp_path / "a.db"
     with open_archive(place) as archive:
         import_one(archive, write(tmp_path, rows))
+        ((_, session),) = list_sessions(archive)
+        assert session.resume is not None
+        assert session.resume.session.title == "Use [redacted: GitHub token]"
         assert archive.search(KEY, "export")
     assert SECRET.encode() not in place.read_bytes()
 
