@@ -21,7 +21,7 @@ OWNER = "local"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOrigin:
-    """What a session is filtered by."""
+    """The values by which sessions are filtered."""
 
     agent: str
     """Name of the log format: `claude-code`, `codex`."""
@@ -118,13 +118,13 @@ _ORIGIN = b"session\n"
 
 
 def state_of(session: RecordedSession) -> bytes:
-    """Return the state of an import: what `list_origins` reads, without the rest of its record."""
+    """Return the state of an import: the part that `list_origins` reads."""
     origin = (session.agent, session.started_at, session.ended_at, session.project)
     return _ORIGIN + encode("\n".join(origin))
 
 
 def list_origins(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, SessionOrigin]]:
-    """List what an owner's recorded sessions are filtered by, with their threads, oldest first."""
+    """List the filter values of an owner's recorded sessions, with their threads, oldest first."""
     for thread, state in archive.newest_states(owner).items():
         if state.startswith(_ORIGIN):
             agent, started, ended, project = decode(state[len(_ORIGIN) :]).split("\n", 3)

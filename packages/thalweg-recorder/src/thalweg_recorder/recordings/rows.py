@@ -94,7 +94,7 @@ class SessionRows:
     info: SessionInfo = field(default_factory=SessionInfo)
     compactions: list[RecordedCompaction] = field(default_factory=list)
     state: str = ""
-    """What a reader that continues at the next row must know besides."""
+    """Values that a reader needs to continue at the next row."""
     resumed: ResumePoint = BEGIN
     resume: ResumePoint = BEGIN
     """See `Recording`."""

@@ -117,7 +117,7 @@ class RentOrBuy:
     requests_compaction: bool = False
     """Whether the provider is to compact the request that was just prepared."""
     memory: dict[str, float] = field(default_factory=dict)
-    """`fold`, `clear`: rent paid since the last action, less what keeping has saved. `used`:
+    """`fold`, `clear`: rent paid since the last action, less the savings of keeping. `used`:
     position of the last answer that used an old result. `again:` with an action, `by reference`:
     cost of the repeated reads of removed content up to position `seen`. `returns`: how often
     content was brought back. `over`: tokens by which the last planned compaction freed less than
@@ -301,7 +301,7 @@ class RentOrBuy:
                 self.memory["seen"] = entry.position
 
     def _count_uses(self, context: PlanningContext, tail_tokens: int) -> None:
-        """Subtract what keeping saved since the last call: expected steps to what was used."""
+        """Subtract the savings of keeping since the last call: expected steps to used results."""
         if context.window.tokens <= tail_tokens:
             return  # nothing is old
         seen = self.memory.get("used", -1.0)
