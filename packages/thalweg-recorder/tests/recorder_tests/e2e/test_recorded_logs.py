@@ -100,6 +100,9 @@ def test_an_original_says_what_its_trajectory_says(path: Path) -> None:
         assert [m.text for m in original.messages if m.role == "assistant"] == [
             m.text for m in told
         ]
+    elif _name(path).startswith("aider-"):  # the trajectory joins messages that follow each other
+        words = [" ".join(m.text for m in r.messages).split() for r in (original, trajectory)]
+        assert words[0] == words[1]
     else:
         assert _spoken(original.messages) == _spoken(trajectory.messages)
 
