@@ -33,8 +33,10 @@ def check_media_urls(values: object) -> None:
             continue
         if parts.scheme not in {"http", "https"}:
             raise ConfigError("content", f"an address has the scheme {parts.scheme[:20]!a}", fix)
-        if "@" in parts.netloc or "\\" in url or " " in url or not url.isprintable():
-            problem = "an address has a user, a backslash, a space or a control character"
+        if {*"@%"} & {*parts.netloc} or {*"\\ "} & {*url} or not url.isprintable():
+            problem = (
+                "an address has a user, a % in its host, a backslash, a space or a control code"
+            )
             raise ConfigError("content", problem, fix)
         if _is_private(host):
             raise ConfigError("content", "an address is on a private network", fix)
@@ -50,11 +52,11 @@ def _contents(values: object, *, is_messages: bool = False) -> Iterator[object]:
         case list():
             for one in values:
                 yield from _contents(one, is_messages=is_messages)
-        case {"kwargs": {"content": content}} | {"role": _, "content": content}:
-            yield content
-        case {"type": _, "content": content}:
-            yield content
         case Mapping():
+            if "role" in values or "type" in values:
+                yield values.get("content")
+            if isinstance(kwargs := values.get("kwargs"), Mapping):
+                yield kwargs.get("content")
             yield from _contents(values.get("messages"), is_messages=True)
             if "node" in values:
                 yield from _contents(values.get("input"))

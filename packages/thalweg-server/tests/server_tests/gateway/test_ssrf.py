@@ -11,6 +11,8 @@ import pytest
 
 from server_tests.gateway import worlds
 from server_tests.serving import Served, gateway
+from thalweg.errors import ConfigError
+from thalweg_server.app.media_urls import check_media_urls
 
 FORMS = (
     "openai:gpt@http://127.0.0.1:{port}/v1",
@@ -49,6 +51,25 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home: Path = tmp_path_factory.mktemp("ssrf")
     with gateway(worlds.settings(home, keys=worlds.KEYS)) as found:
         yield found
+
+
+_PRIVATE = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1/"}}]
+_MESSAGE = {"role": "user", "content": _PRIVATE}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"role": "user", "content": "", "messages": [_MESSAGE]},
+        {"messages": [{**_MESSAGE, "kwargs": {"content": ""}}]},
+        {"messages": [{"kwargs": {"content": _PRIVATE}}]},
+        {"node": "n", "role": "user", "content": "", "input": {"messages": [_MESSAGE]}},
+        {"messages": [{"role": "user", "content": [{"image_url": "http://127%2e0.0.1/"}]}]},
+    ],
+)
+def test_a_key_beside_it_does_not_hide_an_address(values: object) -> None:
+    with pytest.raises(ConfigError):
+        check_media_urls(values)
 
 
 def asking(served: Served) -> httpx2.Client:

@@ -27,7 +27,7 @@ from thalweg.engine.compaction.rewrites import (
     evict,
     has_long_arguments,
 )
-from thalweg.engine.edits import Edit, Elide, Reason
+from thalweg.engine.edits import Edit, Elide, Fold, Reason
 from thalweg.engine.entries import Entry, Media, Text
 from thalweg.engine.media.facts import MediaKind, facts_of, kind_of, pixels_of
 from thalweg.engine.media.table import MediaLimits
@@ -343,19 +343,27 @@ def _smaller_tails(context: PlanningContext) -> Iterator[Sequence[Edit]]:
     returned = reread_positions(context, room) or returned_positions(
         context, min(budget.limit * 3 // 4, room - newest), ()
     )
-    whole, widest_tokens = reread_positions(context, free - BARE_RECORD_TOKENS, reads=2), None
-    if whole > returned:
-        returned, record_tokens, widest_tokens = whole, 0, record_tokens // LEAST_RECORD
-    for divisor in (1, 2, 4, max(1, tail_tokens)):
-        fold = plan_fold(
+    whole = reread_positions(context, free - BARE_RECORD_TOKENS, reads=2)
+
+    def plan(divisor: int, positions: set[int], tokens: int, widest: int | None) -> Fold | None:
+        return plan_fold(
             context,
             tail_tokens=tail_tokens // divisor,
-            record_tokens=record_tokens,
+            record_tokens=tokens,
             reason=REASON,
-            widest_tokens=widest_tokens,
+            widest_tokens=widest,
             skills_tokens=skills_tokens // divisor,
-            returned=returned,
+            returned=positions,
         )
+
+    divisors = (1, 2, 4, max(1, tail_tokens))
+    for divisor in divisors if whole > returned else ():
+        fold = plan(divisor, whole, 0, record_tokens // LEAST_RECORD)
+        if fold is not None and 0 <= context.tokens_to_fit - fold.freed <= budget.limit:
+            yield (fold, *drop_reasoning(context, fold.last))
+            return
+    for divisor in divisors:
+        fold = plan(divisor, returned, record_tokens, None)
         if fold is not None and fold.freed > 0:
             yield (fold, *drop_reasoning(context, fold.last))
 

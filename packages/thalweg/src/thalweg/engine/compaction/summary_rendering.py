@@ -1,7 +1,7 @@
 """Render the structured summary of a compaction within a budget."""
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.call_status import aims
@@ -47,11 +47,16 @@ def render(
         room = BARE_RECORD_TOKENS - count(reading) - FRAME_TOKENS
         newest = _newest_fitting(notes, room, count)
         newest = newest or [_cut_line(note, room, count) for note in notes[-1:]]
-        shown = [*_requests(record, handle, (0, widest_tokens), count, pins), *newest]
-        text = "\n".join(line for line, _ in shown)
-        pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in text]
-        body = fenced("\n".join((reading, *pinned, text)))
-        return f"<thread-record>\n{body}\n</thread-record>"
+        quoted = [line for line, _ in _requests(record, handle, (0, widest_tokens), count, pins)]
+        pinned = [
+            f"#{pin.position} {pin.text}" for pin in pins if pin.text not in "\n".join(quoted)
+        ]
+        parts = (
+            ("Requests", quoted),
+            ("Pinned", pinned),
+            (NOTES_TITLE, [line for line, _ in newest]),
+        )
+        return _framed(reading, [(title, lines) for title, lines in parts if lines])
     opening = prompt("record").render(last=record.last, reading=reading)
     frame_tokens = count(opening) + FRAME_TOKENS
     room = budget - frame_tokens
@@ -92,6 +97,10 @@ def render(
         room -= _sum_tokens(fitting_lines)
         if fitting_lines:
             sections.append((section.title, [line for line, _ in fitting_lines]))
+    return _framed(opening, sections)
+
+
+def _framed(opening: str, sections: Iterable[tuple[str, Sequence[str]]]) -> str:
     body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
     return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
 
@@ -107,6 +116,7 @@ def _summary_text(record: Record, budget: int, count: Counter) -> str:
     return render_summaries(record.summaries, budget=room, count=count)
 
 
+NOTES_TITLE = "Notes of the assistant"
 SUMMARY_TOKENS, SUMMARY_SHARE = 2_000, 0.25
 """Most tokens of narrative summaries, and their share of the budget. A structured summary has them
 in addition to its budget: it is complete without them."""
@@ -387,7 +397,7 @@ def _sections(record: Record) -> list[_Section]:
         _Section(
             "Commands", 0.4, [_outcome_line(r) for r in record.runs if r not in failing], 0.05
         ),
-        _Section("Notes of the assistant", 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
+        _Section(NOTES_TITLE, 0.5, [f"#{n.position} {n.text}" for n in record.notes]),
         _Section("Index", 1.0, _index_lines(record.names)),
     ]
 

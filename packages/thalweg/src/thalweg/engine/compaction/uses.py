@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
+from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Entry
 from thalweg.engine.transcript import as_text
 
@@ -33,21 +34,23 @@ class NameIndex:
     positions: dict[str, list[int]] = field(default_factory=dict)
     newest: int = -1
     count: int = 0
+    fold: Fold | None = None
 
-    def update(self, entries: dict[int, Entry]) -> None:
+    def update(self, entries: dict[int, Entry], fold: Fold | None) -> None:
         """Read new messages; all live ones again when others have left or come back.
 
         Args:
             entries: Live messages by position, in order.
+            fold: The newest compaction.
         """
         new = [*takewhile(lambda position: position > self.newest, reversed(entries))]
-        if len(entries) != self.count + len(new):
+        if len(entries) != self.count + len(new) or self.fold is not fold:
             self.positions.clear()
             new = [*reversed(entries)]
         for position in reversed(new):
             for name in distinctive_names(as_text(entries[position].message)):
                 self.positions.setdefault(name, []).append(position)
-        self.newest, self.count = max(entries, default=-1), len(entries)
+        self.newest, self.count, self.fold = max(entries, default=-1), len(entries), fold
 
 
 def used_results(
@@ -68,10 +71,10 @@ def used_results(
     if last_old < 0:
         return []
     entries = context.window.entries
-    names.update(entries)
+    names.update(entries, context.window.fold)
     used = dict[int, Entry]()
     for name in distinctive_names(as_text(answer.message)):
-        found = [p for p in names.positions.get(name, ()) if p < answer.position]
+        found = [p for p in names.positions.get(name, ()) if p < answer.position and p in entries]
         old = [p for p in found if p <= last_old and entries[p].message.role == "tool"]
         whole = [p for p in old if p not in context.window.rewrites]
         if whole and len(found) <= RARE:

@@ -7,11 +7,12 @@ import pytest
 
 from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
-from core_tests.unit.engine.threads import run, says, steps, user
+from core_tests.unit.engine.threads import entries, run, says, steps, user
 from thalweg.engine.compaction import offers
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
+from thalweg.engine.compaction.uses import NameIndex
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.savings import ASK_TOKENS
@@ -241,3 +242,15 @@ def test_a_compaction_that_would_be_dropped_is_not_planned(monkeypatch: pytest.M
 
     assert edits[RentOrBuy] == edits[Forgetful]
     assert plans[RentOrBuy] <= plans[Forgetful] / 2
+
+
+def test_names_are_read_again_when_as_many_messages_come_back_as_a_compaction_removed() -> None:
+    read = entries(*(says(f"See src/app{k}.py:40.") for k in range(4)))
+    index = NameIndex()
+    fold = Fold(
+        reason="asked for", turn=1, tokens_before=9, tokens_after=1, last=1, kept=(), record="r"
+    )
+    index.update({e.position: e for e in read[2:]}, None)
+    index.update({e.position: e for e in read[:2]}, fold)
+
+    assert sorted(index.positions.values()) == [[0], [1]]
