@@ -82,13 +82,13 @@ def _items(text: str) -> Iterator[Recorded]:
         line += text.count("\n", end, start)
         if block is None:
             return
-        end, said = block.end(), _MARK.sub("", block[0]).strip("\n")
+        end, content = block.end(), _MARK.sub("", block[0]).strip("\n")
         if block["start"]:
             at = iso_time(block["start"])
-        elif said and block["user"]:
-            yield Recorded(line, {"role": "user", "content": said}, at=at)
-        elif said:
-            raw = {"role": "user", "name": NAME, "content": said}
+        elif content and block["user"]:
+            yield Recorded(line, {"role": "user", "content": content}, at=at)
+        elif content:
+            raw = {"role": "user", "name": NAME, "content": content}
             yield Recorded(line, raw, at=at, kind="injected")
         line += text.count("\n", start, end)
 

@@ -50,7 +50,7 @@ class NameIndex:
         for position in reversed(new):
             for name in distinctive_names(as_text(entries[position].message)):
                 self.positions.setdefault(name, []).append(position)
-        self.newest, self.count, self.fold = max(entries, default=-1), len(entries), fold
+        self.newest, self.count, self.fold = next(reversed(entries), -1), len(entries), fold
 
 
 def used_results(
