@@ -1,12 +1,14 @@
-"""Break the code at random and see whether tests fail: `python -m scripts.mutants --seed 20261128`.
+"""Break the code at random and see whether tests fail: `python -m scripts.mutants --seed 20261130`.
 
-A mutant is one change of one operator, condition or constant in the code of the packages, drawn by
-a seed. Each is tested in a copy of the checkout: first by the tests that `scripts.check` relates to
-its file, as far as they run in a minute, then, if those pass, by all tests of its package.
+A mutant is one change of a package: of an operator, a condition, an integer or a result, or a
+deleted statement. A seed draws lines of code, and of each line one of its mutants; more of them
+begin with the same ones. Each is tested in a copy of the checkout: first by the tests that
+`scripts.check` relates to its file, until they have used the CPU of its minute, then, if those
+pass, by all tests of its package.
 
     python -m scripts.mutants --list           # the mutants of the seed, without any test
-    python -m scripts.mutants --only 3 17      # these of them
-    python -m scripts.mutants --package thalweg --number 20
+    python -m scripts.mutants --only 3 17      # these of them, also beyond `--number`
+    python -m scripts.mutants --package '*' --number 20 --quick    # by the check alone
 
 Prints each mutant with the first test that fails, and exits with 1 if the tests of a package miss
 one. A test that fails without any mutant would count: run the tests of the packages before.
@@ -17,11 +19,12 @@ import ast
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -30,9 +33,11 @@ from pathlib import Path
 from scripts.check import AT_ONCE, ENOUGH_S, NO_TESTS, related_tests
 
 ROOT = Path(__file__).parents[1]
-SEED = 20261128
+SEED = 20261130
 """The seed of the forty mutants that are published."""
 NUMBER = 40
+CORES = 1.5
+"""How many cores the tests of the check have: it types and lints at the same time."""
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -80,27 +85,48 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     raw = path.read_bytes()
     starts = [0, *accumulate(map(len, raw.splitlines(keepends=True)))]
     name = path.relative_to(ROOT).as_posix()
-    for node in ast.walk(ast.parse(raw)):
-        if not isinstance(node, ast.expr) or node.end_lineno is None or node.end_col_offset is None:
+
+    def part(one: ast.expr | ast.stmt) -> str:
+        end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
+        return raw[starts[one.lineno - 1] + one.col_offset : end].decode()
+
+    for node in _run_nodes(ast.parse(raw)):
+        for now in _changed(node, part):
+            begin = starts[node.lineno - 1] + node.col_offset
+            yield Mutant(name, node.lineno, begin, part(node), now)
+
+
+def _run_nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """Yield the nodes below one that run: neither decorators nor annotations."""
+    for field, value in ast.iter_fields(node):
+        if field in {"decorator_list", "annotation", "returns", "type_params"}:
             continue
-
-        def part(one: ast.expr) -> str:
-            end = starts[(one.end_lineno or 1) - 1] + (one.end_col_offset or 0)
-            return raw[starts[one.lineno - 1] + one.col_offset : end].decode()
-
-        now = _changed(node, part)
-        if now is not None:
-            yield Mutant(
-                name, node.lineno, starts[node.lineno - 1] + node.col_offset, part(node), now
-            )
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, ast.expr | ast.stmt):
+                yield one
+            if isinstance(one, ast.AST):
+                yield from _run_nodes(one)
 
 
-def _changed(node: ast.expr, source: Callable[[ast.expr], str]) -> str | None:
-    """Return the replacement of an expression; `None` if it has none."""
+def _changed(node: ast.expr | ast.stmt, source: Callable[[ast.expr], str]) -> list[str]:
+    """Return the replacements of an expression or a statement."""
+    match node:
+        case ast.Return(value=ast.Constant(value=bool() as value)):
+            return [f"return {not value}"]
+        case ast.Expr(value=ast.Call() | ast.Await()) | ast.AugAssign() | ast.Delete():
+            return ["pass"]
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return ["pass"]
+        case ast.Raise() | ast.Break() | ast.Continue():
+            return ["pass"]
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return [f"({value + 1})", f"({value - 1})"]
+        case _:
+            now = _other_operator(node, lambda one: f"({source(one)})")
+            return [now] if now else []
 
-    def part(one: ast.expr) -> str:
-        return f"({source(one)})"
 
+def _other_operator(node: ast.AST, part: Callable[[ast.expr], str]) -> str | None:
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
             return f"({part(left)} {_COMPARED[type(op)]} {part(right)})"
@@ -120,16 +146,24 @@ def _changed(node: ast.expr, source: Callable[[ast.expr], str]) -> str | None:
 
 
 def drawn(seed: int, number: int, package: str = "*") -> list[Mutant]:
-    """Draw mutants, each of all that there are with the same probability."""
-    files = sorted(ROOT.glob(f"packages/{package}/src/**/*.py"))
-    every = [mutant for path in files for mutant in mutants_of(path)]
-    return random.Random(seed).sample(every, number)  # noqa: S311 (a sample)
+    """Draw lines, each of all that have mutants with the same probability, and a mutant of each."""
+    lines: defaultdict[tuple[str, int], list[Mutant]] = defaultdict(list)
+    for path in sorted(ROOT.glob(f"packages/{package}/src/**/*.py")):
+        for mutant in mutants_of(path):
+            lines[mutant.path, mutant.line].append(mutant)
+    every, draws = list(lines.values()), random.Random(seed)  # noqa: S311 (a sample)
+    draws.shuffle(every)
+    return [draws.choice(some) for some in every[:number]]
 
 
 def failing_test(copy: Path, tests: Sequence[str], enough_s: float) -> str:
-    """Return the first test that fails in a copy of the checkout; empty if all of them pass."""
-    start, ran = time.monotonic(), 0
-    while ran < len(tests) and time.monotonic() - start < enough_s:
+    """Return the first test that fails in a copy of the checkout; empty if all of them pass.
+
+    No further files are tested after so many seconds of CPU: the load of the machine is the same to
+    it.
+    """
+    start, ran = _cpu_s(), 0
+    while ran < len(tests) and _cpu_s() - start < enough_s:
         some = tests[ran : ran + AT_ONCE]
         command = (sys.executable, "-m", "pytest", "-q", "-x", "-n", "auto", "--timeout", "120")
         done = subprocess.run(  # noqa: S603 (this interpreter)
@@ -147,6 +181,11 @@ def failing_test(copy: Path, tests: Sequence[str], enough_s: float) -> str:
     return ""
 
 
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _environment(copy: Path) -> dict[str, str]:
     sources = [str(path) for path in sorted(copy.glob("packages/*/src"))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy), *sources])}
@@ -157,13 +196,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--number", type=int, default=NUMBER)
-    parser.add_argument("--package", default="*")
+    parser.add_argument("--package", default="thalweg")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of the list")
     parser.add_argument("--list", action="store_true", help="print them, and test nothing")
+    parser.add_argument("--quick", action="store_true", help="without the tests of the package")
     given = parser.parse_args()
-    mutants = list(enumerate(drawn(given.seed, given.number, given.package), 1))
-    if given.only:
-        mutants = [one for one in mutants if one[0] in given.only]
+    only = given.only or range(1, given.number + 1)
+    mutants = list(enumerate(drawn(given.seed, max(only), given.package), 1))
+    mutants = [one for one in mutants if one[0] in only]
     if given.list:
         for number, mutant in mutants:
             print(f"{number:3} {mutant}")
@@ -176,13 +216,15 @@ def main() -> None:
         for number, mutant in mutants:
             (copy / mutant.path).write_bytes(mutant.applied((ROOT / mutant.path).read_bytes()))
             caught = "by the check"
-            failed = failing_test(copy, related_tests([mutant.path]), ENOUGH_S)
-            if not failed:
+            failed = failing_test(copy, related_tests([mutant.path]), ENOUGH_S * CORES)
+            if not failed and given.quick:
+                caught = "missed"
+            elif not failed:
                 package = "/".join(mutant.path.split("/")[:2])
                 failed = failing_test(copy, [f"{package}/tests", "tests/rules"], float("inf"))
-                caught = "by the suite" if failed else "MISSED"
+                caught = "by the suite" if failed else "missed"
             minute += caught == "by the check"
-            suite += caught != "MISSED"
+            suite += caught.startswith("by")
             print(f"{number:3} {caught:13} {mutant}\n    {failed[:200]}", flush=True)
             shutil.copy(ROOT / mutant.path, copy / mutant.path)
     print(f"{minute} of {len(mutants)} caught by the check, {suite} by it or by the suite")
