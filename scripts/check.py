@@ -2,13 +2,15 @@
 
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
 commit. Related are the doctests of a changed module and the tests that import it, also through
-other modules, in all packages: nearest first, until `ENOUGH_S` have passed; the last line has how
-many were skipped. Tests outside `QUICK` are related only if they import a changed module
-themselves; slow tests and those that need PostgreSQL are skipped. `.ci/run` runs all of them.
+other modules, in all packages: nearest first, those of its own package before others, until
+`ENOUGH_S` have passed; the last line has how many were skipped. Tests outside `QUICK` are related
+only if they import a changed module themselves; slow tests and those that need PostgreSQL are
+skipped. `.ci/run` runs all of them.
 """
 
 import argparse
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ QUICK = frozenset({"unit", "property", "contract", "strict_llm_tests"})
 """Folders with tests that take a moment each."""
 ENOUGH_S = 40
 """No further files are tested after so many seconds."""
+_IMPORTED_LATER = re.compile(r"[a-z]\w*(\.\w+)+(:\w+)?")
 AT_ONCE = 24
 """Files that one run of pytest has: each run takes seconds to start."""
 NO_TESTS = 5
@@ -72,17 +75,21 @@ def module_of(path: str) -> str:
 
 
 def imported_names(source: str) -> Iterator[str]:
-    """Yield every name that a source imports, each with its module.
+    """Yield every name that a source imports, each with its module, also those in texts.
 
     Example:
         >>> list(imported_names("from thalweg.archive import table_rows as blobs"))
         ['thalweg.archive.table_rows']
+        >>> list(imported_names("LATER = 'thalweg.engine.wires.gemini:GeminiWire'"))
+        ['thalweg.engine.wires.gemini.GeminiWire']
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Constant) and _IMPORTED_LATER.fullmatch(str(node.value)):
+            yield str(node.value).replace(":", ".")
 
 
 def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
@@ -120,7 +127,7 @@ def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
     """Return the related files with tests, nearest first: changed ones, then their importers."""
     python = [path for path in changed if path.endswith(".py") and path.startswith(FOLDERS)]
     users, distances = importers(root), dict.fromkeys(python, 0)
-    ahead = python
+    ahead = [*python]
     while ahead:
         path = ahead.pop(0)
         for user in sorted(users.get(module_of(path), ())):
@@ -128,7 +135,11 @@ def related_tests(changed: Collection[str], root: Path = ROOT) -> list[str]:
                 distances[user] = distances[path] + 1
                 ahead.append(user)
     found = [path for path in distances if _is_related(path, distances[path])]
-    return sorted(found, key=lambda path: (distances[path], not _is_quick(path)))
+    packages = {path.split("/")[1] for path in python}
+    return sorted(
+        found,
+        key=lambda path: (distances[path], not _is_quick(path), path.split("/")[1] not in packages),
+    )
 
 
 def _is_related(path: str, distance: int) -> bool:
