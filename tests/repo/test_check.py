@@ -151,3 +151,19 @@ def test_tests_of_every_package_and_of_the_repository_are_related(tmp_path: Path
     assert related_tests([changed], tmp_path) == [changed, of_package]
     of_benchmark = ["tests/repo/test_sizes.py"]
     assert related_tests(["benchmarks/sizes.py"], tmp_path) == of_benchmark
+
+
+def test_tests_of_the_changed_package_come_first_also_by_a_module_that_is_imported_later(
+    tmp_path: Path,
+) -> None:
+    changed = "packages/thalweg/src/thalweg/wires/gemini.py"
+    registry = "packages/thalweg/src/thalweg/wires/registry.py"
+    write(tmp_path, registry, 'PATHS = {"gemini": "thalweg.wires.gemini:GeminiWire"}')
+    tests = [
+        "packages/thalweg/tests/core_tests/unit/test_wires.py",
+        "packages/thalweg-agent/tests/agent_tests/unit/test_agent.py",
+    ]
+    for test in tests:
+        write(tmp_path, test, "from thalweg.wires.registry import PATHS")
+
+    assert related_tests([changed], tmp_path) == [changed, *tests]
