@@ -93,8 +93,8 @@ class OwnSaver(BaseCheckpointSaver[Any]):
             fix = "name a thread: the checkpoints of all owners are never listed"
             raise ConfigError("thread_id", "none is given", fix)
         await self.flush()
-        inner_config, earlier = self._down(config), before and self._down(before)
-        inner = self._inner.alist(inner_config, filter=filter, before=earlier, limit=limit)
+        # `before` may name a checkpoint and no thread: of a subagent whose run is a replay.
+        inner = self._inner.alist(self._down(config), filter=filter, before=before, limit=limit)
         with self._converting_errors():  # a caller may need another connection before the next one
             listed = [found async for found in inner]
         for found in listed:

@@ -58,6 +58,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                 "rate": 20.0,
                 "ticks": 400,
             },
+            {"name": "talker", "use": "server_tests.e2e.talkers:Talker", "window": 32_000},
         ],
         "gateway": {"keys": KEYS, "webhook_hosts": ["127.0.0.1"]},
         "agents": own,
@@ -192,6 +193,22 @@ async def test_a_run_continues_from_a_checkpoint_and_a_state_is_changed(
     assert len(values["messages"]) == 7
     with pytest.raises(ConflictError):
         await ada.threads.update_state(id_, say("x"), as_node="no such node")
+
+
+async def test_a_run_from_a_checkpoint_delegates(ada: Client) -> None:
+    """As front ends continue a thread: they name the newest checkpoint with each message."""
+    talker = {"configurable": {"model": "talker"}}
+    id_ = (await ada.threads.create())["thread_id"]
+    await ada.runs.wait(id_, "agent", input=say(), config=talker)
+    newest = (await ada.threads.get_state(id_))["checkpoint"]
+
+    values = await ada.runs.wait(
+        id_, "agent", input=say("delegate"), config=talker, checkpoint=newest
+    )
+
+    reported = values["messages"][-2]
+    assert reported["name"] == "task"
+    assert reported["content"].startswith("You said: look it up."), reported["content"]
 
 
 async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
