@@ -12,7 +12,8 @@ from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import says, user
 from thalweg.engine.compaction.plan import LEAST_RECORD
-from thalweg.engine.compaction.policy import RentOrBuy
+from thalweg.engine.compaction.policy import RentOrBuy, Thresholds
+from thalweg.engine.compaction.thresholds import Threshold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.window.budget import AMOUNTS, BARE_RECORD_TOKENS, Budget, Cost
@@ -106,11 +107,16 @@ class Reacting:
 
 
 def _agent(
-    cost: Cost, window: int, sizes: Sequence[int], uses: Sequence[frozenset[int]], **given: object
+    cost: Cost,
+    window: int,
+    sizes: Sequence[int],
+    uses: Sequence[frozenset[int]],
+    policy: Thresholds | None = None,
+    **given: object,
 ) -> Reacting:
     budget = Budget(window=window, **AMOUNTS[cost].model_dump())
-    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
-    drive = Drive(Scenario((), budget, "anthropic"), policy=policy)
+    by_prices = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    drive = Drive(Scenario((), budget, "anthropic"), policy=policy or by_prices)
     gathers, most = bool(given["gathers"]), int(str(given.get("most_at_once", 1)))
     notes = int(str(given.get("notes", 0)))
     return Reacting(drive, str(given["tool"]), sizes, uses, gathers, most, notes)
@@ -122,7 +128,7 @@ PRESETS = st.sampled_from(["frugal", "balanced", "careful"])
 @settings(max_examples=60, deadline=None)
 @given(
     cost=PRESETS,
-    tool=st.sampled_from(["list_items", "get_item", "search_mail", "run_query", "canvas"]),
+    tool=st.sampled_from(["list_items", "get_item", "search_mail", "run_query", "recall"]),
     sizes=st.lists(st.integers(1, 400), min_size=1, max_size=12),
     data=st.data(),
     gathers=st.booleans(),
@@ -142,6 +148,41 @@ def test_an_agent_that_reads_again_what_it_does_not_see_comes_to_its_end(
     assert agent.run(most_calls=10 * (len(sizes) + len(uses)) + 10)
     assert agent.done == uses
     assert not agent.drive.engine.problems
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    trigger=st.integers(500, 8_000),
+    kept_share=st.floats(0.05, 0.5),
+    tool=st.sampled_from(["get_item", "recall"]),
+    sizes=st.lists(st.integers(1, 400), min_size=1, max_size=12),
+    data=st.data(),
+    gathers=st.booleans(),
+)
+def test_it_comes_to_its_end_with_a_trigger_below_what_a_step_needs(
+    trigger: int,
+    kept_share: float,
+    tool: str,
+    sizes: list[int],
+    data: st.DataObject,
+    *,
+    gathers: bool,
+) -> None:
+    """What is read again stays until the agent goes on, whatever the policy keeps otherwise."""
+    window = 64_000
+    if sum(len(_document(k, lines)) for k, lines in enumerate(sizes)) / 4 > window / 2:
+        return
+    needs = st.frozensets(st.integers(0, len(sizes) - 1), min_size=1, max_size=12)
+    uses = data.draw(st.lists(needs, min_size=1, max_size=4))
+    policy = Thresholds(
+        triggers=(Threshold(type="tokens", value=trigger),),
+        keep=Threshold(type="tokens", value=int(trigger * kept_share)),
+    )
+    agent = _agent("balanced", window, sizes, uses, tool=tool, gathers=gathers, policy=policy)
+
+    most_calls = sum(2 * len(needed) + 1 for needed in uses)
+    assert agent.run(most_calls=len(sizes) + most_calls + 2)
+    assert agent.done == uses
 
 
 @settings(max_examples=25, deadline=None)

@@ -199,12 +199,12 @@ def reread_positions(context: PlanningContext, room: int, *, reads: int = 1) -> 
     Args:
         context: The planning context.
         room: Tokens.
-        reads: How often, at least, it had read again what it has read twice.
+        reads: How often, at least, it had read again what it has read twice; 0: need not be twice.
     """
     entries, results = context.window.entries, context.window.record.results
     newest = max((r.position for r in results.values() if not r.reads), default=-1)
     kept_positions: set[int] = set()
-    has_read_twice = False
+    has_read_twice = not reads
     for entry in reversed(entries.values()):
         if entry.position in kept_positions or entry.message.role == "tool":
             continue

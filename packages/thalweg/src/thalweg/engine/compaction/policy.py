@@ -336,6 +336,9 @@ class Thresholds:
     messages exceed it) waits until the thread has grown again by a share: the same attempt is never
     made twice.
 
+    What the model reads again since it last did anything else stays, too, up to three quarters of
+    the limit: it may need all of it together (I56).
+
     Independent of it, hard limits: a request that would not fit is always reduced.
     """
 
@@ -417,6 +420,7 @@ class Thresholds:
             record_tokens=record_tokens,
             widest_tokens=widest_tokens,
             reason="a trigger of the policy",
+            returned=reread_positions(context, context.budget.limit * 3 // 4, reads=0) or None,
         )
         if compaction is None or compaction.freed < self.LEAST:
             return None

@@ -53,7 +53,7 @@ OUTCOME_CHARS = 110
 REFUSED = "refused, not run"
 """Outcome of a call that the user or the host did not let run."""
 SCANNED_CHARS = 4_000
-"""Characters at each end of a result in which that line is searched for."""
+"""Characters at each end of a result in which an error is searched for."""
 _FAILURE = re.compile(
     r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -289,9 +289,7 @@ def outcome(entry: Entry, *, failed: bool) -> str:
         return f"{count} lines"
     if entry.answers and entry.answers.action == "delegate":
         return _outcome_line(lines[0])
-    requested = (
-        requested_lines(ends_text, entry.answers.brief, max_lines=1) if entry.answers else []
-    )
+    requested = requested_lines(text, entry.answers.brief, max_lines=1) if entry.answers else []
     shown_lines = " … ".join(dict.fromkeys(map(_outcome_line, (*requested, lines[-1]))))
     return shown_lines if len(lines) <= len(requested) + 1 else f"{shown_lines} (of {count} lines)"
 

@@ -305,13 +305,15 @@ def test_the_fence_cannot_be_closed_from_inside() -> None:
 
 
 def test_an_outcome_has_the_line_about_what_was_called() -> None:
-    """The figure of a long log is somewhere in it, and its last line has no information."""
-    log = "\n".join(["wind and rain"] * 30 + ["check harbor, run 2: p95 181 ms"] + ["tide"] * 30)
-    read = entries(call("a", "run_check", '{"name": "harbor"}'), result("a", log))
+    """The figure of a long log is anywhere in it, and its last line has no information."""
+    for count in (30, 2_000):
+        lines = ["wind and rain"] * count + ["check harbor, run 2: p95 181 ms"] + ["tide"] * count
+        log = "\n".join(lines)
+        read = entries(call("a", "run_check", '{"name": "harbor"}'), result("a", log))
 
-    assert outcome(read[1], failed=False) == (
-        "check harbor, run 2: p95 181 ms … tide (of 61 lines)"
-    )
+        assert outcome(read[1], failed=False) == (
+            f"check harbor, run 2: p95 181 ms … tide (of {2 * count + 1} lines)"
+        )
 
 
 def test_equal_lines_are_listed_once_and_waiting_tasks_each() -> None:
