@@ -2,12 +2,14 @@
 
     uv run --group arena --with pandas --with openpyxl --with requests
         python -m benchmarks.worlds.loca CHECKOUT [--task canvas,ab,warning,machines]
-        [--window 64000] [--policy none,balanced,careful,deepagents] [--size 1.0] [--json]
+        [--window 64000] [--policy none,balanced,careful,deepagents] [--driver gather,direct]
+        [--size 0.5,1.0] [--json]
 
 CHECKOUT is a clone of https://github.com/hkust-nlp/LOCA-bench (MIT), from which the environments,
 their data and their checks are executed; nothing of it is copied here. The driver follows a plan of
-its own: first it reads everything, then it writes one result after another. A fact that it writes
-must be in its request; what is not, it reads again with the task's own tools.
+its own: `gather` first reads everything, then writes one result after another; `direct` reads what
+a result needs and writes it at once. A fact that it writes must be in its request; what is not, it
+reads with the task's own tools.
 """
 
 import argparse
@@ -19,11 +21,13 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +81,31 @@ def decide_task(view: View, task: Task) -> Respond | Use:
     return joined([unit.write], f"{label}: I write it.")
 
 
-def _created(module: str, name: str, folder: str, **sizes: int) -> Any:  # noqa: ANN401 (theirs)
+_created: dict[str, Any] = {}
+
+
+def created_once(create: Callable[[], Any], folder: str) -> Any:  # noqa: ANN401 (theirs)
+    """Return an environment whose folder is as after its creation, which may take minutes.
+
+    Args:
+        create: Creates it, and writes the folder.
+        folder: Of one environment; a copy is kept next to it, and replaces it in later calls.
+    """
+    if folder in _created:
+        shutil.rmtree(folder)
+        shutil.copytree(f"{folder}.new", folder)
+    else:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            _created[folder] = create()
+        shutil.copytree(folder, f"{folder}.new")
+    return _created[folder]
+
+
+def _environment(module: str, name: str, folder: str, **sizes: int) -> tuple[Any, str]:
+    """Return an environment of the checkout, and its request."""
     found = importlib.import_module(f"gem.envs.{module}.{module}")
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        return getattr(found, name)(task_dir=folder, **sizes), found.TASK_INSTRUCTION
+    create = partial(getattr(found, name), task_dir=folder, **sizes)
+    return created_once(create, folder), found.TASK_INSTRUCTION
 
 
 def _score(env: Any) -> Callable[[], str]:  # noqa: ANN401 (theirs)
@@ -131,8 +156,8 @@ def _query(query: str) -> Use:
 
 def ab(folder: str, size: float) -> Task:
     """Return ABTesting: conversion rates of scenarios, from all of their rows."""
-    scenarios = max(2, int(20 * size))
-    env, request = _created(
+    scenarios = max(2, int(9 * size))
+    env, request = _environment(
         "ab_testing_s2l", "ABTestingS2LEnv", folder, num_scenarios=scenarios, num_days=4, seed=1
     )
     cloud = _cloud(folder)
@@ -178,8 +203,8 @@ def ab(folder: str, size: float) -> Task:
 
 def warning(folder: str, size: float) -> Task:
     """Return AcademicWarning: compares the rows of each student in eight tables."""
-    students = max(20, int(100 * size))
-    env, request = _created(
+    students = max(20, int(200 * size))
+    env, request = _environment(
         "academic_warning_s2l", "AcademicWarningS2LEnv", folder, num_students=students, seed=1
     )
     cloud = _cloud(folder)
@@ -234,8 +259,8 @@ CRITICAL = 0.45
 
 def machines(folder: str, size: float) -> Task:
     """Return MachineOperating: compares readings of machines with their normal ranges."""
-    count = max(4, int(25 * size))
-    env, request = _created(
+    count = max(4, int(10 * size))
+    env, request = _environment(
         "machine_operating_s2l",
         "MachineOperatingS2LEnv",
         folder,
@@ -293,11 +318,11 @@ def machines(folder: str, size: float) -> Task:
 
 def canvas(folder: str, size: float) -> Task:
     """Return CanvasListTest: what is to be submitted in each course, by announcements and tests."""
-    env, request = _created(
+    env, request = _environment(
         "canvas_list_test_s2l",
         "CanvasListTestS2LEnv",
         folder,
-        num_courses=max(4, int(30 * size)),
+        num_courses=max(4, int(50 * size)),
         seed=1,
     )
     source = Path(sys.modules["gem"].__path__[0], "envs/canvas_list_test_s2l/main_simplified.py")
@@ -337,7 +362,9 @@ def canvas(folder: str, size: float) -> Task:
         "add_course": add_course,
         **{f"canvas_list_{kind}": read(kind) for kind in kinds},
     }
-    reads, units = [[Use("memory_read_graph", {})]], []
+    memory = Use("memory_read_graph", {})
+    notes = json.loads(memory_read_graph())["observations"]
+    reads, units = [[memory]], []
     for course in data.list_courses():
         uses = [Use(f"canvas_list_{kind}", {"course_id": course["id"]}) for kind in kinds]
         reads.append(uses)
@@ -346,6 +373,7 @@ def canvas(folder: str, size: float) -> Task:
             for use, kind in zip(uses, kinds, strict=True)
         ]
         code = course["course_code"]
+        needs.append((memory, [note for note in notes if re.search(rf"\b{code}\b", note)]))
         rows = {k: [row for row in head[k] if row["course_code"] == code] for k in head}
         units.append(Unit(needs, Use("add_course", rows)))
     return Task(World("canvas", request, tools, _score(env)), reads, units)
@@ -380,37 +408,47 @@ def main() -> int:
     parser.add_argument("--task", default=",".join(TASKS))
     parser.add_argument("--window", default="64000", help="tokens, with commas")
     parser.add_argument("--policy", default="none,balanced,careful,frugal,langchain,deepagents")
-    parser.add_argument(
-        "--size", type=float, default=1.0, help="of the task; 1: about 40,000 tokens"
-    )
+    parser.add_argument("--driver", default="gather,direct")
+    parser.add_argument("--size", default="1.0", help="1: about 50,000 tokens; with commas")
     parser.add_argument("--json", action="store_true", help="a line for each run")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     open_checkout(given.checkout)
     rows = []
-    for name in given.task.split(","):
-        for window in map(int, given.window.split(",")):
-            for policy in given.policy.split(","):
-                rows.append(run_task(name, given.size, window, policy))
-                if given.json:
-                    print(json.dumps(rows[-1].to_dict()), flush=True)
+    with tempfile.TemporaryDirectory(prefix="thalweg-loca-", ignore_cleanup_errors=True) as folder:
+        cells = product(
+            given.task.split(","),
+            map(float, given.size.split(",")),
+            given.driver.split(","),
+            map(int, given.window.split(",")),
+            given.policy.split(","),
+        )
+        for name, size, how, window, policy in cells:
+            rows.append(run_task(name, size, window, policy, how, f"{folder}/{name}-{size}"))
+            if given.json:
+                print(json.dumps(rows[-1].to_dict()), flush=True)
     if not given.json:
         print(table(rows))
     return 0
 
 
-def run_task(name: str, size: float, window: int, policy: str) -> Row:
-    """Run an agent in a task; its data are made anew."""
-    with tempfile.TemporaryDirectory(prefix="thalweg-loca-", ignore_cleanup_errors=True) as folder:
-        task = TASKS[name](f"{folder}/whole", size)
-        limit, base = limit_of(task.world, partial(decide_task, task=task))
-        least = len(task.world.calls)
-        task = TASKS[name](f"{folder}/run", size)
-        driver = partial(decide_task, task=task)
-        wrong, bill = run_agent(task.world, policy, window, limit, driver)
+def run_task(name: str, size: float, window: int, policy: str, how: str, folder: str) -> Row:
+    """Run an agent in a task.
+
+    Args:
+        name: One of `TASKS`.
+        size: Of the task.
+        window: Tokens that the model accepts.
+        policy: Name of the policy, see `agent_policy`.
+        how: One of `DRIVERS`.
+        folder: Of the task's files, which are created by the first run.
+    """
+    limit, base, least = _base(name, size, how, folder)
+    task = _task(name, size, how, folder)
+    wrong, bill = run_agent(task.world, policy, window, limit, partial(decide_task, task=task))
     return Row.of(
         bill,
-        world=name,
+        world=f"{name} {how}",
         policy=policy,
         window=window,
         load=size,
@@ -420,6 +458,19 @@ def run_task(name: str, size: float, window: int, policy: str) -> Row:
         base=base,
         lookups=len(task.world.calls) - least,
     )
+
+
+def _task(name: str, size: float, how: str, folder: str) -> Task:
+    task = TASKS[name](folder, size)
+    return task if how == "gather" else replace(task, reads=())
+
+
+@lru_cache
+def _base(name: str, size: float, how: str, folder: str) -> tuple[int, int, int]:
+    """Return the limit of calls, and the calls of the model and of tools with the whole context."""
+    task = _task(name, size, how, folder)
+    limit, base = limit_of(task.world, partial(decide_task, task=task))
+    return limit, base, len(task.world.calls)
 
 
 if __name__ == "__main__":

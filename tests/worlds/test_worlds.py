@@ -16,7 +16,7 @@ from benchmarks.worlds.agents import Row, run_world
 from benchmarks.worlds.bill import LEAST_CACHED, OUTPUT, READ, WRITE, Bill, CallsExceededError
 from benchmarks.worlds.driver import Mode, decide
 from benchmarks.worlds.engine import Whole, limit_of, play, random_world
-from benchmarks.worlds.loca import Task, Unit, decide_task, open_checkout
+from benchmarks.worlds.loca import Task, Unit, created_once, decide_task, open_checkout
 from benchmarks.worlds.sources import ID, read_values, sources
 from benchmarks.worlds.worlds import WORLDS, World, make_world
 from thalweg.errors import ConfigError
@@ -259,6 +259,29 @@ def test_a_task_with_a_plan_reads_again_what_is_removed() -> None:
     rows.clear()
     cut, bill = play(world, Whole(newest=4), 100, partial(decide_task, task=task))
     assert (cut, bill.calls) == ("", 19)
+    rows.clear()
+    direct = partial(decide_task, task=replace(task, reads=()))
+    cut, bill = play(world, Whole(newest=4), 100, direct)
+    assert (cut, bill.calls) == ("", 13)
+
+
+def test_every_run_of_a_task_begins_with_its_own_files(tmp_path: Path) -> None:
+    """Their creation takes minutes; an environment is created once."""
+    folder = tmp_path / "task"
+    created: list[str] = []
+
+    def create() -> str:
+        folder.mkdir()
+        folder.joinpath("data").write_text("new", "utf-8")
+        created.append("environment")
+        return created[-1]
+
+    for _ in range(2):
+        assert created_once(create, str(folder)) == "environment"
+        assert [one.read_text("utf-8") for one in folder.iterdir()] == ["new"]
+        folder.joinpath("data").write_text("changed", "utf-8")
+        folder.joinpath("made").write_text("by a run", "utf-8")
+    assert created == ["environment"]
 
 
 def test_a_folder_without_the_benchmark_is_refused(tmp_path: Path) -> None:
