@@ -8,7 +8,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from thalweg.database.base import RESTART_FIX, SCHEMA_MISMATCH
-from thalweg.database.migrations.postgres import bring_up_to_date, server_name
+from thalweg.database.migrations.postgres import bring_up_to_date
 from thalweg.errors import ConfigError, StorageError
 
 
@@ -70,10 +70,10 @@ def connect(url: str, place: str, timeout_s: float) -> psycopg.Connection:
         raise StorageError(place, problem, fix) from None
     # A pooler need not report a version, which then is 0.
     if 0 < connection.info.server_version < MIN_SERVER_VERSION * 10_000:
-        server = server_name(connection)
+        version = connection.info.parameter_status("server_version")
         connection.close()
         problem = (
-            f"the server is {server}, and Thalweg needs PostgreSQL {MIN_SERVER_VERSION} or newer"
+            f"the server is PostgreSQL {version}, and Thalweg needs {MIN_SERVER_VERSION} or newer"
         )
         raise ConfigError(place, problem, "upgrade the server, or use another one")
     return connection

@@ -62,7 +62,8 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
             f"from version {current_version} to {HEAD}" if current_version else f"to version {HEAD}"
         )
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        problem = f"{server_name(connection)} cannot migrate its tables {step} ({reason})"
+        version = connection.info.parameter_status("server_version")
+        problem = f"PostgreSQL {version} cannot migrate its tables {step} ({reason})"
         fix = "nothing was changed; undo manual changes to the tables, or report this error"
         raise StorageError(place, problem, fix) from error
 
@@ -74,12 +75,6 @@ _STATEMENT_ERRORS = (
     psycopg.NotSupportedError,
 )
 """A statement is wrong for this server or for the tables; others mean a failure of the server."""
-
-
-def server_name(connection: psycopg.Connection) -> str:
-    """Return the product and version of a server, such as `PostgreSQL 15.18`."""
-    version = connection.info.parameter_status("server_version") or ""
-    return f"PostgreSQL {version.partition(' ')[0]}".rstrip()
 
 
 def _upgrade(connection: psycopg.Connection) -> None:

@@ -21,7 +21,12 @@ step; the others were shown by a summary or by another message."""
 
 
 def distinctive_names(text: str) -> frozenset[str]:
-    """Return the identifiers in a text that are specific enough to show a use of it."""
+    """Return the identifiers in a text that are specific enough to show a use of it.
+
+    Example:
+        >>> sorted(distinctive_names("load_rows_fast read INC-1042 in 3.25 s, not in 3 s"))
+        ['3.25 s', 'INC-1042']
+    """
     return frozenset(
         name for weight, name in texts.identifiers(text) if weight >= WEIGHT and len(name) >= LENGTH
     )

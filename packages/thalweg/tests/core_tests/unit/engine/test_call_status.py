@@ -169,6 +169,22 @@ def test_an_error_is_open_until_the_same_is_reached() -> None:
     assert "## Open errors\n#3 Bash(make test)" in record_of(*failed, *again)
 
 
+def test_the_eight_newest_open_errors_are_listed_and_older_ones_are_commands() -> None:
+    failures = [
+        message
+        for n in range(9)
+        for message in (
+            call(f"c{n}", "Bash", run(f"make part{n}")),
+            result(f"c{n}", "x\nexit code 2"),
+        )
+    ]
+    _, _, rest = record_of(*failures).partition("## Open errors\n")
+    errors, _, commands = rest.partition("## Commands\n")
+
+    assert [f"make part{n}" in errors for n in range(9)] == [False, *[True] * 8]
+    assert "#1 Bash(make part0)" in commands
+
+
 def test_what_was_looked_for_in_vain_is_no_open_error() -> None:
     text = record_of(
         call("a", "Grep", '{"pattern": "x"}'),

@@ -7,12 +7,12 @@ import pytest
 
 from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
-from core_tests.unit.engine.threads import entries, run, says, steps, user
+from core_tests.unit.engine.threads import call, entries, result, run, says, scene, steps, user
 from thalweg.engine.compaction import offers
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
-from thalweg.engine.compaction.uses import NameIndex
+from thalweg.engine.compaction.uses import NameIndex, used_results
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.savings import ASK_TOKENS
@@ -98,6 +98,23 @@ def test_old_results_that_answers_use_are_not_removed(first: int, *, is_removed:
     driven = Drive(Scenario(messages, Budget(window=128_000), "anthropic")).run()
 
     assert bool(_folds(driven)) == is_removed
+
+
+@pytest.mark.parametrize(("holders", "is_used"), [(1, True), (3, True), (4, False)])
+def test_a_name_that_more_than_three_messages_have_shows_no_use(
+    holders: int, *, is_used: bool
+) -> None:
+    lookups = [
+        message
+        for k in range(holders + 1)
+        for message in (call(f"r{k}", "get", "{}"), result(f"r{k}", f"ORD-{10_000 + k // holders}"))
+    ]
+    answer = says("ORD-10000 is checked.")
+    context = scene(user("Check the orders."), *lookups, answer)
+
+    used = used_results(context, context.window.entries[len(lookups) + 1], 1, NameIndex())
+
+    assert [entry.message.text for entry in used] == ["ORD-10000"] * is_used
 
 
 class Cautious(RentOrBuy):

@@ -29,6 +29,7 @@ class DamagedArchive(SqliteArchive):
         OPENED.append(self)
         self.damage: Callable[[bytes], bytes] = lambda saved: saved
         self.damaged_rows: frozenset[int] = frozenset()
+        self.damage_row: Callable[[str], str] = lambda row: row
 
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """See `Archive.turn_state`."""
@@ -37,7 +38,9 @@ class DamagedArchive(SqliteArchive):
     def turns(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[str]:
         """See `Archive.turns`."""
         rows = enumerate(super().turns(key, first, last), first)
-        return ["{" if number in self.damaged_rows else row for number, row in rows]
+        return [
+            "{" if number in self.damaged_rows else self.damage_row(row) for number, row in rows
+        ]
 
 
 OPENED: list[DamagedArchive] = []
@@ -114,6 +117,20 @@ def test_a_damaged_snapshot_is_rebuilt_from_the_log(damage: Callable[[bytes], by
     archive.damage = lambda saved: saved
     sent = "\n".join(message.text for message in driver.sent[max(driver.sent)])
     assert "Never skip the herons" in sent
+
+
+def test_a_compaction_whose_snapshot_is_of_no_turn_is_rebuilt_from_the_log() -> None:
+    driver, archive = compacted()
+
+    def without_base(row: str) -> str:
+        return json.dumps(json.loads(row) | {"base": None})
+
+    archive.damage_row = without_base
+    page = goes_on(driver)
+
+    assert "the context was rebuilt from" in page.note
+    with pytest.raises(ArchiveError, match="has no engine snapshot"):
+        context_at(archive, KEY)
 
 
 KEPT = {
