@@ -308,15 +308,15 @@ def read_fact(body: bytes) -> Fact:
 
 
 def write_turn(turn: Statement) -> bytes:
-    """Write a turn, but for its thread and its place there."""
+    """Write a turn, but for its thread and its place there, compressed."""
     body = _plain(turn)
     del body["thread"], body["seq"]
-    return _written(body)
+    return zlib.compress(_written(body))
 
 
 def read_turn(thread: str, seq: int, body: bytes) -> Statement:
-    """Read what `write_turn` wrote, also by earlier versions."""
-    read, _ = _JSON.raw_decode(decode(body))
+    """Read what `write_turn` wrote, also by earlier versions, which did not compress."""
+    read, _ = _JSON.raw_decode(_unpacked(body))
     read.pop("is_withheld", None)  # of earlier versions
     read["trust"] = _TRUST[read["trust"]]
     return Statement(thread, seq, **read)
@@ -343,8 +343,12 @@ def write_shown(shown: ShownFacts) -> bytes:
 
 def read_shown(body: bytes) -> ShownFacts:
     """Read what `write_shown` wrote, also before it compressed."""
-    read = json.loads(decode(body if body.startswith(b"{") else zlib.decompress(body)))
+    read = json.loads(_unpacked(body))
     return ShownFacts(**{**read, "weighed": tuple(RecalledPart(**one) for one in read["weighed"])})
+
+
+def _unpacked(body: bytes) -> str:
+    return decode(body if body.startswith(b"{") else zlib.decompress(body))
 
 
 def _plain(

@@ -1,4 +1,4 @@
-"""Events of ended runs are packed and shown memories compressed, which no earlier version reads."""
+"""Packed events of ended runs; compressed turns and shown memories. No earlier version reads them."""
 
 from thalweg.database.migrations.schema import Schema
 
