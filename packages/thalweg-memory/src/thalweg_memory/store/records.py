@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from thalweg.database import jobs
 from thalweg.database.base import decode, encode
@@ -266,8 +266,6 @@ def normal(text: str) -> str:
     return " ".join(find_tokens(folded)) or folded.strip()
 
 
-_JSON = json.JSONDecoder()
-_TRUST = {trust.value: trust for trust in Trust}
 _FIELDS = {
     kind: tuple(field.name for field in fields(kind))
     for kind in (Evidence, Fact, ProfileSection, RecalledPart, ShownFacts, Statement)
@@ -316,9 +314,9 @@ def write_turn(turn: Statement) -> bytes:
 
 def read_turn(thread: str, seq: int, body: bytes) -> Statement:
     """Read what `write_turn` wrote, also by earlier versions, which did not compress."""
-    read, _ = _JSON.raw_decode(_unpacked(body))
+    read = _unpacked(body)
     read.pop("is_withheld", None)  # of earlier versions
-    read["trust"] = _TRUST[read["trust"]]
+    read["trust"] = Trust(read["trust"])
     return Statement(thread, seq, **read)
 
 
@@ -343,12 +341,12 @@ def write_shown(shown: ShownFacts) -> bytes:
 
 def read_shown(body: bytes) -> ShownFacts:
     """Read what `write_shown` wrote, also before it compressed."""
-    read = json.loads(_unpacked(body))
+    read = _unpacked(body)
     return ShownFacts(**{**read, "weighed": tuple(RecalledPart(**one) for one in read["weighed"])})
 
 
-def _unpacked(body: bytes) -> str:
-    return decode(body if body.startswith(b"{") else zlib.decompress(body))
+def _unpacked(body: bytes) -> dict[str, Any]:
+    return json.loads(decode(body if body.startswith(b"{") else zlib.decompress(body)))  # type: ignore[no-any-return]
 
 
 def _plain(

@@ -14,7 +14,7 @@ from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
 from thalweg_server.app.retention import COMPLETED_AFTER_MS, completed_elsewhere
 from thalweg_server.app.runs import now_ms
 from thalweg_server.app.threads import TenantThreads
-from thalweg_server.runs.base import CHORE, ENDED, RunKey, RunRecord
+from thalweg_server.runs.base import CHORE, RunKey, RunRecord
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
@@ -75,15 +75,15 @@ class OwnerDeletion:
     async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
         for _ in range(_ROUNDS):
-            runs = await self._parts.journal.list_all(self._owner)
-            names = {run.key.thread for run in runs} | await asyncio.to_thread(self._names)
+            names = {*await parts.journal.newest(owner), *await asyncio.to_thread(self._names)}
             if not names:
                 break
-            await asyncio.gather(*(self._end(run) for run in runs if run.status not in ENDED))
+            unended = [await parts.journal.unended(owner, thread) for thread in names]
+            await asyncio.gather(*(self._end(run) for runs in unended for run in runs))
             for thread in sorted(names):
                 with suppress(BusyError):
                     await self._threads.remove(thread)
-        if runs := await self._parts.journal.list_all(self._owner):
+        if runs := await parts.journal.list(owner, limit=1):
             raise BusyError(runs[0].key.thread, runs[0].key.run)
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from thalweg.database.jobs import BACKGROUND
 from thalweg.errors import BusyError, NoSuchThreadError
 from thalweg_server.app.runs import now_ms
-from thalweg_server.runs.base import AGE, CHORE, ENDED, RunKey
+from thalweg_server.runs.base import AGE, CHORE, RunKey
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
@@ -71,7 +72,9 @@ class Retention:
         ages = [age for age in (retention.runs_days, retention.threads_days) if age is not None]
         if ages:
             due_ms = now_ms() + max(wait_ms, round(min(ages) * _DAY_MS))
-            job = self._parts.journal.jobs.submit(key.job, key.lock, due_ms=due_ms)
+            job = self._parts.journal.jobs.submit(
+                key.job, key.lock, due_ms=due_ms, priority=BACKGROUND
+            )
             await self._parts.journal.change_queue(job)
 
     async def perform(self, key: RunKey) -> None:
@@ -123,7 +126,5 @@ class Retention:
 
     async def _delete_runs(self, owner: str, thread: str, days: float) -> None:
         oldest = datetime.now(UTC) - timedelta(days=days)
-        runs = await self._parts.journal.list_all(owner, thread)
-        for run in runs[1:]:  # the newest run shows the state of the thread
-            if run.status in ENDED and run.ended is not None and run.ended <= oldest:
-                await self._parts.journal.delete(owner, thread, run.key.run)
+        for key in await self._parts.journal.outlived(owner, thread, oldest):
+            await self._parts.journal.delete(*key)

@@ -349,7 +349,4 @@ class Journal(Tables):
 
 
 def _checked(drafts: Sequence[Draft]) -> Sequence[Draft]:
-    return [
-        draft if (data := sound(draft.data)) == draft.data else replace(draft, data=data)
-        for draft in drafts
-    ]
+    return [replace(draft, data=sound(draft.data)) for draft in drafts]

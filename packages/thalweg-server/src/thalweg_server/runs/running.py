@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from thalweg.database.jobs import MOST_CRASHES, RENEW_S, Job
+from thalweg.database.jobs import BETWEEN, MOST_CRASHES, RENEW_S, Job
 from thalweg.errors import (
     BusyError,
     ClaimLostError,
@@ -235,7 +235,9 @@ class ProcessRuns:
         while len(self._jobs) < self._limit:
             # A process that performs less claims first.
             await asyncio.sleep(min(_MOST_SPREAD_S, _SPREAD_S * len(self._jobs)))
-            job = await self._journal.claim_job(self.name)
+            # Deletions by age are performed one by one, for runs wait for their transactions.
+            deletes = any(one.key.endswith(BETWEEN + AGE) for one in self._jobs.values())
+            job = await self._journal.claim_job(self.name, only_runs=deletes)
             if job is None:
                 break
             self._jobs[job.id] = job

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
+from thalweg.database.jobs import JobQueue, JobSql
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
@@ -180,12 +180,6 @@ class SqliteJournal(Journal):
         return await self._reader.use(
             lambda database: {key: _events(database, key, seq, limit) for key, seq in after.items()}
         )
-
-    async def claim_job(self, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
-        """Claim a job; see `Tables.claim_job`. Nothing is written if none waits."""
-        if not await self._reader.read(*self.jobs.pending()):
-            return None
-        return await super().claim_job(worker, lease_s=lease_s)
 
     async def delete(self, owner: str, thread: str, run: str | None = None) -> int:
         """Delete the runs of a thread, or one of them, events and all."""

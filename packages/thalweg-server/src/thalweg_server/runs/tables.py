@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal
 
-from thalweg.database.jobs import BETWEEN, LEASE_S, Job, JobQueue, JobSql
+from thalweg.database.jobs import BACKGROUND, BETWEEN, LEASE_S, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, NoSuchRunError, RunExistsError
 from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
@@ -163,15 +163,6 @@ class Tables(ABC):
             raise NoSuchRunError(key.run)
         return run
 
-    async def list_all(self, owner: str, thread: str | None = None) -> Sequence[RunRecord]:
-        """Return all runs of an owner or of a thread, newest first."""
-        runs: list[RunRecord] = []
-        before: str | None = None
-        while page := await self.list(owner, thread, limit=_PAGE, before=before):
-            runs += page
-            before = page[-1].key.run
-        return runs
-
     async def list(
         self, owner: str, thread: str | None = None, *, limit: int = 50, before: str | None = None
     ) -> Sequence[RunRecord]:
@@ -231,9 +222,13 @@ class Tables(ABC):
         """Request cancellation of a run; return False if it has ended."""
         return bool(await self._change(key.owner, _CANCEL, key, notified=key))
 
-    async def claim_job(self, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
-        """Claim the job of a run of any owner; `None` if none may start."""
-        claim = self.jobs.claim(worker, lease_s=lease_s)
+    async def claim_job(
+        self, worker: str, *, lease_s: float = LEASE_S, only_runs: bool = False
+    ) -> Job | None:
+        """Claim the job of a run, or of deletion by age; `None` if none may start."""
+        if not await self._read("", *self.jobs.pending()):  # then nothing is written
+            return None
+        claim = self.jobs.claim(worker, lease_s=lease_s, above=BACKGROUND if only_runs else None)
         rows = await self._change("", *claim, before=self.jobs.promote())
         return Job(*rows[0]) if rows else None
 
@@ -300,10 +295,18 @@ class Tables(ABC):
 
     async def pack_missing(self, owner: str, thread: str, *, idle: timedelta = PACK_AFTER) -> None:
         """Pack the events of runs of a thread that ended some time ago and were not packed."""
-        oldest = datetime.now(UTC) - idle
-        for run, ended in await self._read(owner, _UNPACKED, (owner, thread)):
-            if _time(ended) <= oldest:
-                await self.pack(RunKey(owner, thread, run))
+        for key in await self._ended(owner, thread, datetime.now(UTC) - idle, _IS_UNPACKED):
+            await self.pack(key)
+
+    async def outlived(self, owner: str, thread: str, oldest: datetime) -> Sequence[RunKey]:
+        """Return the runs of a thread that ended before a time, except its newest run."""
+        return await self._ended(owner, thread, oldest, _HAS_NEWER)
+
+    async def _ended(
+        self, owner: str, thread: str, oldest: datetime, condition: str
+    ) -> Sequence[RunKey]:
+        rows = await self._read(owner, _ENDED + condition, (owner, thread))
+        return [RunKey(owner, thread, run) for run, ended in rows if _time(ended) <= oldest]
 
     @abstractmethod
     def hold(self, claim: Claim) -> AbstractAsyncContextManager[None]:
@@ -388,11 +391,15 @@ READ = (
     f"(SELECT CASE type WHEN '{PACKED}' THEN 1 ELSE ? END {_AFTER} 1), 1)"
 )
 """Rows of a run after a number: one, if it is packed; see `read_values`."""
-_UNPACKED = (
-    "SELECT run, ended FROM runs WHERE owner = ? AND thread = ?"  # noqa: S608
-    f" AND NOT {_IS_UNENDED} AND EXISTS (SELECT 1 FROM run_events AS event"
+_ENDED = f"SELECT run, ended FROM runs WHERE owner = ? AND thread = ? AND NOT {_IS_UNENDED}"  # noqa: S608
+_IS_UNPACKED = (
+    " AND EXISTS (SELECT 1 FROM run_events AS event"  # noqa: S608
     " WHERE event.owner = runs.owner AND event.thread = runs.thread AND event.run = runs.run"
     f" AND type <> '{PACKED}')"
+)
+_HAS_NEWER = (
+    " AND number < (SELECT max(number) FROM runs AS other"
+    " WHERE other.owner = runs.owner AND other.thread = runs.thread)"
 )
 _PLAIN = f"{_KEY} AND type <> '{PACKED}'"
 _REPLACE = f"UPDATE run_events SET type = ?, data = ? WHERE {_PLAIN} AND seq = ?"  # noqa: S608

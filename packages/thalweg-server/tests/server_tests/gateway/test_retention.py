@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sqlite3
+from asyncio import timeout
 from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE
@@ -11,7 +12,7 @@ import pytest
 
 from core_tests import forking
 from server_tests.gateway.worlds import settings
-from thalweg.database.jobs import NEVER_MS
+from thalweg.database.jobs import BACKGROUND, NEVER_MS
 from thalweg.errors import BusyError, NoSuchRunError, NoSuchThreadError, StorageError
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import NewThread
@@ -248,17 +249,46 @@ async def test_deletion_by_age_that_kills_its_processes_is_tried_again_the_next_
     assert queued(tmp_path) == [(key.job, 6)]
 
 
-async def test_a_chore_comes_in_the_order_of_its_thread(tmp_path: Path) -> None:
-    """With a lower priority, a run behind it would wait for the runs of all other threads."""
+async def test_runs_are_claimed_before_the_deletion_by_age_of_any_thread(tmp_path: Path) -> None:
     async with open_app(kept(tmp_path, runs_days=1.0), role="api") as app:
         await app.tenant("ada").threads.create(NewThread(id="t1"))
         await app.retention.schedule("ada", "t1")
         queued(tmp_path, "due = 1")
-        await app.tenant("ada").runs.start("t1", NewRun(id="r1", message="hi"))
+        await app.tenant("ada").runs.start("t1", NewRun(id="r1", message="hi", priority=-100))
         await app.tenant("ada").runs.start("t2", NewRun(id="r2", message="hi"))
+        jobs = [await app.parts.journal.claim_job("one") for _ in range(3)]
+        assert [job and RunKey.of_job(job.key).run for job in jobs] == ["r2", "r1", None]
+        assert jobs[1] is not None
+        await app.parts.journal.finish_job(jobs[1])
         job = await app.parts.journal.claim_job("one")
         assert job is not None
         assert RunKey.of_job(job.key).run == AGE
+
+
+async def test_a_process_deletes_by_age_in_one_thread_at_a_time(tmp_path: Path) -> None:
+    """Their transactions would delay those of runs."""
+    begun: list[str] = []
+    has_begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait(key: RunKey) -> None:
+        begun.append(key.thread)
+        has_begun.set()
+        await go_on.wait()
+
+    async with open_journal(tmp_path / "runs.db") as journal:
+        for thread in ("t1", "t2", "t3"):
+            key = RunKey("ada", thread, AGE)
+            job = journal.jobs.submit(key.job, key.lock, priority=BACKGROUND)
+            await journal.change_queue(job)
+        async with ProcessRuns(journal, completed, perform_chore=wait) as runs, timeout(60):
+            await has_begun.wait()
+            for name in ("r1", "r2", "r3"):  # each overtakes the deletion of its thread
+                run = await runs.start(RunKey("ada", "t3", name), "{}")
+                assert (await runs.join(run.key)).status == "completed"
+            assert begun == ["t1"]
+            go_on.set()
+            await performed(tmp_path)
+    assert begun == ["t1", "t2", "t3"]
 
 
 async def test_a_chore_that_deletes_submits_no_other_one(

@@ -30,6 +30,8 @@ MOST_CRASHES: Final = 5
 """Processes that may end in a row while they perform a job; then it is taken for what ends them."""
 BETWEEN: Final = "\x1f"
 """Separates the ids of a key; no id of an owner, a run or a thread has it."""
+BACKGROUND: Final = -1_000
+"""The highest priority of jobs that later ones of their lock with a higher priority overtake."""
 NEVER_MS: Final = 1 << 52
 """A due time of jobs that wait for `JobQueue.postpone`."""
 
@@ -123,19 +125,21 @@ class JobQueue:
         """Select the milliseconds until the next job may be claimed, by the database's clock."""
         return JobSql(f"SELECT ({_NEXT_DUE}) - {self._now}", (self._name,) * 3)
 
-    def claim(self, worker: str, *, lease_s: float = LEASE_S) -> JobSql:
+    def claim(self, worker: str, *, lease_s: float = LEASE_S, above: int | None = None) -> JobSql:
         """Claim the next job that may start, or whose lease expired; `promote` comes first.
 
         Args:
             worker: The name of this process, which no other has.
             lease_s: Seconds until the job has to be renewed.
+            above: If given, jobs of this priority or a lower one are not claimed.
 
         Returns:
             The statement; its row, if there is a job, has the fields of `Job`.
         """
         text = _CLAIM.format(
-            now=self._now, is_settled=self._is_settled, locks=self._locks, free_at=_FREE_AT
-        )
+            now=self._now, is_settled=self._is_settled, locks=self._locks,
+            preferred="" if above is None else f" AND priority > {int(above)}",
+        )  # fmt: skip
         return JobSql(text, (round(1_000 * lease_s), worker, worker, self._name))
 
     def renew(self, worker: str, ids: Collection[int], *, lease_s: float = LEASE_S) -> JobSql:
@@ -255,23 +259,21 @@ _NEXT_DUE = f"""
 """  # noqa: S608 (constants)
 _CANCEL = "DELETE FROM queue_job WHERE queue = ? AND key = ? AND worker = '' RETURNING id"
 # The unique index on held locks decides between two claims at the same time.
-_CLAIM = """
-    UPDATE queue_job SET attempt = attempt + 1, held_until = {now} + ?,
+_CLAIM = f"""
+    UPDATE queue_job SET attempt = attempt + 1, held_until = {{now}} + ?,
         crashes = CASE WHEN worker IN ('', '-', ?) THEN crashes ELSE crashes + 1 END, worker = ?
     WHERE id = (
         SELECT id FROM queue_job AS job
-        WHERE queue = ? AND due = 0 AND (
-            (worker = '' AND NOT EXISTS (
-                SELECT 1 FROM queue_job AS other
+        WHERE queue = ? AND due = 0{{preferred}} AND (
+            (worker = '' AND NOT EXISTS (SELECT 1 FROM queue_job AS other
                 WHERE other.queue = job.queue AND other.lock = job.lock AND other.id <> job.id
-                    AND (other.worker <> '' OR (other.id < job.id AND other.due = 0))
-            ))
-            OR (worker <> '' AND {is_settled}
-                AND {free_at} < {now})
+                    AND (other.worker <> '' OR (other.id < job.id AND other.due = 0
+                        AND (other.priority > {BACKGROUND} OR job.priority <= {BACKGROUND})))))
+            OR (worker <> '' AND {{is_settled}} AND {_FREE_AT} < {{now}})
         )
-        ORDER BY priority DESC, id LIMIT 1{locks}
+        ORDER BY priority DESC, id LIMIT 1{{locks}}
     ) RETURNING id, key, attempt, crashes
-"""
+"""  # noqa: S608 (constants)
 
 
 class CountedJob(Protocol):

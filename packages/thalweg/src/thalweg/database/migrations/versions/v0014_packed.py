@@ -1,4 +1,4 @@
-"""Packed events of ended runs; compressed turns and shown memories. No earlier version reads them."""
+"""Packed events of ended runs, compressed turns and shown memories: no older version reads them."""
 
 from thalweg.database.migrations.schema import Schema
 
