@@ -50,6 +50,7 @@ class Answers:
     def recall(
         self,
         query: str = "",
+        other_words: Annotated[list[str], Field(max_length=8)] = [],  # noqa: B006 (only read)
         handle: str = "",
         scope: Annotated[str, Field(pattern="^(project|all)$")] = "project",
         lines: tuple[int, int] | None = None,
@@ -59,7 +60,8 @@ class Answers:
         """Find passages by a question, or read the content of a reference."""
         if handle:
             return self._read(handle, lines, chars, path)
-        return self._search(query, SearchFilter(project=self._searched() if scope != "all" else ""))
+        only = SearchFilter(project=self._searched() if scope != "all" else "")
+        return self._search([query, *other_words], only)
 
     def history(
         self,
@@ -127,7 +129,7 @@ class Answers:
         origins = list_origins(self.archive, self.owner) if self.project else ()
         return self.project if any(one.is_in(self.project) for _, one in origins) else ""
 
-    def _search(self, query: str, only: SearchFilter) -> str:
+    def _search(self, query: str | list[str], only: SearchFilter) -> str:
         found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)
         if not found:
             return prompt("recorded_nothing").render()

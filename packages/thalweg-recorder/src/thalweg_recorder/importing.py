@@ -26,16 +26,7 @@ from thalweg.archive import (
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
 from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
-from thalweg.engine.entries import (
-    Media,
-    Message,
-    Opaque,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    message_to_json,
-)
+from thalweg.engine.entries import Media, Message, Part, message_to_json
 from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
@@ -63,43 +54,24 @@ def without_secrets(message: Message) -> Message:
     """Redact every text of a message; media is unchanged.
 
     Example:
+        >>> from thalweg.engine.entries import Text
         >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text
         'use [redacted: GitHub token]'
     """
-    if _is_clean("\n".join(_texts(message))):
+    texts = [message.extra, *chain.from_iterable(_texts(one).values() for one in message.parts)]
+    if redact(whole := "\n".join(texts)) == whole:
         return message
-    parts = tuple(map(_redacted, message.parts))
-    return replace(message, parts=parts, extra=redact(message.extra))
+    parts = [
+        replace(one, **{name: redact(text) for name, text in _texts(one).items()})
+        for one in message.parts
+    ]
+    return replace(message, parts=tuple(parts), extra=redact(message.extra))
 
 
-def _is_clean(text: str) -> bool:
-    return redact(text) == text
-
-
-def _texts(message: Message) -> Iterator[str]:
-    yield message.extra
-    for part in message.parts:
-        match part:
-            case Text(text, extra) | Thinking(text=text, extra=extra):
-                yield from (text, extra)
-            case ToolCall(arguments=arguments, extra=extra):
-                yield from (arguments, extra)
-            case Opaque(json=text):
-                yield text
-            case Media():
-                pass
-
-
-def _redacted(part: Part) -> Part:
-    match part:
-        case Text() | Thinking():
-            return replace(part, text=redact(part.text), extra=redact(part.extra))
-        case ToolCall():
-            return replace(part, arguments=redact(part.arguments), extra=redact(part.extra))
-        case Opaque():
-            return replace(part, json=redact(part.json))
-        case Media():
-            return part
+def _texts(part: Part) -> dict[str, str]:
+    """Return the texts of a part, by the names of their fields."""
+    names = () if isinstance(part, Media) else ("text", "arguments", "json", "extra")
+    return {name: getattr(part, name) for name in names if hasattr(part, name)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class SearchHit:
 
 def search_sessions(
     archive: Archive,
-    query: str,
+    query: str | Sequence[str],
     only: SearchFilter | None = None,
     *,
     owner: str = OWNER,
@@ -126,7 +126,8 @@ def search_sessions(
 
     Args:
         archive: The archive of the threads.
-        query: A question or some words. If it is empty, the filter's own words are sought.
+        query: A question or some words, or several phrasings: what more of them find comes first.
+            If it is empty, the filter's own words are sought.
         only: The filters. Threads that were not imported are searched if no project, agent or time
             is passed.
         owner: The owner of the threads.
@@ -139,7 +140,9 @@ def search_sessions(
     threads = None
     if only.names_sessions:
         threads = {thread for thread, _ in only.select(list_origins(archive, owner))}
-    words = " ".join(filter(None, (query, only.file, only.command, "error" * only.errors)))
+    words = [query] if isinstance(query, str) else [*filter(None, query)]
+    if only.names_messages:
+        words = [" ".join([*words, only.file, only.command, "error" * only.errors])]
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
     hits = archive.search_threads(
         owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
@@ -151,8 +154,7 @@ def search_sessions(
         position, session = passage.position, sessions[thread] or _NO_SESSION
         (message,) = archive.messages(ThreadKey(owner, thread), position, position)
         if _matches(message, passage, only):
-            at, title, project = message.at or session.ended_at, session.title, session.project
-            origin = (at, title, project)
+            origin = (message.at or session.ended_at, session.title, session.project)
             found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
     count = exact_counter()
     while found and count(render_found(found)) > max_tokens:

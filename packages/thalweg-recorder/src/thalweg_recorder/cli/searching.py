@@ -22,6 +22,9 @@ def search(
         typer.Argument(metavar="WORDS", help="A question or some words, any language."),
     ] = None,
     *,
+    also: Annotated[
+        list[str] | None, typer.Option(metavar="WORDS", help="The same in other words.")
+    ] = None,
     project: Project = "",
     agent: Agent = "",
     since: Since = "",
@@ -61,24 +64,14 @@ def search(
         errors=errors,
     )
     with open_existing(archive or recorder_place()) as opened:
-        if not words and not only.names_messages:
+        if not words and not also and not only.names_messages:
             print_sessions(opened, only, owner, as_json=as_json)
             return
-        query = " ".join(words or ())
+        query = [" ".join(words or ()), *(also or ())]
         found = search_sessions(opened, query, only, owner=owner, max_tokens=max_tokens)
         nothing = "No message of these sessions has these words."
         if not found and search_sessions(opened, query, only, owner=owner):
             nothing = f"No hit fits into {max_tokens:,} tokens: the default is 3,000."
-    plain = [
-        {
-            "reference": one.reference,
-            **asdict(one.passage),
-            "exchange": [asdict(other) for other in one.exchange],
-            "at": one.at,
-            "title": one.title,
-            "project": one.project,
-        }
-        for one in found
-    ]
+    plain = [{**(fields := asdict(one)).pop("passage"), **fields} for one in found]
     lines = [part for line in printable(render_found(found)).splitlines() for part in fold(line)]
     print_result(lines, {"passages": plain}, as_json=as_json, empty_message=nothing)

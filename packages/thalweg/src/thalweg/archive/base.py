@@ -391,7 +391,7 @@ class Archive(Protocol):
     def search_threads(
         self,
         owner: str,
-        query: str,
+        query: str | Sequence[str],
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
@@ -401,7 +401,8 @@ class Archive(Protocol):
 
         Args:
             owner: Owner of the threads.
-            query: A question or some words; it has no syntax.
+            query: A question or some words; it has no syntax. With `exchanges` several phrasings,
+                whose hits are fused by their ranks.
             threads: Search only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
             exchanges: Return fewer hits, of different exchanges, with passages around each.

@@ -61,7 +61,7 @@ class SqliteArchive(TableArchive):
     def search_threads(
         self,
         owner: str,
-        query: str,
+        query: str | Sequence[str],
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,

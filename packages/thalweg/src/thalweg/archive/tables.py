@@ -315,13 +315,14 @@ class TableArchive(Archive):
     def search_threads(
         self,
         owner: str,
-        query: str,
+        query: str | Sequence[str],
         *,
         threads: Collection[str] | None = None,
         max_tokens: int = 2_000,
         exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return matching passages of several threads, best first, within a token budget."""
+        questions = [searching.ask(one) for one in ([query] if isinstance(query, str) else query)]
         self.update_index(owner, threads)
         with self._database.reading(owner) as db:
             indexed = _indexed_threads(db, owner)
@@ -333,7 +334,7 @@ class TableArchive(Archive):
             return searching.search_threads(
                 db,
                 searched,
-                searching.ask(query),
+                questions,
                 max_tokens=max_tokens,
                 count=exact_counter(),
                 exchanges=exchanges,

@@ -68,6 +68,20 @@ def test_a_text_that_many_threads_repeat_takes_the_place_of_no_other() -> None:
     assert "why" in [hit.thread for hit in found]
 
 
+def test_what_another_phrasing_finds_is_found_and_what_two_find_is_first() -> None:
+    texts = {
+        "one": ["The heron test fails."],
+        "two": ["The clock of the runner is slow.", "So the watch was wrong."],
+        "three": ["A bittern sleeps in the reeds of the pond."],
+    }
+    with _archive(texts) as archive:
+        phrasings = ["heron test", "slow runner clock", "wrong watch"]
+        found = archive.search_threads("o", phrasings, exchanges=True)
+        alone = archive.search_threads("o", phrasings[:1], exchanges=True)
+    assert [hit.thread for hit in found] == ["two", "one"]
+    assert [hit.thread for hit in alone] == ["one"]
+
+
 def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> None:
     many = across.MAX_HITS + across.MAX_LISTED + 10
     texts = {"old": ["common answer"], "other": ["common word"] * many, "new": ["nothing"]}

@@ -59,6 +59,16 @@ def test_a_hit_has_the_messages_around_it_once(archive: Archive) -> None:
     )
 
 
+def test_other_words_find_what_the_query_does_not(archive: Archive) -> None:
+    assert search_sessions(archive, "ornithology") == []
+    (hit, *_) = search_sessions(archive, ["ornithology", "make test"])
+    assert hit.thread == KEY.thread
+    only = SearchFilter(file="birds.py")
+    (hit, *_) = search_sessions(archive, ["ornithology", "heron class"], only)
+    assert hit.reference == f"{KEY.thread}#2"
+    assert "heron test failed" in Answers(archive).recall("ornithology", ["make test"])
+
+
 @pytest.mark.parametrize(
     ("fields", "found"),
     [

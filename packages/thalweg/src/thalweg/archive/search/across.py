@@ -44,6 +44,8 @@ EXCHANGES = 12
 """Exchanges that are weighed by their passages; the best are shown."""
 EVIDENCE = 0.2
 """Share of the weight of its best passage in the score of an exchange."""
+FUSION = 5
+"""Added to the place of an exchange for a phrasing: the more, the less the first ones count."""
 CONCLUSION = 0.1
 """Added to the score of an exchange whose hit is a text of the agent."""
 LEAST_TOKENS = 24
@@ -185,7 +187,7 @@ def search_thread(
 def search_threads(
     db: ArchiveRows,
     threads: Mapping[int, tuple[str, int]],
-    question: SearchQuery,
+    questions: Sequence[SearchQuery],
     *,
     max_tokens: int,
     count: Counter,
@@ -197,23 +199,28 @@ def search_threads(
     Args:
         db: In a transaction.
         threads: By number: the name and the number of indexed passages; the index is complete.
-        question: The query.
+        questions: The phrasings of a query, without `exchanges` one.
         max_tokens: Bound on the excerpts.
         count: Counts them.
         others: Threads of the owner that are not searched.
         exchanges: Return fewer hits, of different exchanges, with passages around each.
     """
-    hits = _find_in_threads(db, threads, question, others)
-    rows = _read_rows(db, shortlist(question, _heaviest(question, hits)))
-    rows |= _read_rows(db, surroundings(rows.values(), hits))
-    ranked = rank(question, hits, rows)
-    if not exchanges:
-        chosen = pack_excerpts(ranked, rows, max_tokens, count)
-        return [ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen]
-    exchanges_found = _weigh_exchanges(db, ranked, question, hits, rows)
+    lists: list[list[_RankedExchange]] = []
+    rows: dict[int, PassageRow] = {}
+    for question in questions:
+        hits = _find_in_threads(db, threads, question, others)
+        read = _read_rows(db, shortlist(question, _heaviest(question, hits)))
+        rows |= read | _read_rows(db, surroundings(read.values(), hits))
+        ranked = rank(question, hits, rows)
+        if not exchanges:
+            chosen = pack_excerpts(ranked, rows, max_tokens, count)
+            return [
+                ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen
+            ]
+        lists.append(_weigh_exchanges(db, ranked, question, hits, rows))
     found: list[ThreadPassage] = []
     shares = [int(max_tokens * share) for share in EXCHANGE_SHARES]
-    for one in exchanges_found:
+    for one in _fused(lists):
         room = min(max_tokens, shares[min(len(found), len(shares) - 1)])
         if room < LEAST_TOKENS:
             break
@@ -261,29 +268,22 @@ def find_threads(
     return [passage for _, passage in found]
 
 
-def _of_different_exchanges(candidates: Iterable[PassageCandidate]) -> Iterator[PassageCandidate]:
-    """Yield the best of each exchange."""
-    places: dict[int, list[int]] = {}
-    for one in candidates:
-        near = places.setdefault(one.row.id >> PASSAGE_BITS, [])
-        if all(abs(one.row.position - place) > EXCHANGE_MESSAGES for place in near):
-            near.append(one.row.position)
-            yield one
-
-
-def _with_new_lines(
+def _different(
     candidates: Iterable[PassageCandidate], rows: dict[int, PassageRow]
 ) -> Iterator[PassageCandidate]:
-    """Yield the candidates with a line that those before them do not have."""
+    """Yield the best of each exchange, if it has a line that those before it do not have."""
+    found: list[PassageRow] = []
     seen_lines: set[str] = set()
     for one in candidates:
-        lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
-        if lines - seen_lines:
-            seen_lines |= lines
-            yield one
+        if not any(_is_near(one.row, other) for other in found):
+            found.append(one.row)
+            lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
+            if lines - seen_lines:
+                seen_lines |= lines
+                yield one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _RankedExchange:
     """A hit and the passages of the messages around it."""
 
@@ -306,7 +306,7 @@ def _weigh_exchanges(
     """
     weigh = PassageWeights(question, hits)
     found: list[_RankedExchange] = []
-    for hit in islice(_with_new_lines(_of_different_exchanges(ranked), rows), EXCHANGES):
+    for hit in islice(_different(ranked, rows), EXCHANGES):
         reach = range(hit.row.id - EXCHANGE_PASSAGES, hit.row.id + EXCHANGE_PASSAGES + 1)
         rows |= _read_rows(db, set(reach) - rows.keys())
         near = [
@@ -320,6 +320,25 @@ def _weigh_exchanges(
         score += CONCLUSION * (hit.row.speaker == "assistant")
         found.append(_RankedExchange(hit, best, weights, score))
     return sorted(found, key=lambda one: -one.score)
+
+
+def _fused(lists: Iterable[Iterable[_RankedExchange]]) -> list[_RankedExchange]:
+    """Return the exchanges for several phrasings, each once, by their ranks for each."""
+    found: list[_RankedExchange] = []
+    for place, one in chain.from_iterable(map(enumerate, lists)):
+        one.score = 1 / (FUSION + place)
+        same = next((other for other in found if _is_near(one.hit.row, other.hit.row)), None)
+        if same:
+            same.score += one.score
+        else:
+            found.append(one)
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _is_near(one: PassageRow, other: PassageRow) -> bool:
+    """Return whether two passages are of one exchange."""
+    is_same = one.id >> PASSAGE_BITS == other.id >> PASSAGE_BITS
+    return is_same and abs(one.position - other.position) <= EXCHANGE_MESSAGES
 
 
 def _passage_weights(
