@@ -42,6 +42,9 @@ from thalweg_evals.trace import written
 
 GROUP = 10
 """Students about whom one step decides."""
+GOAL = 60
+"""Characters of the request without which the driver does not know what to do. Everybody's
+summaries have its line (`driver.GIST`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Task:
 def decide_task(view: View, task: Task) -> Respond | Use:
     """Return the driver's move: the next step of its plan whose number is in sight."""
     texts = [written(message) for message in view.messages]
+    if not any(task.world.request[:GOAL] in text for text in texts):
+        return Respond("I do not see what I have to do.")
     steps = len(task.reads) + len(task.units)
     number = progress(texts)[0] + 1
     if number > steps:
@@ -105,7 +110,8 @@ def _environment(module: str, name: str, folder: str, **sizes: int) -> tuple[Any
     """Return an environment of the checkout, and its request."""
     found = importlib.import_module(f"gem.envs.{module}.{module}")
     create = partial(getattr(found, name), task_dir=folder, **sizes)
-    return created_once(create, folder), found.TASK_INSTRUCTION
+    request = " ".join(found.TASK_INSTRUCTION.split())
+    return created_once(create, folder), f"TASK: {request}"
 
 
 def _score(env: Any) -> Callable[[], str]:  # noqa: ANN401 (theirs)

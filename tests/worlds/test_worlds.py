@@ -263,6 +263,7 @@ def test_a_task_with_a_plan_reads_again_what_is_removed() -> None:
     direct = partial(decide_task, task=replace(task, reads=()))
     cut, bill = play(world, Whole(newest=4), 100, direct)
     assert (cut, bill.calls) == ("", 13)
+    assert isinstance(decide_task(View((), frozenset()), task), Respond)
 
 
 def test_every_run_of_a_task_begins_with_its_own_files(tmp_path: Path) -> None:
