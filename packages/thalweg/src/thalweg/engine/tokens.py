@@ -502,13 +502,13 @@ def text_kind(*texts: str) -> TextKind:
 
 def _count_signs(text: str) -> tuple[int, int, int]:
     """Count Chinese, Japanese and Korean characters; digits; digits and brackets."""
+    raw = text.encode(errors="surrogatepass")
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
-    digits, signs = (len(text) - len(text.translate(signs)) for signs in (_DIGIT, _SIGN))
+    digits, signs = (len(raw) - len(raw.translate(None, kind)) for kind in (_DIGIT, _SIGN))
     return cjk, digits, signs
 
 
 _CACHED_CHARS = 2_000
 _cached_signs = lru_cache(maxsize=2_048)(_count_signs)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_DIGIT = str.maketrans("", "", "0123456789")
-_SIGN = str.maketrans("", "", '0123456789{}()[];=<>_/\\"`|')
+_DIGIT, _SIGN = b"0123456789", b'0123456789{}()[];=<>_/\\"`|'

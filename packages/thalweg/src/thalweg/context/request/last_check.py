@@ -24,13 +24,14 @@ from langchain_core.tools import BaseTool
 
 from thalweg.context.ready_tools import Tool, ToolsKey, as_openai, with_tool
 from thalweg.context.request.messages import (
+    TargetModel,
     WrittenMessage,
-    client_of,
     common_prefix,
     is_equal,
     parse_message,
+    target_model_of,
 )
-from thalweg.context.request.models import Body, profile_of, with_last_check, with_transform
+from thalweg.context.request.models import Body, with_last_check, with_transform
 from thalweg.context.request.refusals import Overflow
 from thalweg.database.base import encode
 from thalweg.engine.edits import Repair
@@ -38,7 +39,7 @@ from thalweg.engine.entries import RECALL, Message, message_to_json
 from thalweg.engine.tokens import Calibration, Counter, TokenCounts, measure
 from thalweg.engine.window.budget import LEAST_LIMIT, MIN_LIMIT, Budget
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect, WireRules, rules_of
+from thalweg.engine.wires.repairs import ExchangeChecker, RequestDefect, WireRules
 
 
 class TooLarge(BaseException):
@@ -64,7 +65,7 @@ class RequestGuard(BaseCallbackHandler):
     ) -> None:
         self._count = count
         self._cached_count = cached_counter(count)
-        self._shown = check.shown
+        self._check = check
         self._overhead = overhead
         self._limit = limit
         self._price_model = price_model  # whose price images have
@@ -89,21 +90,23 @@ class RequestGuard(BaseCallbackHandler):
             TooLarge: It is more than the limit.
         """
         batch = messages[0] if messages else []
-        last_known = next(
-            (index for index in reversed(range(len(batch))) if self._shown(batch[index])), None
-        )
+        indices = range(len(batch) - 1, -1, -1)
+        last_known = next((index for index in indices if self._check.shown(batch[index])), None)
         if last_known is None:
             return  # a call that another middleware makes for itself
         self.behind = batch[last_known + 1 :]
         self.model = model_in(kwargs.get("metadata") or {}) or self.model
-        tokens = sum(map(self._tokens, batch))
-        self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
+        known = self._check.tokens
+        tokens = [known.get(id(message)) for message in batch]
+        others = (self._tokens(m) for m, n in zip(batch, tokens, strict=True) if n is None)
+        self.tokens = sum(filter(None, tokens)) + sum(others)
+        self.tokens += count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
 
     def _tokens(self, message: BaseMessage) -> int:
-        shown = self._shown(message)
-        if shown is not None and (shown.message is message or shown.message == message):
+        shown = self._check.shown(message)
+        if shown is not None and shown.message == message:
             return shown.tokens
         if self._overhead is not None and message is self._overhead.message:
             return self._overhead.system_tokens
@@ -499,6 +502,8 @@ class LastCheck:
     alternates: bool = False
     """Whether the model has refused two answers in a row."""
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
+    tokens: dict[int, int] = field(default_factory=dict)
+    """The tokens of the messages of the thread, by identity."""
     _shown: dict[int, WrittenMessage] = field(default_factory=dict)
     """The messages of the thread, by identity."""
     _shown_by_id: dict[str, WrittenMessage] = field(default_factory=dict)
@@ -531,6 +536,7 @@ class LastCheck:
         if tool != self._tool:  # what was repaired for the last request names another
             self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
         self._shown = {id(one.message): one for one in shown}
+        self.tokens = {id(one.message): one.tokens for one in shown}
         self._shown_by_id = {one.message.id: one for one in shown if one.message.id}
         self._pointer = pointer
 
@@ -585,16 +591,18 @@ class LastCheck:
         position = self._position(message)
         return "" if position is None or position < 0 else self._pointer(position)
 
-    def foresee(self, request: ModelRequest[Any]) -> None:
+    def foresee(self, request: ModelRequest[Any], target: TargetModel) -> None:
         """Check a request before it is sent, so that its repairs can be taken."""
-        self.check(self._rules(request, _wire(request)), _messages(request))
+        self.check(self._rules(target), _messages(request))
 
-    def _rules(self, request: ModelRequest[Any], wire: str) -> WireRules:
-        rules = rules_of(wire, profile_of(request.model))
-        return replace(rules, alternates=True) if self.alternates else rules
+    def _rules(self, target: TargetModel) -> WireRules:
+        return replace(target.rules, alternates=True) if self.alternates else target.rules
 
     def request(
-        self, request: ModelRequest[Any], recall: BaseTool | None = None
+        self,
+        request: ModelRequest[Any],
+        recall: BaseTool | None = None,
+        target: TargetModel | None = None,
     ) -> ModelRequest[Any]:
         """Return a request that is checked when it is sent, after all other middleware.
 
@@ -602,14 +610,15 @@ class LastCheck:
             request: The request.
             recall: The tool that its references name: it remains in the request, even if other
                 middleware changes the tools. `None` if it has no references.
+            target: Its target model, if that is known.
         """
-        wire = _wire(request)
-        check = partial(self.check, self._rules(request, wire))
+        target = target or target_model_of(request)
+        check = partial(self.check, self._rules(target))
         model = with_last_check(request.model, check)
         if model is request.model:  # chosen when it is called: only what we see can be checked
             request = _with_messages(request, check(_messages(request)))
             return _CheckedRequest.of(request, self.request, recall)
-        if wire == "gemini":
+        if target.client == "gemini":
             model = with_transform(model, _with_joined_contents)
         return _CheckedRequest.of(request.override(model=model), self.request, recall)
 
@@ -650,11 +659,6 @@ class _CheckedRequest(ModelRequest[Any]):
 
 
 _OWN_FIELDS = frozenset({"_again", "_recall"})
-
-
-def _wire(request: ModelRequest[Any]) -> str:
-    client = client_of(request)
-    return "" if client == "other" else client
 
 
 def _with_joined_contents(body: Body) -> Body:

@@ -15,10 +15,15 @@ from operator import is_, is_not, ne, or_
 from typing import Any, Literal, assert_never
 
 from langchain.agents.middleware.types import ModelRequest
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 
-from thalweg.context.request.models import LATE_SYSTEM_KEY, changed_copy, class_names, layers
+from thalweg.context.request.models import (
+    LATE_SYSTEM_KEY,
+    changed_copy,
+    class_names,
+    layers,
+    profile_in,
+)
 from thalweg.engine.entries import (
     RECALL,
     Media,
@@ -47,6 +52,7 @@ from thalweg.engine.window.items import (
 )
 from thalweg.engine.wires.fields import is_from_wire, opaque_value, pack, unpack
 from thalweg.engine.wires.langchain import WIRE, LangChainWire, read_message
+from thalweg.engine.wires.repairs import WireRules, rules_of
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "gemini", "other"]
 """LangChain's client that sends a request."""
@@ -161,20 +167,22 @@ class TargetModel:
     """Whether OpenAI may keep items, so that they can be sent by their ids alone."""
     takes_system: bool = False
     """Whether Anthropic's model accepts system messages among the others, by its profile."""
+    rules: WireRules = field(default_factory=WireRules)
+    """What its provider accepts in messages."""
 
 
-def target_model_of(request: ModelRequest[Any], name: str) -> TargetModel:
-    """Return the target model of a request, whose name is `model_name(request.model)`."""
-    model = request.model
-    stores = request.model_settings.get("store", _read_setting(model, "store")) is not False
-    client, profile = client_of(request), _read_setting(model, "profile")
+def target_model_of(request: ModelRequest[Any], name: str = "") -> TargetModel:
+    """Return the target model of a request; `name` is `model_name(request.model)`."""
+    objects = tuple(layers(request.model))
+    stores = request.model_settings.get("store", _read_setting(objects, "store")) is not False
+    client, profile = _client_of(request, objects), _read_setting(objects, "profile")
     has_late_system = isinstance(profile, Mapping) and profile.get(LATE_SYSTEM_KEY)
-    return TargetModel(name, client, stores, client == "anthropic" and has_late_system is True)
+    takes_system = client == "anthropic" and has_late_system is True
+    return TargetModel(name, client, stores, takes_system, rules_of(client, profile_in(objects)))
 
 
-def client_of(request: ModelRequest[Any]) -> Client:
-    """Return the client that sends a request."""
-    for layer in layers(request.model):
+def _client_of(request: ModelRequest[Any], objects: Sequence[object]) -> Client:
+    for layer in objects:
         names = class_names(type(layer))
         if "ChatAnthropic" in names:
             return "anthropic"
@@ -186,8 +194,8 @@ def client_of(request: ModelRequest[Any]) -> Client:
     return "other"
 
 
-def _read_setting(model: BaseChatModel, name: str) -> object:
-    for layer in layers(model):
+def _read_setting(objects: Sequence[object], name: str) -> object:
+    for layer in objects:
         value = layer.get(name) if isinstance(layer, Mapping) else getattr(layer, name, None)
         if value is not None:
             return value

@@ -167,7 +167,7 @@ def limits_of(
     )
     objects = tuple(layers(model))
     name = model_name(model)
-    profile = _profile(objects)
+    profile = profile_in(objects)
     profile_output = _token_count(profile.get("max_output_tokens"))
     requested = requested or _first_count(objects, _OUTPUT_NAMES)
     model_window, source = _window(objects, profile, name, given_window)
@@ -330,7 +330,8 @@ _DIGITS = 12
 """No count of tokens has as many digits."""
 
 
-def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
+def profile_in(objects: tuple[object, ...]) -> Mapping[str, object]:
+    """Return LangChain's profile of the model among `layers`; empty if it has none."""
     for layer in objects:
         profile = _read_setting(layer, "profile")
         if isinstance(profile, Mapping) and profile:
@@ -340,7 +341,7 @@ def _profile(objects: tuple[object, ...]) -> Mapping[str, object]:
 
 def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
     """Return LangChain's profile of a chat model; empty if it has none."""
-    return _profile(tuple(layers(model)))
+    return profile_in(tuple(layers(model)))
 
 
 @once_per_model
@@ -460,9 +461,9 @@ def with_kept_settings(model: BaseChatModel) -> BaseChatModel:
     return keeping
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KnownModel:
-    """All that a model call reads from the object of a chat model."""
+    """All that a model call reads from the object of a chat model; one for one object."""
 
     limits: ModelLimits
     provider: str

@@ -59,10 +59,11 @@ from thalweg.context.request.last_check import Ceilings, LastCheck, Overhead, di
 from thalweg.context.request.messages import (
     MessageWriter,
     ParsedMessages,
+    TargetModel,
     read_state,
     stored_binding,
 )
-from thalweg.context.request.models import DEFAULT_WINDOW
+from thalweg.context.request.models import DEFAULT_WINDOW, KnownModel
 from thalweg.context.turn.effects import LOOP
 from thalweg.context.turn.summaries import SummaryJobs
 from thalweg.database.private_files import make_private_folder
@@ -391,6 +392,8 @@ class OpenThread:
     """The last seen pending summary of its compaction."""
     extent: Extent | None = None
     """The sizes of the thread as they were read when it was acquired; `None` after `sync`."""
+    target: tuple[KnownModel, Mapping[str, Any], TargetModel] | None = None
+    """The last target model, with the model and the settings that it follows from."""
     indexed: int = field(init=False)
     """Messages of the log when it was opened or last indexed in the background."""
 

@@ -498,6 +498,8 @@ def _describe(ceilings: Ceilings) -> str:
 
 NOTE_CHARS = 2_000
 """Most characters of the journal's note on the defects of a summary."""
+_COMPACTING_CLIENTS = ("anthropic", "openai-responses")
+"""Clients whose providers compact within a request."""
 _WITHOUT_SUMMARY = (REFUSED, COMPACTED_BY_PROVIDER)
 """Compactions whose summary would be refused, or is the provider's."""
 
@@ -642,7 +644,10 @@ class _Turn:
         self._leave_to_provider()
 
     def _set_target(self) -> None:
-        self.target = target_model_of(self.request, self.limits.model)
+        key = self.model, {**self.request.model_settings}
+        if self.open.target is None or self.open.target[:2] != key:
+            self.open.target = *key, target_model_of(self.request, self.limits.model)
+        *_, self.target = self.open.target
         role = self.sessions.policy.summary_role
         self.open.writer.speak_to(self.target, self.own.reference, role)
 
@@ -690,7 +695,7 @@ class _Turn:
         Returns:
             `None` for a client without such edits.
         """
-        if self.target.client not in ("anthropic", "openai-responses"):
+        if self.target.client not in _COMPACTING_CLIENTS:
             return None
         engine, index = self.open.session.engine, self._received_index()
         self.open.unseen = (0, 0) if index is None else unseen_tokens(engine.window, index)
@@ -704,6 +709,8 @@ class _Turn:
 
     def _received_index(self) -> int | None:
         """Return the index of the newest item that the target model compacted; `None` for none."""
+        if self.target.client not in _COMPACTING_CLIENTS:
+            return None
         window = self.open.session.engine.window
         index = compaction_index(window)
         if index is None or is_own(window.items[index].message, self.target):
@@ -951,7 +958,7 @@ class _Turn:
         messages = merge_changes(self.request.state["messages"], original, view)
         request = self.request.override(messages=messages)
         request = without_thinking(request) if writer.lacks_thinking else request
-        self.open.last_check.foresee(request)
+        self.open.last_check.foresee(request, self.target)
         return request
 
     def _cacheable(
@@ -961,9 +968,8 @@ class _Turn:
             request = request.override(model=with_kept_settings(request.model))
         recall = self.own.recall if self.open.refers(self.sessions.policy) else None
         self.open.last_check.alternates = self.limits.model in self.sessions.alternating
-        request = self.open.last_check.request(request, recall)
         marks = None
-        if self.sessions.policy.prompt_caching:
+        if self.sessions.policy.prompt_caching and self.target.client != "other":
             marks = self.open.cache_marker.transform(
                 request.model,
                 self.run.key,
@@ -972,9 +978,9 @@ class _Turn:
                 is_continued=is_continued,
             )
         deferral = self.layout.transform if self.layout is not None else None
-        return with_transforms(
-            request, deferral, self._provider_transform(is_continued=is_continued), marks
-        )
+        provider = self._provider_transform(is_continued=is_continued)
+        request = with_transforms(request, deferral, provider, marks)
+        return self.open.last_check.request(request, recall, self.target)
 
     def settle(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
         """Return the thread to the pool for the next turn, and return the changes of the state.

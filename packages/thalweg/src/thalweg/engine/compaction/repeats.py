@@ -6,6 +6,7 @@ Likeness of texts decides nothing.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 
 from thalweg.engine.edits import Evict, Rewrite
@@ -20,7 +21,12 @@ REPEATABLE: tuple[Action, ...] = ("read", "search", "run", "other")
 
 def call_key(use: ToolUse) -> str:
     """Return the key of a call: equal for the same tool, target and other arguments."""
-    call = f"{use.name}\n{use.target}\n{use.scope}".encode("utf-8", "surrogatepass")
+    return _call_key(use.name, use.target, use.scope)
+
+
+@lru_cache(maxsize=4_096)
+def _call_key(name: str, target: str, scope: str) -> str:
+    call = f"{name}\n{target}\n{scope}".encode("utf-8", "surrogatepass")
     return blake2b(call, digest_size=8).hexdigest()
 
 
@@ -63,9 +69,9 @@ def removed_result(
         something was written in between.
     """
     use = entry.answers
-    if use is None or entry.is_fetched:
+    if use is None or entry.is_fetched or not (results or rewrites):
         return None
-    key = call_key(use) if results or rewrites else ""
+    key = call_key(use)
     found = results.get(key)
     for position, edit in rewrites.items():
         old = entries.get(position)

@@ -80,10 +80,9 @@ def identifiers(text: str, scanned_chars: int = 20_000) -> Iterator[tuple[int, s
         if len(text) <= 2 * scanned_chars
         else f"{text[:scanned_chars]}\n{text[-scanned_chars:]}"
     )
-    tokens = (
-        token.rstrip(".-/+") for token in _TOKEN.findall(ends_text) if _PROMISING.search(token)
-    )
-    for token in dict.fromkeys(_GREP_CONTEXT.sub(r"\1", token) for token in tokens):
+    found = dict.fromkeys(_TOKEN.findall(ends_text))  # words recur: each is looked at once
+    tokens = [token.rstrip(".-/+") for token in found if _PROMISING.search(token)]
+    for token in dict.fromkeys([_GREP_CONTEXT.sub(r"\1", token) for token in tokens]):
         if (match := _KIND.fullmatch(token)) and match.lastindex:
             yield _WEIGHTS[match.lastindex - 1], token
     for amount in dict.fromkeys(_AMOUNT.findall(ends_text)):

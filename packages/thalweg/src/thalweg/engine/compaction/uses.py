@@ -1,11 +1,10 @@
 """Uses of results that a request shows: an answer repeats identifiers that hardly any other has."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.compaction.planning_context import PlanningContext
-from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Entry
 from thalweg.engine.transcript import as_text
 
@@ -32,30 +31,34 @@ def distinctive_names(text: str) -> frozenset[str]:
     )
 
 
+FEW = 8
+"""Most identifiers that are searched for in a text that was not read for its own."""
+
+
 @dataclass(slots=True)
 class NameIndex:
-    """The positions of live messages by the identifiers in them; each message is read once."""
+    """The identifiers of live messages; a message is read once, if it may have a wanted one."""
 
-    positions: dict[str, list[int]] = field(default_factory=dict)
-    newest: int = -1
-    count: int = 0
-    fold: Fold | None = None
+    names: dict[int, frozenset[str]] = field(default_factory=dict)
+    """By position, of the messages that were read: a message of the log never changes."""
 
-    def update(self, entries: dict[int, Entry], fold: Fold | None) -> None:
-        """Read new messages; all live ones again when others have left or come back.
-
-        Args:
-            entries: Live messages by position, in order.
-            fold: The newest compaction.
-        """
-        new = [*takewhile(lambda position: position > self.newest, reversed(entries))]
-        if len(entries) != self.count + len(new) or self.fold is not fold:
-            self.positions.clear()
-            new = [*reversed(entries)]
-        for position in reversed(new):
-            for name in distinctive_names(as_text(entries[position].message)):
-                self.positions.setdefault(name, []).append(position)
-        self.newest, self.count, self.fold = next(reversed(entries), -1), len(entries), fold
+    def positions(
+        self, wanted: frozenset[str], entries: Mapping[int, Entry]
+    ) -> dict[str, list[int]]:
+        """Return the positions of the live messages that have each wanted identifier, ascending."""
+        found: dict[str, list[int]] = {}
+        if len(self.names) > len(entries):
+            self.names = {p: names for p, names in self.names.items() if p in entries}
+        for position, entry in entries.items() if wanted else ():
+            names = self.names.get(position)
+            if names is None:
+                text = as_text(entry.message)
+                if len(wanted) <= FEW and not any(name in text for name in wanted):
+                    continue
+                names = self.names[position] = distinctive_names(text)
+            for name in wanted & names:
+                found.setdefault(name, []).append(position)
+        return found
 
 
 def used_results(
@@ -70,16 +73,15 @@ def used_results(
         context: The planning context.
         answer: A message of the model.
         tail_tokens: Tokens of the newest messages that a compaction keeps.
-        names: The identifiers of live messages; updated.
+        names: The identifiers of live messages.
     """
     last_old = _last_old(context, answer, tail_tokens)
     if last_old < 0:
         return []
-    entries = context.window.entries
-    names.update(entries, context.window.fold)
-    used = dict[int, Entry]()
-    for name in distinctive_names(as_text(answer.message)):
-        found = [p for p in names.positions.get(name, ()) if p < answer.position and p in entries]
+    entries, used = context.window.entries, dict[int, Entry]()
+    wanted = distinctive_names(as_text(answer.message))
+    for positions in names.positions(wanted, entries).values():
+        found = [position for position in positions if position < answer.position]
         old = [p for p in found if p <= last_old and entries[p].message.role == "tool"]
         whole = [p for p in old if p not in context.window.rewrites]
         if whole and len(found) <= RARE:

@@ -154,7 +154,6 @@ class Window:
 
     def _add_to_turn(self, entry: Entry) -> None:
         if entry.message.role == "assistant":
-            self._is_dirty = True
             self.settle()
             self._sealed_count = len(self.items)
             self._open_turn = []
@@ -166,12 +165,13 @@ class Window:
         if not self._is_dirty:
             return
         old_items = self._remove_open_turn()
-        for item in self._laid_out_turn(self._open_turn):
-            self._push(item)
+        sent_count, is_changed = max(0, self.sent - self._sealed_count), False
+        for index, item in enumerate(self._laid_out_turn(self._open_turn)):
+            is_same = index < len(old_items) and old_items[index] == item
+            is_changed |= not is_same and index < min(sent_count, len(old_items))
+            self._push(old_items[index] if is_same else item)
         self._is_dirty = False
-        sent_items = old_items[: max(0, self.sent - self._sealed_count)]
-        if any(a != b for a, b in zip(sent_items, self.items[self._sealed_count :], strict=False)):
-            self.epoch += 1
+        self.epoch += is_changed
 
     def _remove_open_turn(self) -> list[WindowItem]:
         """Remove the open turn from the end of the items."""

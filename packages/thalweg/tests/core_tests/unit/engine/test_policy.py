@@ -12,7 +12,7 @@ from thalweg.engine.compaction import offers
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.policy import Policy, RentOrBuy
-from thalweg.engine.compaction.uses import NameIndex, used_results
+from thalweg.engine.compaction.uses import FEW, NameIndex, used_results
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.pricing.savings import ASK_TOKENS
@@ -261,13 +261,19 @@ def test_a_compaction_that_would_be_dropped_is_not_planned(monkeypatch: pytest.M
     assert plans[RentOrBuy] <= plans[Forgetful] / 2
 
 
-def test_names_are_read_again_when_as_many_messages_come_back_as_a_compaction_removed() -> None:
-    read = entries(*(says(f"See src/app{k}.py:40.") for k in range(4)))
-    index = NameIndex()
-    fold = Fold(
-        reason="asked for", turn=1, tokens_before=9, tokens_after=1, last=1, kept=(), record="r"
-    )
-    index.update({e.position: e for e in read[2:]}, None)
-    index.update({e.position: e for e in read[:2]}, fold)
+def test_the_index_of_names_finds_few_names_as_it_finds_many() -> None:
+    texts = (f"See src/app{k % 3}.py:40, not src/app{k % 3}.py:4." for k in range(5))
+    read = {entry.position: entry for entry in entries(*map(says, texts))}
+    wanted = frozenset({"src/app0.py:40", "app1.py:40", "src/app2.py"})
+    found = NameIndex().positions(wanted, read)
+    many = NameIndex().positions(wanted | {f"lib/other{k}.py" for k in range(FEW)}, read)
 
-    assert sorted(index.positions.values()) == [[0], [1]]
+    assert found == many == {"src/app0.py:40": [0, 3]}
+
+
+def test_the_index_of_names_reads_a_message_once() -> None:
+    (read,), (other,) = entries(says("See src/app.py:40.")), entries(says("Something else."))
+    index, wanted = NameIndex(), frozenset({"src/app.py:40"})
+
+    assert index.positions(wanted, {0: read}) == index.positions(wanted, {0: other})
+    assert not NameIndex().positions(wanted, {0: other})
