@@ -510,20 +510,20 @@ def append_page(
     length: int,
     log: Sequence[Logged] = (),
     attachments: Sequence[str] = (),
-    state: bytes = b"",
+    engine: Engine | None = None,
     generation: int = 0,
 ) -> tuple[int, TurnRecord]:
-    """Append a record to the journal, numbered.
+    """Append a record to the journal, numbered, with an engine snapshot if it compacted.
 
     Args:
         archive: The archive of the thread.
         key: The thread.
-        page: The record; its number is filled in.
+        page: The record; its number is filled in, and its base if there is an engine.
         parent: The record of its parent, which is usually the newest; else the newest is read.
-        length: Length of the log that the writer has seen.
+        length: Length of the log that the writer has seen, without `log`.
         log: Messages to append to the log with it.
         attachments: Texts to attach to the thread.
-        state: See `TurnRow`.
+        engine: The engine after the record.
         generation: Generation of the thread (`Archive.extent`); 0 for any.
 
     Returns:
@@ -534,10 +534,16 @@ def append_page(
     """
     count = 0 if page.parent is None else page.parent + 1
     turns = 0 if page.parent is None else parent.turns if parent else None
+    base, state = page.base, b""
+    if engine is not None and any(isinstance(edit, Fold) for edit in page.edits):
+        base, state = THIS_TURN, snapshot_to_bytes(engine.standing())
+    elif engine is not None:
+        base = None if parent is None else parent.base
+        base = page.parent if base == THIS_TURN else base
     while True:
         if turns is None:
             turns = count_turns(archive, key, count - 1)
-        numbered = replace(page, turns=turns + (page.kind == "call"))
+        numbered = replace(page, turns=turns + (page.kind == "call"), base=base)
         row = TurnRow(page_to_json(numbered), state, attachments)
         try:
             record = archive.add_turn(
@@ -550,57 +556,6 @@ def append_page(
             count, turns = found, None
         else:
             return record, numbered
-
-
-def enter_page(
-    archive: Archive,
-    key: ThreadKey,
-    page: TurnRecord,
-    parent: TurnRecord | None,
-    engine: Engine,
-    log: Sequence[Logged] = (),
-    *,
-    attachments: Sequence[str] = (),
-    length: int | None = None,
-    generation: int = 0,
-) -> tuple[int, TurnRecord]:
-    """Append a record to the journal, with an engine snapshot if it compacted.
-
-    Args:
-        archive: The archive of the thread.
-        key: The thread.
-        page: The record; its base and its number are filled in.
-        parent: The record of its parent.
-        engine: The engine after the record.
-        log: Messages not in the archive yet, on which the record was decided, too.
-        attachments: Texts to attach to the thread.
-        length: Current length of the log; by default the record's, without `log`.
-        generation: Generation of the thread (`Archive.extent`); 0 for any.
-
-    Returns:
-        Its place, and the record as it was stored.
-
-    Raises:
-        ConflictError: The log has another length now.
-    """
-    has_fold = any(isinstance(edit, Fold) for edit in page.edits)
-    parent_base = None if parent is None else parent.base
-    parent_base = page.parent if parent_base == THIS_TURN else parent_base
-    base = THIS_TURN if has_fold else parent_base
-    page = page if page.base == base else replace(page, base=base)
-    state = snapshot_to_bytes(engine.standing()) if has_fold else b""
-    known_length = page.length - len(log) if length is None else length
-    return append_page(
-        archive,
-        key,
-        page,
-        parent,
-        length=known_length,
-        log=log,
-        attachments=attachments,
-        state=state,
-        generation=generation,
-    )
 
 
 def snapshot_at(archive: Archive, key: ThreadKey, record: int, page: TurnRecord) -> EngineSnapshot:

@@ -17,7 +17,7 @@ from thalweg.archive.threads.journal import (
     ThreadBranch,
     TurnRecord,
     ancestry,
-    enter_page,
+    append_page,
     page_at,
     read_journal,
     read_page,
@@ -297,7 +297,7 @@ def _enter(
         spent=operation.spent(),
         note=str(operation.about),
     )
-    enter_page(archive, key, page, parent, engine, length=length)
+    append_page(archive, key, page, parent, length=length, engine=engine)
     return OperationResult(operation.about, engine.window.tokens, newest.limit)
 
 

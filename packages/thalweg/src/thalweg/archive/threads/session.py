@@ -28,7 +28,7 @@ from thalweg.archive.threads.journal import (
     ThreadBranch,
     TurnRecord,
     ancestry,
-    enter_page,
+    append_page,
     name_page,
     read_branch,
     read_page,
@@ -592,16 +592,11 @@ class ThreadSession:
             answered=self.answers.take(),
             note="; ".join(filter(None, (self.note, page.note))),
         )
-        self.number, self.page = enter_page(
-            self.archive,
-            self.key,
-            page,
-            self.page,
-            self.engine,
-            self.unwritten,
-            attachments=attachments,
-            generation=self.generation,
-        )
+        self.number, self.page = append_page(
+            self.archive, self.key, page, self.page,
+            length=self.length - len(self.unwritten), log=self.unwritten,
+            attachments=attachments, engine=self.engine, generation=self.generation,
+        )  # fmt: skip
         self.unwritten, self.carried, self.note, self.instead_of = [], (), "", None
         self._note_generation()
         self.engine.history.clear()  # stored in the journal; would grow without bound

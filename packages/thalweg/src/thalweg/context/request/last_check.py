@@ -97,10 +97,8 @@ class RequestGuard(BaseCallbackHandler):
         self.behind = batch[last_known + 1 :]
         self.model = model_in(kwargs.get("metadata") or {}) or self.model
         known = self._check.tokens
-        tokens = [known.get(id(message)) for message in batch]
-        others = (self._tokens(m) for m, n in zip(batch, tokens, strict=True) if n is None)
-        self.tokens = sum(filter(None, tokens)) + sum(others)
-        self.tokens += count_tools(kwargs.get("invocation_params") or {}, self._count)
+        tokens = sum([known[id(m)] if id(m) in known else self._tokens(m) for m in batch])
+        self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
 

@@ -15,7 +15,7 @@ not run.
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, wraps
+from functools import cache, lru_cache, partial, reduce, wraps
 from types import new_class
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from weakref import ref
@@ -427,13 +427,8 @@ def with_transforms(
     active = [transform for transform in transforms if transform is not None]
     if not active:
         return request
-
-    def transform(body: Body) -> Body:
-        for change in active:
-            body = change(body)
-        return body
-
-    return request.override(model=with_transform(request.model, transform))
+    joined = partial(reduce, lambda body, change: change(body), active)
+    return request.override(model=with_transform(request.model, joined))
 
 
 def with_last_check(model: BaseChatModel, check: LastCheck) -> BaseChatModel:

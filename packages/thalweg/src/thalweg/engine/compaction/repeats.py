@@ -19,14 +19,10 @@ REPEATABLE: tuple[Action, ...] = ("read", "search", "run", "other")
 """Actions whose results come back together, once repeated calls have paid for it."""
 
 
+@lru_cache(maxsize=4_096)
 def call_key(use: ToolUse) -> str:
     """Return the key of a call: equal for the same tool, target and other arguments."""
-    return _call_key(use.name, use.target, use.scope)
-
-
-@lru_cache(maxsize=4_096)
-def _call_key(name: str, target: str, scope: str) -> str:
-    call = f"{name}\n{target}\n{scope}".encode("utf-8", "surrogatepass")
+    call = f"{use.name}\n{use.target}\n{use.scope}".encode("utf-8", "surrogatepass")
     return blake2b(call, digest_size=8).hexdigest()
 
 

@@ -39,8 +39,9 @@ FEW = 8
 class NameIndex:
     """The identifiers of live messages; a message is read once, if it may have a wanted one."""
 
-    names: dict[int, frozenset[str]] = field(default_factory=dict)
-    """By position, of the messages that were read: a message of the log never changes."""
+    names: dict[int, frozenset[str] | str] = field(default_factory=dict)
+    """By position; the text of a message that was not read yet. Messages of the log never change.
+    """
 
     def positions(
         self, wanted: frozenset[str], entries: Mapping[int, Entry]
@@ -50,12 +51,12 @@ class NameIndex:
         if len(self.names) > len(entries):
             self.names = {p: names for p, names in self.names.items() if p in entries}
         for position, entry in entries.items() if wanted else ():
-            names = self.names.get(position)
-            if names is None:
-                text = as_text(entry.message)
-                if len(wanted) <= FEW and not any(name in text for name in wanted):
+            if (names := self.names.get(position)) is None:
+                names = self.names[position] = as_text(entry.message)
+            if isinstance(names, str):
+                if len(wanted) <= FEW and not any(map(names.__contains__, wanted)):
                     continue
-                names = self.names[position] = distinctive_names(text)
+                names = self.names[position] = distinctive_names(names)
             for name in wanted & names:
                 found.setdefault(name, []).append(position)
         return found

@@ -199,6 +199,8 @@ class ExchangeChecker:
 
     def _repair_single(self, message: Message, k: int) -> Message | None:
         """Repair one message without its results; `None` if nothing of it can be sent."""
+        if message.role != "system" and _is_plain(message):
+            return message
         message = self._encodable(message, k)
         if message.role == "system":
             message = self._first_system(message, k)
@@ -372,6 +374,14 @@ class ExchangeChecker:
 
 _EMPTY: RepairReason = "the provider does not accept empty content"
 _ONE_RESULT: RepairReason = "a call needs one result, directly after it"
+
+
+def _is_plain(message: Message) -> bool:
+    """Return whether a message is one text in ASCII, which nothing here changes."""
+    if len(message.parts) != 1 or not isinstance(part := message.parts[0], Text):
+        return False
+    is_ascii = part.text.isascii() and message.name.isascii() and message.extra.isascii()
+    return is_ascii and bool(part.text.strip()) and "\\u" not in message.extra
 
 
 def _map_parts(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:
