@@ -4,10 +4,11 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from thalweg.engine.compaction.model_summary import (
+    MIN_COLD_TOKENS,
+    MIN_TOKENS,
     PROMPT_TOKENS,
     WINDOW_SHARE,
     first_unsummarized,
-    min_summary_tokens,
     pays_in_place,
     unsummarized_messages,
 )
@@ -68,7 +69,7 @@ class FillerSummarizer:
         tokens = _tokens(folded)
         unread = log[first_unsummarized(record) : record.last + 1]
         older = unsummarized_messages(reversed(unread), tokens, lambda entry: entry.tokens)
-        if tokens + _tokens(older) < min_summary_tokens(is_cold=cold):
+        if tokens + _tokens(older) < (MIN_COLD_TOKENS if cold else MIN_TOKENS):
             return fold, None
         first = older[0].position if older else record.last + 1
         limit = engine.calibrated_budget.limit

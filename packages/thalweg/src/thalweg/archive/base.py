@@ -7,6 +7,7 @@ messages are durable.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, NewType, Protocol, Self
 
 from thalweg.engine.entries import Message
@@ -22,6 +23,7 @@ SUBAGENT_SEPARATOR = "/~/"
 """Separates a thread's id from the path of a subagent in it; no name of a caller's contains it."""
 
 
+@lru_cache(maxsize=1_024)
 def escape_thread_id(thread: str) -> str:
     """Return the thread name of a caller's id; it does not contain `SUBAGENT_SEPARATOR`."""
     return thread.replace("/~", "/~~")

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -93,7 +94,7 @@ class SqliteArchive(TableArchive):
                 copy.append(key, self._logged(key))
             yield copy
 
-    @property
+    @cached_property
     def outlives_process(self) -> bool:
         """Whether the archive is a file."""
         return self._database.place != MEMORY

@@ -33,10 +33,11 @@ from thalweg.context.request.refusals import overflow_of
 from thalweg.context.turn.effects import UNSEEN_TAGS, Flow, Send, SyncOrAsync, run
 from thalweg.engine import summaries
 from thalweg.engine.compaction.model_summary import (
+    MIN_COLD_TOKENS,
+    MIN_TOKENS,
     PROMPT_TOKENS,
     WINDOW_SHARE,
     first_unsummarized,
-    min_summary_tokens,
     pays_in_place,
     unsummarized_messages,
 )
@@ -44,8 +45,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.cost import units_of
-from thalweg.engine.pricing.summary_account import ANSWER_TOKENS, NO_COSTS, SummaryAccount
-from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.tariff import ANSWER_TOKENS, NO_COSTS, SummaryAccount, Tariff
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, with_summary
@@ -168,7 +168,7 @@ class Summarizer:
         tokens = sum(entry.tokens for entry in folded)
         older = self._older(record, tokens)
         older_tokens = self._tokens(older)
-        min_tokens = min_summary_tokens(is_cold=self.is_cold and self.named is None)
+        min_tokens = MIN_COLD_TOKENS if self.is_cold and self.named is None else MIN_TOKENS
         if tokens + older_tokens < min_tokens:
             return None
         live_tokens = window.tokens - window.tokens_from(window.end_of(fold.last))

@@ -82,8 +82,7 @@ from thalweg.engine.compaction.provider_edits import (
 from thalweg.engine.edits import Edit, Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import Priced
-from thalweg.engine.pricing.summary_account import SummaryAccount
-from thalweg.engine.pricing.tariff import Tariff
+from thalweg.engine.pricing.tariff import SummaryAccount, Tariff
 from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.tokens import (
     Calibration,
@@ -666,8 +665,9 @@ class _Turn:
             engine.policy.provider_compacts = self._compaction_minimum()
         if self._provider_clears:
             uses, _ = cleared_uses(self.request.state["messages"])
-        engine.window.settle()
-        self.open.clearing.resume(engine.window, uses)
+        if uses or self.open.clearing.cleared:
+            engine.window.settle()
+            self.open.clearing.resume(engine.window, uses)
 
     def _compaction_minimum(self) -> int | None:
         """Return the fewest tokens that the provider compacts; `None` if we compact."""

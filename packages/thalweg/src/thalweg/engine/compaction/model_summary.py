@@ -6,12 +6,9 @@ from typing import TypeVar
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.snapshot import Record
 
-MIN_TOKENS = 1_000
-"""Tokens of compacted messages below which a summary waits for those of the next compaction."""
-MIN_COLD_TOKENS = 12_000
-"""The same if a cache miss is expected: everything would be read at full price.
-
-A later compaction catches up."""
+MIN_TOKENS, MIN_COLD_TOKENS = 1_000, 12_000
+"""Tokens of compacted messages below which a summary waits for those of the next compaction; the
+same if a cache miss is expected for the live request: everything would be read at full price."""
 MAX_UNSUMMARIZED = 200
 """Most messages of earlier compactions without a summary that are considered."""
 PROMPT_TOKENS = 1_200
@@ -21,15 +18,6 @@ QUESTION_TOKENS = 500
 WINDOW_SHARE = 0.8
 """Share of a summarizer's window that a chunk may fill: its token counts may differ from ours."""
 _Message = TypeVar("_Message")
-
-
-def min_summary_tokens(*, is_cold: bool) -> int:
-    """Return the tokens of compacted messages below which a summary of them waits.
-
-    Args:
-        is_cold: Whether a cache miss is expected for the live request of the summarizing model.
-    """
-    return MIN_COLD_TOKENS if is_cold else MIN_TOKENS
 
 
 def pays_in_place(

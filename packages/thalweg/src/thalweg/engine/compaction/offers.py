@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thalweg.engine.compaction.model_summary import min_summary_tokens
+from thalweg.engine.compaction.model_summary import MIN_COLD_TOKENS, MIN_TOKENS
 from thalweg.engine.compaction.plan import (
     is_returned,
     kept_skill_positions,
@@ -86,7 +86,7 @@ class Costs:
 
         With a cold cache it waits for a later compaction, and costs nothing now.
         """
-        if dropped_tokens < min_summary_tokens(is_cold=self.cold):
+        if dropped_tokens < (MIN_COLD_TOKENS if self.cold else MIN_TOKENS):
             return 0.0
         prices = self.tariff.prices(self.tokens)
         in_place_cost = (prices.write if self.cold else prices.read) * self.tokens

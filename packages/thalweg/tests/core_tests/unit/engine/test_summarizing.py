@@ -10,7 +10,6 @@ from thalweg.engine.compaction.model_summary import (
     MIN_TOKENS,
     QUESTION_TOKENS,
     first_unsummarized,
-    min_summary_tokens,
     pays_in_place,
     unsummarized_messages,
 )
@@ -48,8 +47,6 @@ def test_where_the_cache_is_cold_a_summary_waits_longer_and_costs_nothing_meanwh
     """Everything would be read at full price."""
     cold, warm = (Costs(ANTHROPIC, 20_000, 0, cold=cold) for cold in (True, False))
 
-    assert min_summary_tokens(is_cold=False) == MIN_TOKENS
-    assert min_summary_tokens(is_cold=True) == MIN_COLD_TOKENS
     assert cold.asking(MIN_COLD_TOKENS - 1) == 0
     assert cold.asking(MIN_COLD_TOKENS) > MIN_COLD_TOKENS
     assert warm.asking(MIN_COLD_TOKENS - 1) > 0
