@@ -86,8 +86,10 @@ def is_returned(context: PlanningContext, entry: Entry) -> bool:
 
 def repeated_result(context: PlanningContext, entry: Entry) -> RemovedResult | None:
     """Return the removed result that a result of the same call brings back; see `repeats`."""
-    window = context.window
-    return removed_result(entry, window.record.results, window.entries, window.rewrites)
+    window, results = context.window, context.window.record.results
+    if not (results or window.rewrites):
+        return None
+    return removed_result(entry, results, window.entries, window.rewrites)
 
 
 def plan_fold(
