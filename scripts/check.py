@@ -96,7 +96,7 @@ def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
     """Return the files that import each module.
 
     A name that a package re-exports is imported from the module that defines it: tests of one part
-    of a package are not related to the others.
+    of a package are not related to the others. Who imports the package imports all of these names.
     """
     imports = {
         path.relative_to(root).as_posix(): set(imported_names(path.read_text(encoding="utf-8")))
@@ -109,11 +109,16 @@ def importers(root: Path = ROOT) -> Mapping[str, set[str]]:
         if path.endswith("/__init__.py")
         for name in names
     }
+    exports = {
+        module_of(path).removesuffix(".__init__"): names
+        for path, names in imports.items()
+        if path.endswith("/__init__.py")
+    }
     found: defaultdict[str, set[str]] = defaultdict(set)
     for path, names in imports.items():
         if path.endswith("/__init__.py"):
             continue
-        for name in names:
+        for name in names.union(*(exports.get(name, ()) for name in names)):
             found[f"{name.rpartition('.')[0]}.__init__"].add(path)
             home = name
             while homes.get(home, home) != home:

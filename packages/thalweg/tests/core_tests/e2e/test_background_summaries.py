@@ -249,21 +249,6 @@ def test_a_thread_that_is_deleted_while_it_is_summarized_stays_deleted(
         assert raw.execute("SELECT count(*) FROM archive_summary").fetchone() == (0,)
 
 
-def test_a_middleware_that_is_closed_keeps_nothing_and_breaks_nothing(tmp_path: Path) -> None:
-    """Its archive may be another's by then."""
-    gate = Gate()
-    with open_archive(tmp_path / "thread.db") as archive:
-        thread = Thread(Speaker(), BESIDE, scribe(gate)[0], archive)
-        thread.fold()
-        assert gate.asked.wait(30)
-        assert not thread.middleware.flush(0.01)
-        thread.middleware.close()
-        gate.wait_for(thread)
-        pending = fold_of(thread.folds[0]).pending
-        assert pending is not None
-        assert archive.summary(KEY, pending.source) == ""
-
-
 def test_another_process_shows_what_one_process_had_written(tmp_path: Path) -> None:
     """Also where it was asked for before the other one took the thread."""
     gate, path = Gate(), tmp_path / "thread.db"

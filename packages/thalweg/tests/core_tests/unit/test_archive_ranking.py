@@ -10,7 +10,7 @@ from thalweg.archive import Passage, render_passages
 from thalweg.archive.search.across import pack_excerpts
 from thalweg.archive.search.index import Hits, PassageRow, words_of
 from thalweg.archive.search.question import SearchQuery, ask
-from thalweg.archive.search.ranking import rank, surroundings
+from thalweg.archive.search.ranking import FINALISTS, rank, surroundings
 from thalweg.engine.tokens import exact_counter
 
 
@@ -81,6 +81,15 @@ def test_a_word_in_the_passage_beside_counts_a_little() -> None:
     near = PassageRow(21, 3, 0, 0, "user", "and the invoice?")
 
     assert order("ledger invoice", row(1, "ledger"), row(2, "ledger"), near)[:2] == [3, 2]
+
+
+def test_a_word_in_the_passage_beside_decides_which_passages_are_read() -> None:
+    """Only so many are; of equal ones the newest."""
+    near = PassageRow(9, 0, 0, 0, "user", "of the audit")
+    rows = [row(n, "ledger") for n in range(1, FINALISTS + 2)]
+
+    assert 1 in order("audit ledger", near, *rows)
+    assert 1 not in order("audit ledger", *rows)
 
 
 def test_what_was_said_before_a_call_counts_for_its_result() -> None:

@@ -1,9 +1,21 @@
 """Layout: what a provider takes, from any log."""
 
+import gc
+
 from core_tests.property.driving import quick_count
-from core_tests.unit.engine.threads import call, entries, result, says, system, user
+from core_tests.unit.engine.threads import (
+    call,
+    entries,
+    result,
+    says,
+    scene,
+    steps,
+    system,
+    user,
+)
+from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.structured_summary import absorb
-from thalweg.engine.entries import Message, Text, Thinking, ToolCall
+from thalweg.engine.entries import Entry, Message, Text, Thinking, ToolCall
 from thalweg.engine.snapshot import Record
 from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCompaction, check
 from thalweg.engine.window.window import Window
@@ -120,3 +132,17 @@ def test_a_planned_compaction_is_computed_once_and_again_for_other_entries() -> 
     item = planned.item("what was said")
     assert planned.item("what was said") is item
     assert planned.item("what was done").message.text == "what was done"
+
+
+def test_an_applied_compaction_keeps_no_entry_alive() -> None:
+    context = scene(user("Go"), *steps(8), says("Done."))
+    window = context.window
+    fold = plan_fold(context, tail_tokens=100, record_tokens=600, reason="asked for")
+    assert fold is not None
+    window.apply([fold])
+    del context
+    gc.collect()
+
+    held = [one for one in gc.get_objects() if isinstance(one, Entry)]
+    assert [one for one in held if one.message.answers == "s0"] == []
+    assert any(entry is one for one in held for entry in window.entries.values())

@@ -2,14 +2,21 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain.agents.middleware import ModelRequest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import BaseTool, StructuredTool
 
+from core_tests.property.driving import quick_count
 from strict_llm.rules.anthropic_deferral import deferral_problems
 from strict_llm.rules.responses_items import item_problems
-from thalweg.context.deferral.tool_layout import with_items, with_references
+from thalweg.context.deferral.tool_layout import lay_out_tools, with_items, with_references
+from thalweg.engine import ContextPolicy
 from thalweg.engine.deferral import ToolCard, expected_saving, find_cards, plan_deferral
 from thalweg.engine.pricing.table import NAMED_TARIFFS
+from thalweg.testing import ScriptedModel
 
 PRICES = NAMED_TARIFFS["anthropic"]
 NAMES = [f"tool_{n}" for n in range(6)]
@@ -106,7 +113,7 @@ def test_every_loaded_tool_is_there_once_for_openai(
     results = [
         {"type": "function_call_output", "call_id": c, "output": "Loaded"} for c in sorted(live)
     ]
-    tools = [
+    tools: list[BaseTool | dict[str, Any]] = [
         {"type": "function", "name": name, "defer_loading": True}
         for name in [*sorted(defined), "find_tools"]
     ]
@@ -126,3 +133,26 @@ def test_a_body_without_items_has_the_loaded_tools_in_its_list() -> None:
     body = {"messages": [], "tools": tools}
     made = with_items(["a", "b"], {"b": "call_0"}, body)
     assert [tool["function"]["name"] for tool in made["tools"]] == ["b", "c"]
+
+
+@pytest.mark.parametrize("known", [{}, {"tool_001": "c1"}])
+def test_tools_that_a_thread_found_or_called_are_loaded(known: dict[str, str]) -> None:
+    called = AIMessage("", tool_calls=[{"name": "tool_002", "args": {}, "id": "c2"}])
+    tools: list[BaseTool | dict[str, Any]] = [
+        StructuredTool.from_function(
+            lambda: "", name=f"tool_{n:03}", description="of the kind " * 99
+        )
+        for n in range(100)
+    ]
+    state: Any = {"messages": [HumanMessage("Go"), called]} | (
+        {"thalweg_tools": known} if known else {}
+    )
+    request = ModelRequest(
+        model=ScriptedModel(script=lambda _: "Done."), messages=[], tools=tools, state=state
+    )
+    policy = ContextPolicy(defer_tools="own")
+
+    layout = lay_out_tools(request, policy, PRICES, 100_000, quick_count)
+
+    assert layout.loaded == {**known, "tool_002": ""}
+    assert {"tool_001", "tool_002", "tool_003"} <= set(layout.deferred)
