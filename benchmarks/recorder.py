@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle, islice, zip_longest
 from pathlib import Path
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive, render_passages
@@ -71,6 +71,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", default="", help="sizes of archives to search in")
     parser.add_argument("--questions", nargs="+", type=Path, help="files with questions")
+    parser.add_argument(
+        "--calls", nargs="+", type=Path, default=[], help="for each, calls of recall"
+    )
     parser.add_argument("--summaries", action="store_true", help="only the summaries")
     parser.add_argument("--growing", action="store_true", help="only a log that grows")
     options = parser.parse_args()
@@ -85,7 +88,7 @@ def main() -> None:
         folders = [folder, folder / "nc"] if options.questions else [folder]
         _import(archive, [one / "trajectories" for one in folders], Path(place, "a.db"))
         if options.questions:
-            _ask(archive, options.questions)
+            _ask(archive, options.questions, options.calls)
             return
         needles = read_needles(folder)
         _search(archive, needles)
@@ -174,8 +177,14 @@ _CHARACTERS = (2_000, 3_000)
 """Of a passage of FTS5: the mean of our first five hits, and of our first hit."""
 
 
-def _ask(archive: Archive, files: Sequence[Path]) -> None:
-    """Print how often the answer is in the first hit and in one of the first five."""
+def _ask(archive: Archive, files: Sequence[Path], calls: Sequence[Path]) -> None:
+    """Print how often the answer is in the first hit and in one of the first five.
+
+    Args:
+        archive: The archive of all sessions.
+        files: Questions, with words of their answers.
+        calls: For each file, the calls of `recall` that a model would make: `query`, `other_words`.
+    """
     texts: dict[int, list[str]] = {size: [] for size in _CHARACTERS}
     for name in archive.threads(OWNER):
         for message in archive.messages(ThreadKey(OWNER, name)):
@@ -183,22 +192,32 @@ def _ask(archive: Archive, files: Sequence[Path]) -> None:
             for size, pieces in texts.items():
                 pieces += [text[at : at + size] for at in range(0, len(text), size)]
     dbs = {f"FTS5, {size:,} characters": _fts5(pieces) for size, pieces in texts.items()}
-    for file in files:
-        counts = {who: [0, 0] for who in ("search", *dbs)}
+    for file, called in zip_longest(files, calls):
+        counts = {who: [0, 0] for who in ("search", *(["other words"] if called else []), *dbs)}
+        rows = called.read_text("utf-8").splitlines() if called else ()
+        phrasings = {
+            row["index"]: [row["query"], *row["other_words"]] for row in map(json.loads, rows)
+        }
         questions = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        for one in questions:
+        for index, one in enumerate(questions):
             wanted = [_joined(text) for text in (one["needle"], *one["alternatives"])]
-            hits = [
-                "\n".join([hit.passage.about, hit.passage.text, *(p.text for p in hit.exchange)])
-                for hit in search_sessions(archive, one["question"])[:5]
-            ]
             plain = {who: _ask_fts5(db, one["question"], 5) for who, db in dbs.items()}
-            for who, found in {"search": hits, **plain}.items():
+            plain["search"] = _first_five(archive, one["question"])
+            if called:
+                plain["other words"] = _first_five(archive, phrasings[index])
+            for who, found in plain.items():
                 right = [any(text in _joined(hit) for text in wanted) for hit in found]
                 counts[who][0] += any(right[:1])
                 counts[who][1] += any(right)
         for who, (first, five) in counts.items():
             print(f"{file.name}: {who}: first hit {first}, first five {five} of {len(questions)}")
+
+
+def _first_five(archive: Archive, query: str | Sequence[str]) -> list[str]:
+    return [
+        "\n".join([hit.passage.about, hit.passage.text, *(p.text for p in hit.exchange)])
+        for hit in search_sessions(archive, query)[:5]
+    ]
 
 
 def _summaries(logs: Sequence[Path]) -> None:
