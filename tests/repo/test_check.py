@@ -167,3 +167,18 @@ def test_tests_of_the_changed_package_come_first_also_by_a_module_that_is_import
         write(tmp_path, test, "from thalweg.wires.registry import PATHS")
 
     assert related_tests([changed], tmp_path) == [changed, *tests]
+
+
+def test_who_imports_a_package_imports_what_it_exports(tmp_path: Path) -> None:
+    changed = "packages/thalweg/src/thalweg/search/ranking.py"
+    write(tmp_path, changed)
+    write(
+        tmp_path,
+        "packages/thalweg/src/thalweg/search/__init__.py",
+        "from thalweg.search.ranking import rank",
+    )
+    write(tmp_path, "packages/thalweg/src/thalweg/tables.py", "from thalweg import search")
+    test = "packages/thalweg/tests/core_tests/contract/test_tables.py"
+    write(tmp_path, test, "from thalweg.tables import Tables")
+
+    assert related_tests([changed], tmp_path) == [changed, test]

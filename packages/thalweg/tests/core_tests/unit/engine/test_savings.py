@@ -60,6 +60,9 @@ def test_a_fold_saved_before_there_were_forecasts_has_none() -> None:
 
     assert "forecast" not in plain
     assert edit_from_plain(plain) == fold(None)
+    old = edit_from_plain({k: v for k, v in plain.items() if not k.startswith("summary_")})
+    assert isinstance(old, Fold)
+    assert (old.summary_input, old.summary_output) == (0, 0)
 
 
 def test_edits_made_together_have_one_forecast() -> None:

@@ -89,6 +89,16 @@ def test_an_older_compaction_is_undone_with_all_later_ones() -> None:
         undo(driver.archive, KEY)
 
 
+def test_turns_that_a_rewind_left_behind_are_not_current() -> None:
+    driver = Driver()
+    for _ in range(3):
+        driver.ask("Count.", tools=0)
+    rewind(driver.archive, KEY, 2)
+
+    taken = [one for one in turns(driver.archive, KEY) if one.turn]
+    assert [one.is_current for one in taken] == [True, True, False]
+
+
 def test_words_are_pinned_once_and_unpinned_once() -> None:
     """Only words of a user can be pinned."""
     driver = Driver()

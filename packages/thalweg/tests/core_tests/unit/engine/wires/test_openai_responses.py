@@ -95,3 +95,9 @@ def test_pictures_stay_in_the_output() -> None:
     [message] = _stripped(items)
     assert message.parts == (Text("a dog"), Media("image/png", "QUJD"))
     assert WIRE.write([message]) == items
+
+
+def test_a_plain_message_of_the_model_is_its_text_alone() -> None:
+    said = {"role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
+    [message] = _stripped([said])
+    assert message.parts == (Text("Hi."),)
