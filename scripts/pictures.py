@@ -61,12 +61,19 @@ _PAGE: Final = Picture(
     "uv run --group browser python -m scripts.page_pictures",
     partial(file_text, "packages/thalweg-server/tests/server_tests/browser/page_world.py"),
 )
+_FRONT_ENDS: Final = Picture(
+    "THALWEG_PICTURES=docs uv run pytest -m '' -k front_ends packages/thalweg-server"
+    " # see the test for the addresses that it needs",
+    partial(file_text, "packages/thalweg-server/tests/server_tests/browser/front_end_world.py"),
+)
 PICTURES: Final[Mapping[str, Picture]] = {
+    "agent-chat-ui.png": _FRONT_ENDS,
     "arena-frontier.png": _ARENA,
     "decay.png": Picture(
         "uv run --group bench python -m benchmarks.summaries decay --png docs/decay.png",
         partial(tables, "internals.md", "Decay"),
     ),
+    "deep-agents-ui.png": _FRONT_ENDS,
     "evals.svg": Picture(
         "thalweg eval --policy thalweg --trigger 0.1 --svg docs/evals.svg",
         partial(tables, "evals.md", "Measured beside peers"),

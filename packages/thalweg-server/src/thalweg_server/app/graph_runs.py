@@ -107,9 +107,8 @@ class TenantGraphRuns:
         self, thread: str, pause_s: float = 0.25
     ) -> AsyncIterator[tuple[RunRecord, Event]]:
         """Yield the rows of the runs of a thread that have not ended, and of each later one."""
-        seen: set[str] = set()
         known = await self._parts.journal.list(self._owner, thread, limit=1_000)
-        seen |= {run.key.run for run in known if run.status in ENDED}
+        seen = {run.key.run for run in known if run.status in ENDED}
         while True:
             runs = await self._parts.journal.list(self._owner, thread, limit=50)
             new = [run for run in reversed(runs) if run.key.run not in seen]

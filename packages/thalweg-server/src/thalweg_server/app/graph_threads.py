@@ -80,12 +80,9 @@ class TenantGraphThreads:
         row = await asyncio.to_thread(self._finder.get, thread)
         found = await asyncio.to_thread(self._documents.get, self._owner, THREAD_METADATA, thread)
         journal = self._parts.journal
-        if await journal.unended(self._owner, thread):
-            return GraphThread(row, found.body if found else {}, "busy")
-        newest = await journal.list(self._owner, thread, limit=1)
-        return GraphThread(
-            row, found.body if found else {}, status_of(newest[0] if newest else None)
-        )
+        runs = await journal.unended(self._owner, thread)
+        runs = runs or await journal.list(self._owner, thread, limit=1)
+        return GraphThread(row, found.body if found else {}, status_of(runs[0] if runs else None))
 
     async def list(self) -> Sequence[GraphThread]:
         """Return all threads, the one that was used last first."""

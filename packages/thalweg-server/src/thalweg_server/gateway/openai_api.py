@@ -8,6 +8,7 @@ request holds the whole conversation, and its thread is deleted after the answer
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from itertools import takewhile
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Header
@@ -23,7 +24,7 @@ from thalweg_server.app.assistants import Assistant
 from thalweg_server.gateway.access import CurrentTenant, Shared
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.runs import delete_temporary
-from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.gateway.problems import GatewayRefusal, openai_error
 from thalweg_server.gateway.streams import EventStream, Frame
 from thalweg_server.runs.base import Event, RunRecord
 
@@ -103,7 +104,7 @@ async def openai_chat_completion(
             view.take(event)
     if view.problem is not None:
         status = max(view.problem.status, 500)
-        return JSONResponse({"error": _error(view.problem)}, status)
+        return JSONResponse({"error": openai_error(view.problem)}, status)
     return JSONResponse(view.whole())
 
 
@@ -164,7 +165,7 @@ class CompletionView:
                 if text := self.take(event):
                     yield self._piece({"content": text})
         if self.problem is not None:
-            yield Frame("", "", json.dumps({"error": _error(self.problem)}))
+            yield Frame("", "", json.dumps({"error": openai_error(self.problem)}))
             return
         yield self._piece({}, "stop")
         if self._wants_usage:
@@ -186,14 +187,9 @@ class CompletionView:
         }
 
     def _counts(self) -> Chunk:
-        read, written = (
-            int(self._usage.get(f"{name}_tokens") or 0) for name in ("input", "output")
-        )
-        return {
-            "prompt_tokens": read,
-            "completion_tokens": written,
-            "total_tokens": read + written,
-        }
+        counts = [int(self._usage.get(f"{name}_tokens") or 0) for name in ("input", "output")]
+        names = ("prompt_tokens", "completion_tokens", "total_tokens")
+        return dict(zip(names, [*counts, sum(counts)], strict=True))
 
 
 def _check(chat: ChatRequest) -> None:
@@ -240,11 +236,7 @@ def _graph_run(
 
 def _newest(messages: list[Chunk]) -> list[Chunk]:
     """Return the user's messages after the last answer: the thread has the others."""
-    newest: list[Chunk] = []
-    for message in reversed(messages):
-        if message["role"] != "user":
-            break
-        newest.insert(0, message)
+    newest = [*takewhile(lambda one: one["role"] == "user", reversed(messages))][::-1]
     if not newest:
         detail = "messages: the last one is not the user's; send what the user wrote"
         raise GatewayRefusal(422, "request.messages", detail)
@@ -253,7 +245,3 @@ def _newest(messages: list[Chunk]) -> list[Chunk]:
 
 def _model(name: str) -> Chunk:
     return {"id": name, "object": "model", "created": 0, "owned_by": "thalweg"}
-
-
-def _error(problem: Problem) -> Chunk:
-    return {"message": problem.detail, "type": problem.code, "code": problem.code, "param": None}

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import JsonValue
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from thalweg import errors
@@ -91,15 +91,23 @@ class GatewayRefusal(HTTPException):
         self.code = code
 
 
-def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def answer(problem: Problem, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
     """Return the response of a problem; defaults are omitted."""
-    content = problem.model_dump_json(exclude_defaults=True)
-    return Response(content, problem.status, headers, MEDIA_TYPE)
+    content = problem.model_dump(mode="json", exclude_defaults=True)
+    if scope["path"].removeprefix(scope.get("root_path", "")).startswith("/v1/"):
+        content["error"] = openai_error(problem)
+    return JSONResponse(content, problem.status, headers, MEDIA_TYPE)
+
+
+def openai_error(problem: Problem) -> dict[str, str | None]:
+    """Return a problem as OpenAI's clients read an error."""
+    return {"message": problem.detail, "type": problem.code, "code": problem.code, "param": None}
 
 
 async def refuse(refusal: GatewayRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer from a middleware, which FastAPI's exception handlers do not cover."""
-    await answer(_refused(refusal, scope["path"]), refusal.headers)(scope, receive, send)
+    answered = answer(_refused(refusal, scope["path"]), scope, refusal.headers)
+    await answered(scope, receive, send)
 
 
 def problem_of(error: ThalwegError, instance: str = "") -> Problem:
@@ -148,17 +156,18 @@ async def _answer(request: Request, error: Exception) -> Response:
     path = request.url.path
     match error:
         case ThalwegError():
-            return answer(problem_of(error, path))
+            problem = problem_of(error, path)
         case RequestValidationError():
-            return answer(_invalid(error.errors(), path))
+            problem = _invalid(error.errors(), path)
         case GatewayRefusal():
-            return answer(_refused(error, path), error.headers)
+            problem = _refused(error, path)
         case HTTPException():
             code, template = _HTTP.get(error.status_code, ("http", ""))
             detail = template.format(method=request.method, path=path) or str(error.detail)
-            return answer(_titled(error.status_code, detail, code, path), error.headers)
+            problem = _titled(error.status_code, detail, code, path)
         case _:
-            return answer(_logged(500, "internal", error))
+            problem = _logged(500, "internal", error)
+    return answer(problem, request.scope, getattr(error, "headers", None))
 
 
 def _refused(refusal: GatewayRefusal, path: str) -> Problem:

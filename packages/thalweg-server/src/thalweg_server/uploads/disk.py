@@ -35,6 +35,7 @@ from thalweg_agent.backends.local.disk import (
 )
 from thalweg_agent.backends.local.places import FolderPath
 from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.results import LsResult
 from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
 from thalweg_server.uploads.names import tag
 
@@ -123,6 +124,10 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
         super().__init__(folder, virtual_mode=True)
         self.folder = folder
         self._notes_folder = folder.with_name(folder.name + _NOTES)
+
+    def ls(self, path: str) -> LsResult:
+        """List a folder, see `BackendProtocol.ls`; a thread without files has none."""
+        return super().ls(path) if self.folder.exists() else LsResult(entries=[])
 
     def stat(self, path: str) -> FileMetadata | None:
         """Return the metadata of a file; `None` if it is missing or not readable.

@@ -46,6 +46,12 @@ class PlacesContract(BackendContract):
             for stop in edges:
                 assert thread.read_range("/film.mp4", start, stop) == content[start:stop]
 
+    def test_a_thread_without_files_has_an_empty_folder(self, backend: BackendProtocol) -> None:
+        """An agent looks there first; an error would tell it that something is wrong."""
+        listed = backend.ls("/")
+
+        assert (listed.error, listed.entries) == (None, [])
+
     def test_a_file_is_created_once(self, thread: ThreadBackend) -> None:
         """By one of many who try at once; the others change nothing."""
         start = threading.Barrier(8)

@@ -211,6 +211,24 @@ async def test_a_run_from_a_checkpoint_delegates(ada: Client) -> None:
     assert reported["content"].startswith("You said: look it up."), reported["content"]
 
 
+async def test_the_newest_state_has_the_files_of_a_thread(ada: Client, bob: Client) -> None:
+    """Text files that the gateway's agent wrote, as in the state of deepagents."""
+    talker = {"configurable": {"model": "talker"}}
+    id_ = (await ada.threads.create())["thread_id"]
+    await ada.runs.wait(id_, "agent", input=say("write rivers"), config=talker)
+
+    newest, *older = await ada.threads.get_history(id_)
+
+    assert newest["values"]["files"]["/a.txt"]["content"] == "write rivers"
+    assert not any(one["values"].get("files") for one in older)
+    assert (await ada.threads.get_state(id_))["values"]["files"] == newest["values"]["files"]
+    at = await ada.threads.get_state(id_, checkpoint_id=newest["checkpoint"]["checkpoint_id"])
+    assert not at["values"].get("files")
+    other = (await bob.threads.create(thread_id=id_))["thread_id"]
+    await bob.runs.wait(other, "agent", input=say())
+    assert not (await bob.threads.get_state(other))["values"].get("files")
+
+
 async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
     """By their strategy, with a run under way."""
     id_ = (await ada.threads.create())["thread_id"]

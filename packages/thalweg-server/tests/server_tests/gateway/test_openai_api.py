@@ -103,7 +103,9 @@ def test_what_cannot_be_done_is_refused(ada: openai.OpenAI, served: Served) -> N
     ):
         answer = httpx2.post(url, json=body, headers={"Authorization": "Bearer ada-s-key"})
         assert answer.status_code == status, answer.text
-        assert httpx2.post(url, json=body).status_code == 401
+        assert answer.json()["error"]["message"] == answer.json()["detail"]
+        unknown = httpx2.post(url, json=body)
+        assert (unknown.status_code, unknown.json()["error"]["type"]) == (401, "auth.missing")
 
 
 @pytest.mark.parametrize(

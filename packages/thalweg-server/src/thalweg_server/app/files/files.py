@@ -11,7 +11,9 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
+from thalweg_agent.backends.file_data import read_file_type
 from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.results import FileData
 from thalweg_server.api.files import Artifacts, FileStat, Upload
 from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
 from thalweg_server.uploads.converting import Converter
@@ -22,6 +24,8 @@ UPLOADS: Final = "/uploads"
 """The folder of uploads, as an agent sees it."""
 MAX_LISTED: Final = 1_000
 """Artifacts that are listed of a thread."""
+MOST_TEXT_BYTES: Final = 1 << 18
+"""Bytes of text files that a state has, in all."""
 
 _COPIES: Final = ("/large_tool_results/", "/conversation_history/")
 """Folders of content that the context engine offloads: nothing that an agent made."""
@@ -196,6 +200,23 @@ class ThreadFiles:
         listed = tuple(_shown(kept) for kept in made[:MAX_LISTED])
         is_cut = len(made) > MAX_LISTED or len(there) >= _MOST_FILES
         return Artifacts(files=listed, truncated=is_cut)
+
+    async def texts(self, thread: str) -> dict[str, FileData]:
+        """Return the text files among the artifacts of a thread, as a graph's state has files.
+
+        Files are omitted once all would have more than `MOST_TEXT_BYTES`.
+        """
+        found: dict[str, FileData] = {}
+        left, read = MOST_TEXT_BYTES, self.backend(thread).read_range
+        for kept in (await self.artifacts(thread)).files:
+            if kept.size > left or read_file_type(kept.path) != "text":
+                continue
+            content = await _or_none(read, kept.path, 0, kept.size)
+            if content is not None:  # it is still there
+                left -= len(content)
+                text, changed = content.decode("utf-8", "replace"), kept.modified.isoformat()
+                found[kept.path] = FileData(content=text, encoding="utf-8", modified_at=changed)
+        return found
 
     async def stat(self, thread: str, path: str) -> FileStat:
         """Look at a file of a thread.

@@ -125,9 +125,7 @@ async def langgraph_assistant_schemas(
     graph = await _graph(shared, one)
     return {
         "graph_id": one.graph,
-        "input_schema": _schema(graph.get_input_jsonschema),
-        "output_schema": _schema(graph.get_output_jsonschema),
-        "state_schema": _schema(graph.get_output_jsonschema),
+        **_schemas(graph),
         "config_schema": _schema(lambda: graph.config_schema().model_json_schema()),
         "context_schema": _schema(graph.get_context_jsonschema),
     }
@@ -153,15 +151,9 @@ async def langgraph_assistant_subgraphs(
     recurse: Flag = False,  # noqa: FBT002 (a query),
 ) -> View:
     """Return the schemas of the subgraphs of a graph, by namespace."""
-    one = await tenant.assistants.get(assistant)
-    graph = await _graph(shared, one)
+    graph = await _graph(shared, await tenant.assistants.get(assistant))
     return {
-        name: {
-            "input_schema": _schema(subgraph.get_input_jsonschema),
-            "output_schema": _schema(subgraph.get_output_jsonschema),
-            "state_schema": _schema(subgraph.get_output_jsonschema),
-            "config_schema": None,
-        }
+        name: {**_schemas(subgraph), "config_schema": None}
         async for name, subgraph in graph.aget_subgraphs(namespace=namespace, recurse=recurse)
     }
 
@@ -181,6 +173,12 @@ async def _graph(shared: Shared, assistant: Assistant) -> Any:  # noqa: ANN401 (
     parts = shared.app.parts
     agents = await parts.agents()
     return await agents.graph(parts.settings(), assistant.graph, {"configurable": {}})
+
+
+def _schemas(graph: Any) -> View:  # noqa: ANN401 (LangGraph's)
+    written = _schema(graph.get_output_jsonschema)
+    read = _schema(graph.get_input_jsonschema)
+    return {"input_schema": read, "output_schema": written, "state_schema": written}
 
 
 def _schema(make: Any) -> Any:  # noqa: ANN401 (a JSON schema)

@@ -1,8 +1,9 @@
 """Runs of LangGraph's API: started, waited for, streamed, joined, cancelled."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -167,18 +168,19 @@ async def langgraph_cancel_run(
 ) -> Response:
     """Cancel a run; with `action=rollback` also delete it and what it did."""
     found = await tenant.graph_runs.get(thread, run)
-    if action == "rollback":
+    is_undone = action == "rollback"
+    if is_undone:
         await tenant.graph_runs.roll_back(thread, {run})
-        return Response("{}", media_type="application/json")
-    await tenant.graph_runs.cancel(thread, run)
-    if not wait:
+    else:
+        await tenant.graph_runs.cancel(thread, run)
+    if is_undone or not wait:
         return Response("{}", media_type="application/json")
 
     async def result() -> bytes:
         await tenant.graph_runs.wait(found)
         return b"{}"
 
-    place = f"{location(request, f'{_R_PATH}/join', thread, run)}"
+    place = location(request, f"{_R_PATH}/join", thread, run)
     return Waiting(result, shared.streams, headers={"Location": place})
 
 
@@ -297,17 +299,9 @@ def _headers(request: Request, run: RunRecord, last: str = "") -> dict[str, str]
     return {**headers, "Location": f"{place}/{last}"} if last else headers
 
 
-def _canceller(
-    tenant: Tenant, run: RunRecord, *, cancels: bool
-) -> Callable[[], Awaitable[None]] | None:
-    if not cancels:
-        return None
-
-    async def cancel() -> None:
-        with suppress(NoSuchRunError):
-            await tenant.graph_runs.cancel(run.key.thread, run.key.run)
-
-    return cancel
+async def _cancel(tenant: Tenant, run: RunRecord) -> None:
+    with suppress(NoSuchRunError):
+        await tenant.graph_runs.cancel(run.key.thread, run.key.run)
 
 
 def _stream(
@@ -328,7 +322,7 @@ def _stream(
         tenant.owner,
         headers=_headers(request, run, "stream"),
         sent=shared.metrics.sent,
-        on_disconnect=_canceller(tenant, run, cancels=cancels),
+        on_disconnect=partial(_cancel, tenant, run) if cancels else None,
     )
 
 
@@ -343,7 +337,7 @@ def _wait(
         result,
         shared.streams,
         headers=_headers(request, run, "join"),
-        on_disconnect=_canceller(tenant, run, cancels=cancels),
+        on_disconnect=partial(_cancel, tenant, run) if cancels else None,
     )
 
 

@@ -109,26 +109,17 @@ async def langgraph_copy_thread(tenant: CurrentTenant, thread: ThreadId) -> View
 
 
 @threads.get("/{thread}/state")
+@threads.get("/{thread}/state/{checkpoint}")
 async def langgraph_get_state(
     tenant: CurrentTenant,
     thread: ThreadId,
+    checkpoint: str | None = None,
     subgraphs: Flag = False,  # noqa: FBT002 (a query)
 ) -> View:
-    """Return the newest state of a thread."""
-    found = await tenant.graph_threads.snapshot(thread, subgraphs=subgraphs)
-    return snapshot_view(found)
-
-
-@threads.get("/{thread}/state/{checkpoint}")
-async def langgraph_get_state_at(
-    tenant: CurrentTenant,
-    thread: ThreadId,
-    checkpoint: str,
-    subgraphs: Flag = False,  # noqa: FBT002 (a query)
-) -> View:
-    """Return the state of a thread at a checkpoint."""
+    """Return the state of a thread at a checkpoint, by default the newest."""
     found = await tenant.graph_threads.snapshot(thread, checkpoint, subgraphs=subgraphs)
-    return snapshot_view(found)
+    shown = snapshot_view(found)
+    return shown if checkpoint else await _with_files(tenant, thread, shown)
 
 
 class _At(HistorySearch):
@@ -186,7 +177,18 @@ async def langgraph_history(
         metadata=search.metadata,
         namespace=place.checkpoint_ns,
     )
-    return [snapshot_view(one) for one in found]
+    shown = [snapshot_view(one) for one in found]
+    if shown and search.before is None and not place.checkpoint_ns:
+        await _with_files(tenant, thread, shown[0])
+    return shown
+
+
+async def _with_files(tenant: Tenant, thread: str, newest: View) -> View:
+    """Add the files of a thread, as agents that keep them in their state have them there."""
+    values = newest["values"]
+    if isinstance(values, dict) and (files := await tenant.files.texts(thread)):
+        values["files"] = {**files, **(values.get("files") or {})}
+    return newest
 
 
 def _checkpoint_in(given: Any) -> str | None:  # noqa: ANN401 (an id, a checkpoint, or a config)

@@ -1,4 +1,4 @@
-"""LangGraph's JavaScript client, which front ends consist of, against a gateway; it needs npm."""
+"""JavaScript clients against a gateway: LangGraph's, which front ends use, and OpenAI's."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from server_tests.gateway.worlds import KEYS, settings
 from server_tests.serving import gateway
 from thalweg_server.settings import Settings
 
-SCRIPT = Path(__file__).with_name("langgraph_sdk.mjs")
+HERE = Path(__file__).parent
 NPM, NODE = shutil.which("npm") or "", shutil.which("node") or ""
 pytestmark = [
     pytest.mark.slow,
@@ -18,17 +18,20 @@ pytestmark = [
 ]
 
 
-def test_the_javascript_client_streams_joins_cancels_forks_and_answers(tmp_path: Path) -> None:
-    package = "@langchain/langgraph-sdk"
+@pytest.mark.parametrize(
+    ("package", "script"),
+    [("@langchain/langgraph-sdk", "langgraph_sdk.mjs"), ("openai", "openai_sdk.mjs")],
+)
+def test_a_client_does_what_its_script_says(tmp_path: Path, package: str, script: str) -> None:
     install = [NPM, "install", "--silent", "--no-audit", "--prefix", str(tmp_path), package]
     subprocess.run(install, check=True, timeout=300)
-    shutil.copy(SCRIPT, tmp_path)
+    shutil.copy(HERE / script, tmp_path)
     made = settings(tmp_path / "home", keys=KEYS)
     graphs = [{"name": "asking", "graph": "server_tests.gateway.own_graphs:asking"}]
     agents = Settings.from_mapping({"agents": graphs}).agents
     with gateway(made.model_copy(update={"agents": agents})) as served:
         done = subprocess.run(
-            [NODE, str(tmp_path / SCRIPT.name), served.url, "ada-s-key"],
+            [NODE, str(tmp_path / script), served.url, "ada-s-key"],
             capture_output=True,
             encoding="utf-8",
             timeout=120,
