@@ -23,6 +23,16 @@ LOOK = {
     "subagent_type": "general-purpose",
 }
 
+TOOLS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
+    "Plan a report on rivers.": [
+        ("p1", "write_todos", {"todos": PLAN}),
+        ("p2", "write_file", NOTES),
+    ],
+    "Correct the Havel.": [("c1", "edit_file", CORRECTION)],
+    "Ask a colleague.": [("a1", "task", LOOK)],
+}
+"""The calls that a request leads to: an id, a name and arguments of each."""
+
 
 def answer(messages: Sequence[BaseMessage]) -> AIMessage | str:
     """Call the tools of the user's request one after the other; then say that it is done."""
@@ -32,14 +42,7 @@ def answer(messages: Sequence[BaseMessage]) -> AIMessage | str:
         return "The Havel is 334 km long."
     if words == "Dictate it.":
         return f"{' word' * 3} stop {' word' * 30} until here."
-    tools: list[tuple[str, str, dict[str, Any]]] = {
-        "Plan a report on rivers.": [
-            ("p1", "write_todos", {"todos": PLAN}),
-            ("p2", "write_file", NOTES),
-        ],
-        "Correct the Havel.": [("c1", "edit_file", CORRECTION)],
-        "Ask a colleague.": [("a1", "task", LOOK)],
-    }.get(words, [])
+    tools = TOOLS.get(words, [])
     if step // 2 < len(tools):
         return calls("", tools[step // 2])
     return f"Done with {words.removesuffix('.').lower()!r}."
