@@ -511,6 +511,7 @@ def append_page(
     log: Sequence[Logged] = (),
     attachments: Sequence[str] = (),
     engine: Engine | None = None,
+    state: bytes = b"",
     generation: int = 0,
 ) -> tuple[int, TurnRecord]:
     """Append a record to the journal, numbered, with an engine snapshot if it compacted.
@@ -524,6 +525,7 @@ def append_page(
         log: Messages to append to the log with it.
         attachments: Texts to attach to the thread.
         engine: The engine after the record.
+        state: See `TurnRow`; a snapshot of the engine replaces it.
         generation: Generation of the thread (`Archive.extent`); 0 for any.
 
     Returns:
@@ -534,7 +536,7 @@ def append_page(
     """
     count = 0 if page.parent is None else page.parent + 1
     turns = 0 if page.parent is None else parent.turns if parent else None
-    base, state = page.base, b""
+    base = page.base
     if engine is not None and any(isinstance(edit, Fold) for edit in page.edits):
         base, state = THIS_TURN, snapshot_to_bytes(engine.standing())
     elif engine is not None:

@@ -647,8 +647,9 @@ class _Turn:
         if self.open.target is None or self.open.target[:2] != key:
             self.open.target = *key, target_model_of(self.request, self.limits.model)
         *_, self.target = self.open.target
-        role = self.sessions.policy.summary_role
-        self.open.writer.speak_to(self.target, self.own.reference, role)
+        self.open.writer.speak_to(
+            self.target, self.own.reference, self.sessions.policy.summary_role
+        )
 
     @property
     def _provider_clears(self) -> bool:
