@@ -101,6 +101,14 @@ def count_events(home: Path, address: str) -> int:
     return int(row[0])
 
 
+def server_pid(address: str) -> int:
+    """Return the id of the first process of a server on this machine."""
+    with psycopg.connect(address) as connection:
+        row = connection.execute("SELECT pg_backend_pid()").fetchone()
+        assert row is not None
+        return int(Path(f"/proc/{row[0]}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def cpu_s(server: int | None) -> float:
     """Return the CPU time of this process, and of a server with its children."""
     total = time.process_time()
@@ -191,11 +199,7 @@ def main() -> None:
             perform(Path(folder), "", given)
             return
         with running_server() as server, fresh_database(server) as address:
-            with psycopg.connect(address) as connection:
-                row = connection.execute("SELECT pg_backend_pid()").fetchone()
-                assert row is not None
-                stat = Path(f"/proc/{row[0]}/stat").read_text().rpartition(")")[2].split()
-            perform(Path(folder), address, given, int(stat[1]))
+            perform(Path(folder), address, given, server_pid(address))
 
 
 def perform(home: Path, address: str, given: argparse.Namespace, server: int | None = None) -> None:

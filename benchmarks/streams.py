@@ -3,7 +3,8 @@
     python -m benchmarks.streams --runs 500 --per-second 5
 
 Every run emits words at an even pace, and is followed by one reader in the same process. An
-asyncio queue, with nothing durable about it, is measured in the same way for comparison.
+asyncio queue, with nothing durable about it, is measured in the same way for comparison. The CPU of
+this process and of the server bounds what one server takes: see docs/many-machines.md.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from benchmarks.retention import cpu_s, server_pid
 from core_tests.postgres import fresh_database, running_server
 from thalweg_server.runs.base import Draft, RunKey
 from thalweg_server.runs.emitting import Emit
@@ -80,6 +82,8 @@ async def journals(
     """Measure a journal; `is_remote`: the readers have one of their own."""
     took: list[float] = []
     events = 0
+    server = server_pid(str(address)) if isinstance(address, str) else None
+    own, all_ = cpu_s(None), cpu_s(server)
     async with open_journal(address) as journal, open_journal(address) as other:
         claims = []
         for number in range(given.runs):
@@ -116,7 +120,10 @@ async def journals(
             await reader
 
         await asyncio.gather(*(one(number) for number in range(given.runs)))
+    own, all_ = cpu_s(None) - own, cpu_s(server) - all_
     tell(name, took, events)
+    each = [1_000 * one / max(1, events) for one in (own, all_ - own)]
+    print(f"{'':24}CPU ms an event: {each[0]:.3f} here, {each[1]:.3f} of the server", flush=True)
 
 
 def tell(name: str, took: list[float], events: int) -> None:

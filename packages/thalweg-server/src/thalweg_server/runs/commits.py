@@ -1,6 +1,7 @@
 """Group commit: the concurrent writes of many runs share one transaction."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
 Written = Callable[[RunWrite], None]
 """Called with every write once it is durable."""
 LINGER_S = 0.002
-"""How long the first of a batch waits for others."""
+"""How long the first of a batch waits for others, at least."""
+MOST_LINGER_S = 0.02
+"""Likewise, at most; in between it is twice the time of the last commit, which bounds their CPU."""
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 """Between attempts to write while the database fails."""
 
@@ -81,14 +84,17 @@ class GroupCommit:
             await self._task
 
     async def _work(self) -> None:
+        linger_s = LINGER_S
         while self._parts or not self._is_closing:
             await self._wakeup.wait()
             if not self._is_closing:
-                await asyncio.sleep(LINGER_S)
+                await asyncio.sleep(linger_s)
             self._wakeup.clear()
             self._in_flight, self._parts = self._parts, {}
             if self._in_flight:
+                began = time.monotonic()
                 await self._flush(self._in_flight)
+                linger_s = min(max(LINGER_S, 2 * (time.monotonic() - began)), MOST_LINGER_S)
 
     def _give_up(self, _: asyncio.Task[None]) -> None:
         """Release all waiters of a writer that has ended."""

@@ -50,7 +50,7 @@ from thalweg_server.app.registry import THREAD_METADATA
 from thalweg_server.app.spending import Prices
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Event as Line
-from thalweg_server.runs.base import RunKey, RunRecord
+from thalweg_server.runs.base import RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.running import RunOutcome
 
@@ -167,14 +167,26 @@ class Performer:
     async def _drop_steps(
         self, graph: Agent, saver: RunSaver, config: RunnableConfig, run: RunRecord
     ) -> None:
-        """Reduce the state of a thread after a completed run; if that fails, it is completed too.
+        """Reduce the state of a thread to one checkpoint: its messages are in the archive.
+
+        If that fails, the run is completed, too. A thread of LangGraph's API keeps all checkpoints,
+        for its clients read and fork them.
 
         Raises:
             ClaimLostError: Another process performs the run.
         """
         key = run.key
         try:
-            await self._keep_newest(graph, saver, config, key)
+            documents = self.parts.registry.documents
+            if await asyncio.to_thread(documents.get, key.owner, THREAD_METADATA, key.thread):
+                return
+            state = await graph.aget_state(config)
+            whole = {
+                name: state.values[name]
+                for name, channel in graph.channels.items()
+                if isinstance(channel, DeltaChannel) and state.values.get(name)
+            }
+            await saver.keep_newest(config, whole)
         except ClaimLostError:
             raise
         except asyncio.CancelledError:
@@ -183,24 +195,6 @@ class Performer:
         except Exception as error:  # noqa: BLE001 (the answer is durable)
             cause = error if isinstance(error, ThalwegError) else type(error).__name__
             _log.warning("steps of thread %s are kept until its next run: %s", key.thread, cause)
-
-    async def _keep_newest(
-        self, graph: Agent, saver: RunSaver, config: RunnableConfig, key: RunKey
-    ) -> None:
-        """Reduce the state of a thread to one checkpoint: its messages are in the archive.
-
-        A thread of LangGraph's API keeps all, for its clients read and fork them.
-        """
-        documents = self.parts.registry.documents
-        if await asyncio.to_thread(documents.get, key.owner, THREAD_METADATA, key.thread):
-            return
-        state = await graph.aget_state(config)
-        whole = {
-            name: state.values[name]
-            for name, channel in graph.channels.items()
-            if isinstance(channel, DeltaChannel) and state.values.get(name)
-        }
-        await saver.keep_newest(config, whole)
 
     async def _is_cancelled(self, run: RunRecord) -> bool:
         """Return whether a person cancelled the run; if not, another process resumes it."""
