@@ -72,10 +72,9 @@ class Retention:
         ages = [age for age in (retention.runs_days, retention.threads_days) if age is not None]
         if ages:
             due_ms = now_ms() + max(wait_ms, round(min(ages) * _DAY_MS))
-            job = self._parts.journal.jobs.submit(
-                key.job, key.lock, due_ms=due_ms, priority=BACKGROUND
-            )
-            await self._parts.journal.change_queue(job)
+            journal = self._parts.journal
+            job = journal.jobs.submit(key.job, key.lock, due_ms=due_ms, priority=BACKGROUND)
+            await journal.change_queue(job)
 
     async def perform(self, key: RunKey) -> None:
         """Perform a chore of a thread; the key's third part names it.
