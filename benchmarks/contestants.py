@@ -136,7 +136,12 @@ class Driver:
         if self._contestant.name in WHOLE:
             self._forget()
         return Block(
-            block, script.peak_tokens, script.calls, script.summaries, _rss_mb(), self._files_mb()
+            block,
+            script.peak_tokens,
+            script.calls,
+            script.summaries,
+            resident_mb(),
+            self._files_mb(),
         )
 
     def _forget(self) -> None:
@@ -185,7 +190,8 @@ def _written() -> tuple[int, int]:
     return int(fields["wchar"]), int(fields["syscw"])
 
 
-def _rss_mb() -> float:
+def resident_mb() -> float:
+    """Return the memory of this process, garbage collected and free pages returned."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     status = Path("/proc/self/status").read_text()
@@ -276,16 +282,16 @@ class TimedMiddleware(ContextMiddleware):
     def __init__(self, policy: ContextPolicy, archive: Path, own: OwnTime) -> None:
         super().__init__(policy, archive=archive)
         self._own = own
-        self._call = own.of(super().wrap_model_call, is_ours=True)
-        self._end = own.of(super().after_agent, is_ours=True)
+        self._timed_call = own.of(super().wrap_model_call, is_ours=True)
+        self._timed_end = own.of(super().after_agent, is_ours=True)
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:  # noqa: ANN401 (LangChain's)
         """Send a request; see `ContextMiddleware`."""
-        return self._call(request, self._own.of(handler, is_ours=False))
+        return self._timed_call(request, self._own.of(handler, is_ours=False))
 
     def after_agent(self, state: Any, runtime: Any) -> Any:  # noqa: ANN401 (LangChain's)
         """End a run; see `ContextMiddleware`."""
-        return self._end(state, runtime)
+        return self._timed_end(state, runtime)
 
 
 class Pair:

@@ -2,18 +2,24 @@
 
     python -m benchmarks.slots same RECORDING [--window 64000]
     python -m benchmarks.slots cost [--window 65536] [--asked 30]
+    python -m benchmarks.slots growth [--sizes 1000,10000]
 
 `same` drives a recorded thread through each adapter and through `ContextMiddleware` in a real
 agent, under one policy, and prints the tokens of all requests, by the journals of their archives.
 `cost` has real agents talk to the strict provider with our adapter, with what their framework
 offers itself, and with nothing; the price is that of OpenAI's tariff, in uncached input tokens.
+`growth` prints the CPU time of a call with ten new messages in a generated thread of each size,
+without the conversion of a framework's messages, and of the first call after a restart.
 """
 
 import argparse
 import asyncio
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 from agents import Agent as SdkAgent
@@ -37,6 +43,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from benchmarks.arena.contestants.agent import AgentContestant, PeerSetting
 from benchmarks.arena.contestants.layout import ThreadLayout
+from benchmarks.contestants import resident_mb
+from benchmarks.threads import made_up_thread
 from integrations_tests.contract.suites import slots
 from integrations_tests.e2e.slot_hosts import INSTRUCTIONS, MODEL, PydanticHost, SdkHost, fetch
 from strict_llm import StrictProvider
@@ -129,7 +137,56 @@ def _hermes(archive: Archive, window: int) -> View:
     engine, wire = HermesThreads(EngineSlot(_policy(window), archive=archive)), WIRES["openai-chat"]
     engine.update_model(MODEL, window, provider="openai")
     engine.on_session_start("t")
-    return lambda said: engine.select_context(wire.write(said)) and None
+
+    def view(said: Sequence[Message]) -> None:
+        engine.select_context(wire.write(said))
+
+    return view
+
+
+def growth(sizes: Sequence[int], window: int) -> None:
+    """Print the CPU milliseconds of calls and of resumes, by messages of the thread."""
+    host = HostCall(f"openai:{MODEL}", "openai-chat")
+
+    def view(slot: EngineSlot, said: list[Message]) -> float:
+        begun = time.process_time()
+        slot.view("t", said, host)
+        return (time.process_time() - begun) * 1_000
+
+    def recall(slot: EngineSlot, query: str) -> float:
+        begun = time.process_time()
+        slot.recall("t", query=query)
+        return (time.process_time() - begun) * 1_000
+
+    print(f"{'messages':>9} {'call ms':>9} {'mean':>9} {'resume':>9} {'recall':>9} {'RSS MB':>7}")
+    for size in sizes:
+        said = list(made_up_thread(size + 2 * CALLS * NEW))[1:]
+        ends = range(size, size + CALLS * NEW, NEW)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "archive.db"
+            with EngineSlot(_policy(window), archive=path) as slot:
+                for end in range(CHUNK, size, CHUNK):
+                    view(slot, _until_call(said, end))
+                calls = [view(slot, _until_call(said, end)) for end in ends]
+                recall(slot, "ba")  # indexes what is missing
+                found = [recall(slot, f"quibace {k}") for k in range(RESUMES)]
+            resumes = []
+            for end in range(ends.stop, ends.stop + RESUMES * NEW, NEW):
+                with EngineSlot(_policy(window), archive=path) as slot:
+                    resumes.append(view(slot, _until_call(said, end)))
+        cells = (median(calls), mean(calls), median(resumes), median(found))
+        print(f"{size:9,}", *(f"{one:9.1f}" for one in cells), f"{resident_mb():7.0f}", flush=True)
+
+
+CALLS, NEW, CHUNK, RESUMES = 24, 10, 500, 9
+"""Calls that are measured, new messages of each, messages of each call before, and restarts."""
+
+
+def _until_call(said: Sequence[Message], end: int) -> list[Message]:
+    """Return the messages up to the first place from an end on where a model is called."""
+    while said[end - 1].role == "assistant" or said[end].role == "tool":
+        end += 1
+    return [*said[:end]]
 
 
 ADAPTERS = {"OpenAI Agents SDK": _sdk, "Pydantic AI": _pydantic, "Hermes Agent": _hermes}
@@ -251,15 +308,18 @@ RUNS = {
 
 
 def main() -> int:
-    """Run one of the two."""
+    """Run one of the three."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["same", "cost"])
+    parser.add_argument("what", choices=["same", "cost", "growth"])
     parser.add_argument("recording", nargs="?", type=Path)
     parser.add_argument("--window", type=int, default=65_536)
     parser.add_argument("--asked", type=int, default=30)
+    parser.add_argument("--sizes", default="1000,10000", help="messages of the threads of growth")
     asked = parser.parse_args()
     if asked.what == "same":
         same(asked.recording, asked.window)
+    elif asked.what == "growth":
+        growth([*map(int, asked.sizes.split(","))], asked.window)
     else:
         cost(asked.window, asked.asked)
     return 0

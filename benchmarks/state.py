@@ -149,9 +149,9 @@ def measure(row: Row, messages: int, folder: Path) -> Cost:
             by_archive = archive.written - archive_before
             costs.append((took, bytes_written() - bytes_before - by_archive, by_archive))
         shown = len(agent.get_state(CONFIG).values["messages"])
-    cpu, saver, by_archive = zip(*costs[WARM_UP:], strict=True)
+    cpu, saver, archived = zip(*costs[WARM_UP:], strict=True)
     return Cost(
-        median(cpu) * 1_000, sum(saver) / TURNS / 1_000, sum(by_archive) / TURNS / 1_000, shown
+        median(cpu) * 1_000, sum(saver) / TURNS / 1_000, sum(archived) / TURNS / 1_000, shown
     )
 
 
