@@ -74,6 +74,10 @@ PICTURES: Final[Mapping[str, Picture]] = {
         partial(tables, "internals.md", "Decay"),
     ),
     "deep-agents-ui.png": _FRONT_ENDS,
+    "endurance.png": Picture(
+        "uv run --group bench python -m benchmarks.endurance F --table --draw docs/endurance.png",
+        partial(file_text, "benchmarks/measured/endurance.json"),
+    ),
     "evals.svg": Picture(
         "thalweg eval --policy thalweg --trigger 0.1 --svg docs/evals.svg",
         partial(tables, "evals.md", "Measured beside peers"),
