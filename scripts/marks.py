@@ -218,7 +218,7 @@ CEILINGS = {
     "code lines of thalweg_memory": (8_189, 7_500),
     "code lines of thalweg_recorder": (6_483, 4_800),
     "code lines of thalweg_server": (15_440, 11_500),
-    "code lines in all without strict_llm": (66_132, 59_500),
+    "code lines in all without strict_llm": (66_133, 59_500),
     "files in all packages": (661, 750),
     "files visited by one turn": (36, 30),
     "changes of file in one turn": (404, 300),
