@@ -497,7 +497,7 @@ def _describe(ceilings: Ceilings) -> str:
 
 NOTE_CHARS = 2_000
 """Most characters of the journal's note on the defects of a summary."""
-_COMPACTING_CLIENTS = ("anthropic", "openai-responses")
+_COMPACTING = ("anthropic", "openai-responses")
 """Clients whose providers compact within a request."""
 _WITHOUT_SUMMARY = (REFUSED, COMPACTED_BY_PROVIDER)
 """Compactions whose summary would be refused, or is the provider's."""
@@ -643,13 +643,12 @@ class _Turn:
         self._leave_to_provider()
 
     def _set_target(self) -> None:
+        role, known = self.sessions.policy.summary_role, self.open.target
         key = self.model, {**self.request.model_settings}
-        if self.open.target is None or self.open.target[:2] != key:
-            self.open.target = *key, target_model_of(self.request, self.limits.model)
-        *_, self.target = self.open.target
-        self.open.writer.speak_to(
-            self.target, self.own.reference, self.sessions.policy.summary_role
-        )
+        if known is None or known[:2] != key:
+            known = self.open.target = *key, target_model_of(self.request, self.limits.model)
+        *_, self.target = known
+        self.open.writer.speak_to(self.target, self.own.reference, role)
 
     @property
     def _provider_clears(self) -> bool:
@@ -696,7 +695,7 @@ class _Turn:
         Returns:
             `None` for a client without such edits.
         """
-        if self.target.client not in _COMPACTING_CLIENTS:
+        if self.target.client not in _COMPACTING:
             return None
         engine, index = self.open.session.engine, self._received_index()
         self.open.unseen = (0, 0) if index is None else unseen_tokens(engine.window, index)
@@ -710,10 +709,8 @@ class _Turn:
 
     def _received_index(self) -> int | None:
         """Return the index of the newest item that the target model compacted; `None` for none."""
-        if self.target.client not in _COMPACTING_CLIENTS:
-            return None
-        window = self.open.session.engine.window
-        index = compaction_index(window)
+        window, may_compact = self.open.session.engine.window, self.target.client in _COMPACTING
+        index = compaction_index(window) if may_compact else None
         if index is None or is_own(window.items[index].message, self.target):
             return index
         return None
