@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from thalweg.database.jobs import BACKGROUND
 from thalweg.database.migrations.history import VERSIONS
 from thalweg.database.migrations.postgres import _PostgresSchema
 from thalweg.database.migrations.schema import VERSION_TABLE
@@ -89,11 +90,11 @@ RETENTION = (
     " ('retention', 'ada\x1ft2', 'ada\x1ft2', '', 0, 7)"
 )
 MOVED = [
-    ("ada\x1ft1\x1f*age", "", 0),
-    ("ada\x1ft1\x1fr1", "one", 0),
-    ("ada\x1ft2\x1f*age", "", 7),
+    ("ada\x1ft1\x1f*age", "", 0, BACKGROUND),
+    ("ada\x1ft1\x1fr1", "one", 0, 0),
+    ("ada\x1ft2\x1f*age", "", 7, BACKGROUND),
 ]
-FOUND = "SELECT key, worker, due FROM queue_job WHERE queue = 'run' ORDER BY key"
+FOUND = "SELECT key, worker, due, priority FROM queue_job WHERE queue = 'run' ORDER BY key"
 
 
 def test_jobs_of_retention_move_from_a_file_while_a_run_of_their_thread_is_held() -> None:

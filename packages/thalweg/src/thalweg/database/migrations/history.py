@@ -18,6 +18,7 @@ from thalweg.database.migrations.versions import (
     v0012_queue,
     v0013_order,
     v0014_packed,
+    v0015_turns,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -35,6 +36,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0012_queue,
     v0013_order,
     v0014_packed,
+    v0015_turns,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

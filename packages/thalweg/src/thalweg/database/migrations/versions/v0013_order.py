@@ -14,7 +14,7 @@ DELETE FROM queue_job WHERE queue = 'retention' AND worker <> '' AND EXISTS (
     SELECT 1 FROM queue_job AS twin
     WHERE twin.queue = 'retention' AND twin.key = queue_job.key AND twin.worker = ''
 );
-UPDATE queue_job SET queue = 'run', key = key || '{separator}*age', priority = -1000, worker = '',
+UPDATE queue_job SET queue = 'run', key = key || '{separator}*age', priority = 0, worker = '',
     held_until = 0
 WHERE queue = 'retention';
 """

@@ -1,4 +1,4 @@
-"""Packed events of ended runs, compressed turns and shown memories: no older version reads them."""
+"""Events of ended runs are packed and shown memories compressed, which no earlier version reads."""
 
 from thalweg.database.migrations.schema import Schema
 
