@@ -13,8 +13,9 @@ from uuid import uuid4
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import JsonValue
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from thalweg import errors
@@ -93,10 +94,10 @@ class GatewayRefusal(HTTPException):
 
 def answer(problem: Problem, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
     """Return the response of a problem; defaults are omitted."""
-    content = problem.model_dump(mode="json", exclude_defaults=True)
+    content = problem.model_dump(exclude_defaults=True)
     if scope["path"].removeprefix(scope.get("root_path", "")).startswith("/v1/"):
         content["error"] = openai_error(problem)
-    return JSONResponse(content, problem.status, headers, MEDIA_TYPE)
+    return Response(to_json(content, inf_nan_mode="null"), problem.status, headers, MEDIA_TYPE)
 
 
 def openai_error(problem: Problem) -> dict[str, str | None]:
@@ -167,7 +168,8 @@ async def _answer(request: Request, error: Exception) -> Response:
             problem = _titled(error.status_code, detail, code, path)
         case _:
             problem = _logged(500, "internal", error)
-    return answer(problem, request.scope, getattr(error, "headers", None))
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return answer(problem, request.scope, headers)
 
 
 def _refused(refusal: GatewayRefusal, path: str) -> Problem:

@@ -14,6 +14,7 @@ class Counting(TypedDict, total=False):
     """A number, and what the store has."""
 
     count: int
+    files: list[str]
     seen: list[dict[str, Any]]
 
 

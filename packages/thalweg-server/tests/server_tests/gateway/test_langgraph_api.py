@@ -16,7 +16,9 @@ from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEnti
 
 from server_tests.gateway.worlds import KEYS, settings
 from server_tests.serving import Served, gateway
+from thalweg.errors import StorageError
 from thalweg_server.settings import Settings
+from thalweg_server.uploads.disk import DiskFiles
 
 pytestmark = pytest.mark.anyio
 Client = Any
@@ -227,6 +229,46 @@ async def test_the_newest_state_has_the_files_of_a_thread(ada: Client, bob: Clie
     other = (await bob.threads.create(thread_id=id_))["thread_id"]
     await bob.runs.wait(other, "agent", input=say())
     assert not (await bob.threads.get_state(other))["values"].get("files")
+
+
+async def test_only_the_newest_state_of_the_built_in_agent_has_files(
+    served: Served, ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a state that a search found, nor that of another graph, whose `files` are its own."""
+    ticking = await ada.threads.create(
+        supersteps=[{"updates": [{"values": say(), "as_node": None}]}]
+    )
+    counting = await ada.threads.create(metadata={"graph_id": "counting"})
+    await ada.threads.update_state(counting["thread_id"], {"files": ["own"]})
+    plain = await ada.threads.create(metadata={"graph_id": "counting"})
+    await ada.threads.update_state(plain["thread_id"], {"count": 1})
+    assert served.app is not None
+    for one in (ticking, counting, plain):
+        files = served.app.tenant("ada").files.backend(one["thread_id"])
+        files.write("/a.txt", "rivers")
+
+    async def state(thread: Any, **body: Any) -> Any:  # noqa: ANN401 (JSON)
+        at = f"/threads/{thread['thread_id']}/state/checkpoint"
+        return (await ada.http.post(at, json=body))["values"]
+
+    assert (await state(ticking))["files"]["/a.txt"]["content"] == "rivers"
+    assert (await state(counting))["files"] == ["own"]
+    assert "files" not in await state(plain)
+    (newest,) = await ada.threads.get_history(ticking["thread_id"], limit=1)
+    assert newest["values"]["files"]
+    at = newest["checkpoint"]["checkpoint_id"]
+    assert not (await state(ticking, checkpoint={"checkpoint_id": at})).get("files")
+    source = newest["metadata"]["source"]
+    found = await ada.threads.get_history(ticking["thread_id"], metadata={"source": source})
+    assert not found[0]["values"].get("files")
+
+    def fail(*_: object) -> None:
+        raise StorageError("files", "it cannot be listed", "check its rights")
+
+    monkeypatch.setattr(DiskFiles, "files", fail)
+    shown = await state(ticking)
+    assert shown["messages"]
+    assert not shown.get("files")
 
 
 async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterable, Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final, ParamSpec, TypeVar
@@ -10,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
+from thalweg.errors import NoSuchFileError, PathError, StorageError, UploadRefusedError
 from thalweg_agent.backends.file_data import read_file_type
 from thalweg_agent.backends.paths import validate_path
 from thalweg_agent.backends.results import FileData
@@ -25,7 +26,9 @@ UPLOADS: Final = "/uploads"
 MAX_LISTED: Final = 1_000
 """Artifacts that are listed of a thread."""
 MOST_TEXT_BYTES: Final = 1 << 18
-"""Bytes of text files that a state has, in all."""
+"""Bytes of text files and their paths that a state has, in all."""
+MOST_TEXTS: Final = 100
+"""Text files that a state has."""
 
 _COPIES: Final = ("/large_tool_results/", "/conversation_history/")
 """Folders of content that the context engine offloads: nothing that an agent made."""
@@ -202,21 +205,13 @@ class ThreadFiles:
         return Artifacts(files=listed, truncated=is_cut)
 
     async def texts(self, thread: str) -> dict[str, FileData]:
-        """Return the text files among the artifacts of a thread, as a graph's state has files.
+        """Return text files among the artifacts of a thread, as a graph's state has files.
 
-        Files are omitted once all would have more than `MOST_TEXT_BYTES`.
+        Files that cannot be read or are not UTF-8 are omitted, as are all above `MOST_TEXTS`, and
+        those whose paths and contents would have more than `MOST_TEXT_BYTES` in all.
         """
-        found: dict[str, FileData] = {}
-        left, read = MOST_TEXT_BYTES, self.backend(thread).read_range
-        for kept in (await self.artifacts(thread)).files:
-            if kept.size > left or read_file_type(kept.path) != "text":
-                continue
-            content = await _or_none(read, kept.path, 0, kept.size)
-            if content is not None:  # it is still there
-                left -= len(content)
-                text, changed = content.decode("utf-8", "replace"), kept.modified.isoformat()
-                found[kept.path] = FileData(content=text, encoding="utf-8", modified_at=changed)
-        return found
+        listed = (await self.artifacts(thread)).files
+        return await asyncio.to_thread(_texts, self.backend(thread), listed)
 
     async def stat(self, thread: str, path: str) -> FileStat:
         """Look at a file of a thread.
@@ -254,6 +249,22 @@ class ThreadFiles:
 
 
 _FAR: Final = 1 << 62
+
+
+def _texts(files: ThreadBackend, listed: Iterable[FileStat]) -> dict[str, FileData]:
+    found: dict[str, FileData] = {}
+    left = MOST_TEXT_BYTES
+    for kept in listed:
+        size = kept.size + len(kept.path.encode())
+        if size > left or len(found) == MOST_TEXTS or read_file_type(kept.path) != "text":
+            continue
+        with suppress(PathError, StorageError, UnicodeDecodeError):
+            content = files.read_range(kept.path, 0, kept.size)
+            if content is not None and b"\0" not in content:  # None: it was deleted meanwhile
+                text, changed = content.decode(), kept.modified.isoformat()
+                found[kept.path] = FileData(content=text, encoding="utf-8", modified_at=changed)
+                left -= size
+    return found
 
 
 async def _each(chunks: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterable[bytes]:

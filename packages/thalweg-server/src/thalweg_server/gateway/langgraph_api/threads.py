@@ -1,11 +1,13 @@
 """`/threads` of LangGraph's API: metadata, states, checkpoints."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from thalweg.errors import ConfigError, ThreadExistsError
+from thalweg.errors import ConfigError, StorageError, ThreadExistsError
+from thalweg_server.api.graph_runs import BUILT_IN
 from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import GraphThread
 from thalweg_server.app.graph_views import View, checkpoint_view, snapshot_view, thread_view
@@ -133,7 +135,9 @@ async def langgraph_get_state_of(tenant: CurrentTenant, thread: ThreadId, at: _A
     found = await tenant.graph_threads.snapshot(
         thread, place.checkpoint_id, place.checkpoint_ns, subgraphs=at.subgraphs
     )
-    return snapshot_view(found)
+    shown = snapshot_view(found)
+    is_newest = not (place.checkpoint_id or place.checkpoint_ns)
+    return await _with_files(tenant, thread, shown) if is_newest else shown
 
 
 @threads.post("/{thread}/state")
@@ -170,24 +174,31 @@ async def langgraph_history(
 ) -> list[View]:
     """Return the states of a thread, the newest first."""
     place = search.checkpoint or Checkpoint()
+    before = _checkpoint_in(search.before)
     found = await tenant.graph_threads.history(
         thread,
         limit=search.limit,
-        before=_checkpoint_in(search.before),
+        before=before,
         metadata=search.metadata,
         namespace=place.checkpoint_ns,
     )
     shown = [snapshot_view(one) for one in found]
-    if shown and search.before is None and not place.checkpoint_ns:
+    if shown and not (before or search.metadata or place.checkpoint_ns):
         await _with_files(tenant, thread, shown[0])
     return shown
 
 
 async def _with_files(tenant: Tenant, thread: str, newest: View) -> View:
-    """Add the files of a thread, as agents that keep them in their state have them there."""
+    """Add the files of a thread to the built-in agent's state, as deepagents has them there.
+
+    If the files cannot be listed, the state has none.
+    """
     values = newest["values"]
-    if isinstance(values, dict) and (files := await tenant.files.texts(thread)):
-        values["files"] = {**files, **(values.get("files") or {})}
+    own = values.get("files") if isinstance(values, dict) else ()
+    if isinstance(own, dict | None) and await tenant.graph_threads.graph_id(thread) == BUILT_IN:
+        with suppress(StorageError):
+            if files := await tenant.files.texts(thread):
+                values["files"] = {**files, **(own or {})}
     return newest
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from core_tests.documents import WORDS, docx, pdf, png
-from thalweg.errors import NoSuchFileError, UploadRefusedError
+from thalweg.errors import NoSuchFileError, StorageError, UploadRefusedError
+from thalweg_server.app.files import files as files_module
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.converting import Converter
@@ -179,6 +180,37 @@ async def test_artifacts_are_what_was_not_sent(files: ThreadFiles) -> None:
     assert artifacts.files[0].media_type == "text/html"
     assert not artifacts.truncated
     assert artifacts.files[1] == await files.stat("t1", "/report.md")
+
+
+async def test_texts_of_a_state_are_bounded_and_readable(
+    files: ThreadFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without files that cannot be read, are no text, or would exceed the limits."""
+    backend, most = files.backend("t1"), files_module.MOST_TEXT_BYTES
+    contents = {
+        "/a.txt": b"\xff" * 9,
+        "/b.txt": b"a\0b",
+        "/c.txt": "\u00e9".encode(),
+        "/d.txt": b"",
+    }
+    contents |= {"/e.txt": b"x", "/f.txt": b"x" * (most - 19), "/g.txt": b"x"}
+    backend.upload_files([*contents.items()])
+    read = type(backend).read_range
+
+    def guarded(self: object, path: str, start: int, stop: int) -> bytes | None:
+        if path == "/e.txt":
+            raise StorageError("files", "Permission denied", "check its rights")
+        return read(self, path, start, stop)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(backend), "read_range", guarded)
+    texts = await files.texts("t1")
+    assert {path: one["content"] for path, one in texts.items()} == {
+        "/c.txt": "\u00e9",
+        "/d.txt": "",
+        "/g.txt": "x",
+    }
+    monkeypatch.setattr(files_module, "MOST_TEXTS", 2)
+    assert set(await files.texts("t1")) == {"/c.txt", "/d.txt"}
 
 
 async def test_a_part_of_a_file_is_read_without_the_rest(files: ThreadFiles) -> None:

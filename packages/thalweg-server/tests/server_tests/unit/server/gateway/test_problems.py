@@ -69,7 +69,17 @@ def application() -> FastAPI:
         msg = "the secret is 42"
         raise RuntimeError(msg)
 
+    @made.get("/foreign")
+    async def foreign() -> None:
+        raise Foreign("t1", float("nan"))  # type: ignore[arg-type]
+
     return made
+
+
+class Foreign(errors.BusyError):
+    """As the errors of HTTP clients have headers of what they received."""
+
+    headers = {"set-cookie": "secret=42"}  # noqa: RUF012 (a constant)
 
 
 def asked(method: str, path: str, body: bytes = b"") -> Answered:
@@ -99,6 +109,14 @@ def test_whatever_is_wrong_with_a_request_is_a_problem(
 
 def test_faults_name_the_place() -> None:
     assert [fault.where for fault in asked("POST", "/take", b"{}").problem.faults] == ["body.count"]
+
+
+def test_the_headers_of_a_foreign_error_are_not_sent_and_its_numbers_are_json() -> None:
+    answered = asked("GET", "/foreign")
+
+    assert answered.status == 409
+    assert "set-cookie" not in answered.headers
+    assert answered.problem.arguments == ("t1", None)
 
 
 def test_a_bug_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
