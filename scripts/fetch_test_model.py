@@ -46,7 +46,7 @@ _PART = re.compile(r"\.(?:gguf|bin|dat|chunk|part)[-_.]?\d*$", re.IGNORECASE)
 
 
 def main() -> None:
-    """Fetch what is asked for and not here."""
+    """Fetch the requested files that are missing."""
     folder = os.environ.get("THALWEG_TEST_MODELS") or Path.home() / ".cache" / "thalweg-tests"
     for name in sys.argv[1:] or ["smol"]:
         path = Path(folder) / "models" / f"{name}.gguf"

@@ -39,7 +39,7 @@ PACKAGES = f"{Path(__file__).parents[1] / 'packages'}/"
 
 
 class ScriptedModel(GenericFakeChatModel):
-    """Answers with the same text, whatever the tools."""
+    """Answers with the same text, with any tools."""
 
     messages: Any = (AIMessage(TEXT, usage_metadata=USAGE) for _ in count())
     model: str = "scripted"

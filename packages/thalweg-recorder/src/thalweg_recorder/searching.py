@@ -142,7 +142,7 @@ def search_sessions(
         threads = {thread for thread, _ in only.select(list_origins(archive, owner))}
     words = [query] if isinstance(query, str) else [*filter(None, query)]
     if only.names_messages:
-        words = [" ".join([*words, only.file, only.command, "error" * only.errors])]
+        words = [" ".join([only.file, only.command, "error" * only.errors, *words])]
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
     hits = archive.search_threads(
         owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages

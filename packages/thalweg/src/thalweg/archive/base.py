@@ -403,8 +403,8 @@ class Archive(Protocol):
 
         Args:
             owner: Owner of the threads.
-            query: A question or some words; it has no syntax. With `exchanges` several phrasings,
-                whose hits are fused by their ranks.
+            query: A question or some words; it has no syntax. With several phrasings the hits
+                of each are fused by their ranks; without `exchanges` they are one query.
             threads: Search only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
             exchanges: Return fewer hits, of different exchanges, with passages around each.

@@ -322,7 +322,8 @@ class TableArchive(Archive):
         exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return matching passages of several threads, best first, within a token budget."""
-        questions = [searching.ask(one) for one in ([query] if isinstance(query, str) else query)]
+        queries = [query] if isinstance(query, str) else query
+        questions = [searching.ask(one) for one in (queries if exchanges else [" ".join(queries)])]
         self.update_index(owner, threads)
         with self._database.reading(owner) as db:
             indexed = _indexed_threads(db, owner)

@@ -82,6 +82,47 @@ def test_what_another_phrasing_finds_is_found_and_what_two_find_is_first() -> No
     assert [hit.thread for hit in alone] == ["one"]
 
 
+def test_an_exchange_shows_what_each_of_two_phrasings_finds_in_it() -> None:
+    filler = [
+        f"Output of the tool {k}: the login of portal {k} has an outage now. " for k in (0, 1)
+    ]
+    answer = "The certificate had expired, so certbot renewed it."
+    texts = {
+        "t": ["Please look at the login outage.", *filler, answer, *["x"] * 7, "later login"],
+        "u": [*["nothing"] * 10, "A login outage of another day."],
+    }
+    for phrasings in (
+        ["login outage", "certificate expired"],
+        ["certificate expired", "login outage"],
+    ):
+        with _archive(texts) as archive:
+            found = archive.search_threads("o", phrasings, exchanges=True, max_tokens=300)
+        shown = [one.text for hit in found for one in (hit.passage, *hit.exchange)]
+        assert any("certbot" in text for text in shown)
+
+
+def test_a_text_of_two_threads_is_found_once_by_several_phrasings() -> None:
+    shared = ["The heron nests early.", *["nothing"] * 20]
+    texts = {"a": [*shared, "The bittern sleeps."], "b": [*shared, "The crane flies."]}
+    with _archive(texts) as archive:
+        found = archive.search_threads("o", ["heron bittern", "heron crane"], exchanges=True)
+    assert [hit.passage.text for hit in found].count("The heron nests early.") == 1
+
+
+def test_phrasings_without_exchanges_are_one_query() -> None:
+    with _archive({"one": ["The heron fails."], "two": ["The crane flies."]}) as archive:
+        found = archive.search_threads("o", ["heron", "crane"])
+    assert {hit.thread for hit in found} == {"one", "two"}
+
+
+@pytest.mark.parametrize("word", ["i", "I", "y", "ı"])
+def test_a_word_of_one_letter_ends(word: str) -> None:
+    """The beginning of a word is sought without the `i` that a `y` became."""
+    with _archive({"one": [f"What {word} did not get to\nis left. {word}"]}) as archive:
+        found = archive.search_threads("o", f"{word} did not get to {word}", exchanges=True)
+    assert len(found) == 1
+
+
 def test_a_filter_finds_what_the_newest_of_other_threads_would_push_out() -> None:
     many = across.MAX_HITS + across.MAX_LISTED + 10
     texts = {"old": ["common answer"], "other": ["common word"] * many, "new": ["nothing"]}

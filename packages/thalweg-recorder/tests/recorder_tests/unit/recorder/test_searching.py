@@ -66,6 +66,8 @@ def test_other_words_find_what_the_query_does_not(archive: Archive) -> None:
     only = SearchFilter(file="birds.py")
     (hit, *_) = search_sessions(archive, ["ornithology", "heron class"], only)
     assert hit.reference == f"{KEY.thread}#2"
+    many = [f"{bird} of pond {k} in the reeds" for k, bird in enumerate(["ibis", "stork"] * 5)]
+    assert search_sessions(archive, many, only)
     assert "heron test failed" in Answers(archive).recall("ornithology", ["make test"])
 
 

@@ -277,9 +277,7 @@ def _different(
     for one in candidates:
         if not any(_is_near(one.row, other) for other in found):
             found.append(one.row)
-            lines = _unnumbered_lines(_excerpt(one, rows, 0).text)
-            if lines - seen_lines:
-                seen_lines |= lines
+            if _has_new_line(_excerpt(one, rows, 0), seen_lines):
                 yield one
 
 
@@ -322,17 +320,41 @@ def _weigh_exchanges(
     return sorted(found, key=lambda one: -one.score)
 
 
-def _fused(lists: Iterable[Iterable[_RankedExchange]]) -> list[_RankedExchange]:
+def _fused(lists: Sequence[Iterable[_RankedExchange]]) -> list[_RankedExchange]:
     """Return the exchanges for several phrasings, each once, by their ranks for each."""
-    found: list[_RankedExchange] = []
+    groups: list[list[_RankedExchange]] = []
     for place, one in chain.from_iterable(map(enumerate, lists)):
         one.score = 1 / (FUSION + place)
-        same = next((other for other in found if _is_near(one.hit.row, other.hit.row)), None)
-        if same:
-            same.score += one.score
+        group = next((group for group in groups if _is_near(one.hit.row, group[0].hit.row)), None)
+        if group:
+            group.append(one)
         else:
-            found.append(one)
-    return sorted(found, key=lambda one: -one.score)
+            groups.append([one])
+    found = sorted(map(_merged, groups), key=lambda one: -one.score)
+    seen_lines: set[str] = set()
+    return [one for one in found if _has_new_line(one.best, seen_lines)]
+
+
+def _merged(group: Sequence[_RankedExchange]) -> _RankedExchange:
+    """Return an exchange as the phrasing has it that ranks it first, with the others' hits."""
+    first = max(group, key=lambda one: one.score)
+    score = math.fsum(one.score for one in group)
+    weights = dict(first.weights)
+    for one in group:
+        for row, weight in one.weights.items():
+            if row in weights:
+                weights[row] = max(weights[row], weight)
+        row = one.hit.row
+        if row in weights:
+            weights[row] = max(weights.values()) + one.score
+    return replace(first, weights=weights, score=score)
+
+
+def _has_new_line(passage: Passage, seen_lines: set[str]) -> bool:
+    """Return whether a passage has a line that none before it has, and note its lines."""
+    new_lines = _unnumbered_lines(passage.text) - seen_lines
+    seen_lines |= new_lines
+    return bool(new_lines)
 
 
 def _is_near(one: PassageRow, other: PassageRow) -> bool:

@@ -86,7 +86,9 @@ class PassageWeights(Weights):
             ]
         )
         self._bits = {word: 1 << bit for bit, word in enumerate(question.words)}
-        self._bits_by_start = {word.removesuffix("i"): bit for word, bit in self._bits.items()}
+        self._bits_by_start = {
+            word.removesuffix("i") or word: bit for word, bit in self._bits.items()
+        }
         self._words_by_token: dict[str, int] = {}
         self.all = self.all or 1.0
         self._threads = hits.threads

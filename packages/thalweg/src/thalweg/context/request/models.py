@@ -99,8 +99,8 @@ class _ModelKey:
 def once_per_model(find: Reads) -> Reads:
     """Cache a value read from a chat model until one of its settings changes.
 
-    Settings are the numbers, texts and mappings among its attributes and those of the models that
-    it binds.
+    Settings are the numbers, texts, mappings and lists of texts among its attributes and those of
+    the models that it binds.
     """
 
     @lru_cache(maxsize=64)
@@ -118,10 +118,16 @@ def once_per_model(find: Reads) -> Reads:
 
 def _settings(model: object) -> dict[str, object]:
     return {
-        name: dict(value) if isinstance(value, Mapping) else value
+        name: _copied(value)
         for name, value in vars(model).copy().items()  # another thread may add to it
-        if isinstance(value, (str, int, float, Mapping))
+        if isinstance(value, (str, int, float, Mapping, list))
     }
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else value
 
 
 def _bound_models(model: object) -> Iterator[object]:

@@ -62,8 +62,8 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
             f"from version {current_version} to {HEAD}" if current_version else f"to version {HEAD}"
         )
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        version = connection.info.parameter_status("server_version")
-        problem = f"PostgreSQL {version} cannot migrate its tables {step} ({reason})"
+        version = connection.info.parameter_status("server_version") or ""
+        problem = f"{f'PostgreSQL {version}'.strip()} cannot migrate its tables {step} ({reason})"
         fix = "nothing was changed; undo manual changes to the tables, or report this error"
         raise StorageError(place, problem, fix) from error
 

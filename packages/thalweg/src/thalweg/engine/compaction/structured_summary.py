@@ -52,8 +52,8 @@ OUTCOME_CHARS = 110
 """Longest line for the outcome of a call."""
 REFUSED = "refused, not run"
 """Outcome of a call that the user or the host did not let run."""
-SCANNED_CHARS = 4_000
-"""Characters at each end of a result in which an error is searched for."""
+SCANNED_CHARS, SEARCHED_CHARS = 4_000, 100_000
+"""Characters at each end of a result in which an error is searched for, and a requested line."""
 _FAILURE = re.compile(
     r"^.*(?:error\b|exception|traceback|\bfail(?:ed|ure)?\b|\bfatal\b|panic:|--- FAIL).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -273,11 +273,7 @@ def outcome(entry: Entry, *, failed: bool) -> str:
     result.
     """
     text = entry.message.text
-    ends_text = (
-        text
-        if len(text) <= 2 * SCANNED_CHARS
-        else f"{text[:SCANNED_CHARS]}\n{text[-SCANNED_CHARS:]}"
-    )
+    ends_text = _ends(text, SCANNED_CHARS)
     if failed and (error := _FAILURE.search(ends_text)):
         return _outcome_line(error[0])
     lines = [line for line in ends_text.splitlines() if line.strip()]
@@ -288,9 +284,14 @@ def outcome(entry: Entry, *, failed: bool) -> str:
         return f"{count} lines"
     if entry.answers and entry.answers.action == "delegate":
         return _outcome_line(lines[0])
-    requested = requested_lines(text, entry.answers.brief, max_lines=1) if entry.answers else []
+    searched = _ends(text, SEARCHED_CHARS)
+    requested = requested_lines(searched, entry.answers.brief, max_lines=1) if entry.answers else []
     shown_lines = " … ".join(dict.fromkeys(map(_outcome_line, (*requested, lines[-1]))))
     return shown_lines if len(lines) <= len(requested) + 1 else f"{shown_lines} (of {count} lines)"
+
+
+def _ends(text: str, chars: int) -> str:
+    return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
 
 
 def _outcome_line(text: str) -> str:

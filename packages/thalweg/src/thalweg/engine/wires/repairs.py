@@ -380,8 +380,9 @@ def _is_plain(message: Message) -> bool:
     """Return whether a message is one text in ASCII, which nothing here changes."""
     if len(message.parts) != 1 or not isinstance(part := message.parts[0], Text):
         return False
-    is_ascii = part.text.isascii() and message.name.isascii() and message.extra.isascii()
-    return is_ascii and bool(part.text.strip()) and "\\u" not in message.extra
+    extra = message.extra + part.extra
+    is_ascii = part.text.isascii() and message.name.isascii() and extra.isascii()
+    return is_ascii and bool(part.text.strip()) and "\\u" not in extra
 
 
 def _map_parts(parts: tuple[Part, ...], change: Callable[[Part], Part]) -> tuple[Part, ...]:

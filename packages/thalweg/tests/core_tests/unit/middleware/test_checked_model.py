@@ -221,3 +221,11 @@ def test_a_pickled_double_is_a_model_of_its_class() -> None:
         assert type(found) is ScriptedModel
         assert found.invoke("hi").text == "1 pickled"
     assert with_last_check(found, lambda _: []).invoke("hi").text == "0 pickled"
+
+
+def test_a_model_whose_list_of_texts_changes_is_read_again() -> None:
+    given: Any = {"model": "claude-opus-4-8", "api_key": "k"}
+    model: Any = ChatAnthropic(**given)
+    first = known_model(model, window=None, max_output=None, ignores_profile=False)
+    model.betas = ["context-1m-2025-08-07"]
+    assert known_model(model, window=None, max_output=None, ignores_profile=False) is not first

@@ -63,6 +63,14 @@ def test_a_valid_request_leaves_as_the_objects_that_came() -> None:
         assert all(a is b for a, b in zip(checked, messages, strict=True))
 
 
+def test_fields_of_the_only_part_of_a_message_are_repaired() -> None:
+    part = {"type": "text", "text": "hello", "citations": [{"cited_text": "caf\udce9"}]}
+    messages: list[AnyMessage] = [HumanMessage([part], id="h")]
+    (checked,) = expecting(messages).check(RULES["anthropic"], messages)
+    assert "caf" in str(checked.content)
+    str(checked.content).encode()
+
+
 def test_a_request_that_grew_is_checked_for_what_is_new() -> None:
     messages = talk(50)
     check = expecting(messages)
