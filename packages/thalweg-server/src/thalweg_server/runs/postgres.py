@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from typing import Any
 
-from thalweg.database.jobs import JobQueue, JobSql
+from psycopg.errors import UniqueViolation
+
+from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
 from thalweg.database.postgres import driver_statement
-from thalweg.errors import BusyError, ClaimLostError
+from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg_server.runs.base import Claim, Event, RunKey
 from thalweg_server.runs.drafts import PACKED
 from thalweg_server.runs.journal import Journal
@@ -87,6 +89,17 @@ class PostgresJournal(Journal):
         if then is not None:
             self.job_available.set()
         return changed
+
+    async def claim_job(
+        self, worker: str, *, lease_s: float = LEASE_S, only_runs: bool = False
+    ) -> Job | None:
+        """Claim a job, see `Tables.claim_job`; again if another process claims one of its lock."""
+        while True:
+            try:
+                return await super().claim_job(worker, lease_s=lease_s, only_runs=only_runs)
+            except StorageError as error:
+                if not isinstance(error.__cause__, UniqueViolation):
+                    raise
 
     @asynccontextmanager
     async def hold(self, claim: Claim) -> AsyncIterator[None]:

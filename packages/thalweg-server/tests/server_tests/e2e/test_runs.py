@@ -344,10 +344,10 @@ class TestRuns:
         errors = [StorageError("runs", "it is gone", "try again"), ValueError("unexpected")]
         claim_job = Journal.claim_job
 
-        async def fail(journal: Journal, worker: str, *, lease_s: float = LEASE_S) -> Job | None:
+        async def fail(journal: Journal, worker: str, *, only_runs: bool = False) -> Job | None:
             if errors:
                 raise errors.pop()
-            return await claim_job(journal, worker, lease_s=lease_s)
+            return await claim_job(journal, worker, only_runs=only_runs)
 
         monkeypatch.setattr(SqliteJournal, "claim_job", fail)
         async with running(tmp_path, greet) as (runs, _), asyncio.timeout(30):

@@ -8,11 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE
 
+import psycopg
 import pytest
 
 from core_tests import forking
 from server_tests.gateway.worlds import settings
 from thalweg.database.jobs import BACKGROUND, NEVER_MS
+from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, NoSuchRunError, NoSuchThreadError, StorageError
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import NewThread
@@ -289,6 +291,25 @@ async def test_a_process_deletes_by_age_in_one_thread_at_a_time(tmp_path: Path) 
             go_on.set()
             await performed(tmp_path)
     assert begun == ["t1", "t2", "t3"]
+
+
+async def test_two_claims_of_one_lock_on_a_server(plain_postgres_url: str) -> None:
+    """The one that comes second finds no job, and no error."""
+    url, waits = plain_postgres_url, b"SELECT count(*) FROM pg_locks WHERE NOT granted"
+    async with open_journal(url) as journal:
+        key = RunKey("ada", "t1", AGE)
+        await journal.change_queue(journal.jobs.submit(key.job, key.lock, priority=BACKGROUND))
+        await journal.create(RunKey("ada", "t1", "r1"), "{}")
+        other = await psycopg.AsyncConnection.connect(url)
+        async with timeout(60), other, await psycopg.AsyncConnection.connect(url) as watch:
+            claim = journal.jobs.claim("other")
+            cursor = await other.execute(driver_statement(claim.text), claim.values)
+            assert "r1" in str(await cursor.fetchone())
+            second = asyncio.create_task(journal.claim_job("one"))
+            while await (await watch.execute(waits)).fetchone() == (0,):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            await other.commit()
+            assert await second is None
 
 
 async def test_a_chore_that_deletes_submits_no_other_one(
