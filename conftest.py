@@ -29,9 +29,11 @@ from core_tests.postgres import (
     postgres_url,
     served,
 )
+from memory_tests.memories import _memories_closed
 
 __all__ = [
     "_emptied_again",
+    "_memories_closed",
     "_served_template",
     "browser",
     "emptied",

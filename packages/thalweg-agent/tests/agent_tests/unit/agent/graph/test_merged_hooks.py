@@ -11,6 +11,7 @@ from langchain.agents.middleware.types import AgentMiddleware, hook_config
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 
+from memory_tests.memories import memory_in_memory
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.testing import ScriptedModel
 from thalweg_agent.graph.layers import Middleware
@@ -132,7 +133,7 @@ def test_memory_and_the_context_engine_end_a_run_in_one_step() -> None:
         return "Noted."
 
     middleware: list[Middleware] = [
-        MemoryMiddleware(":memory:"),
+        MemoryMiddleware(memory_in_memory()),
         PatchToolCallsMiddleware(),
         ContextMiddleware(archive=":memory:"),
     ]
