@@ -5,24 +5,32 @@ own, take the same requests in turn: the gateway as it comes, the gateway with m
 minimal application of FastAPI and LangGraph (`create_agent`, `AsyncSqliteSaver`, server-sent
 events). Every request is a new thread and a message; the same scripted model answers with three
 words; the client reads to the end.
+
+`--langgraph PATH` names the executable `langgraph` of an environment with `langgraph-cli[inmem]`
+and `langchain`: `langgraph dev` with `create_agent` and the same model takes part, and so does the
+gateway, with memory off, over LangGraph's API.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
+from urllib.error import URLError
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import uvicorn
 from fastapi import FastAPI
@@ -37,8 +45,15 @@ from thalweg_server.gateway import create_app
 from thalweg_server.gateway.serving import GatewayServer, address_of, bound, pauses_less
 from thalweg_server.settings import Settings
 
-Kind = Literal["gateway", "no memory", "minimal"]
+Kind = Literal["gateway", "no memory", "minimal", "LangGraph API", "langgraph dev"]
 KINDS: tuple[Kind, ...] = ("gateway", "no memory", "minimal")
+WITH_LANGGRAPH: tuple[Kind, ...] = ("LangGraph API", "langgraph dev")
+START_S = 120
+GRAPH = """from langchain.agents import create_agent
+from ticking import TickingModel
+
+graph = create_agent(TickingModel(rate={rate}, ticks={words}))
+"""
 RUNS = 160
 ROUNDS = 5
 CONCURRENCY = (1, 32)
@@ -53,10 +68,10 @@ class Question(BaseModel):
     message: str
 
 
-def minimal(saver: AsyncSqliteSaver) -> FastAPI:
+def minimal(saver: AsyncSqliteSaver, words: int) -> FastAPI:
     """Make the application that the gateway is compared with."""
     application = FastAPI()
-    agent = create_agent(TickingModel(rate=WORDS_PER_S, ticks=WORDS), checkpointer=saver)
+    agent = create_agent(TickingModel(rate=WORDS_PER_S, ticks=words), checkpointer=saver)
 
     @application.post("/api/threads/{thread}/runs/stream")
     async def stream(thread: str, question: Question) -> StreamingResponse:
@@ -64,7 +79,8 @@ def minimal(saver: AsyncSqliteSaver) -> FastAPI:
             asked: Any = {"messages": [{"role": "user", "content": question.message}]}
             config: Any = {"configurable": {"thread_id": thread}}
             number = 0
-            async for chunk, _ in agent.astream(asked, config, stream_mode="messages"):
+            parts: Any = agent.astream(asked, config, stream_mode="messages")
+            async for chunk, _ in parts:
                 number += 1
                 yield f"id: {number}\nevent: message\ndata: {json.dumps(chunk.text)}\n\n"
             yield f"id: {number + 1}\nevent: end\ndata: {{}}\n\n"
@@ -74,7 +90,7 @@ def minimal(saver: AsyncSqliteSaver) -> FastAPI:
     return application
 
 
-async def serve(kind: Kind, home: str) -> None:
+async def serve(kind: Kind, home: str, words: int) -> None:
     """Serve one of them in this process until standard input ends."""
     with bound("127.0.0.1", 0) as taken:
 
@@ -82,14 +98,14 @@ async def serve(kind: Kind, home: str) -> None:
             print(address_of(taken), flush=True)
 
         if kind != "minimal":
-            settings = _settings(with_memory=kind == "gateway")
+            settings = _settings(words, with_memory=kind == "gateway")
             async with open_app(settings, home=home, is_eager=True) as app:
                 pauses_less()
                 await _served(GatewayServer(create_app(app), ready), taken)
             return
         async with AsyncSqliteSaver.from_conn_string(f"{home}/checkpoints.db") as saver:
             pauses_less()
-            config = uvicorn.Config(minimal(saver), access_log=False, log_level="error")
+            config = uvicorn.Config(minimal(saver, words), access_log=False, log_level="error")
             ready()
             await _served(uvicorn.Server(config), taken)
 
@@ -101,8 +117,8 @@ async def _served(server: uvicorn.Server, taken: Any) -> None:  # noqa: ANN401 (
     await serving
 
 
-def _settings(*, with_memory: bool) -> Settings:
-    speed = {"rate": WORDS_PER_S, "ticks": WORDS}
+def _settings(words: int, *, with_memory: bool) -> Settings:
+    speed = {"rate": WORDS_PER_S, "ticks": words}
     model = {"name": "ticking", "use": "core_tests.ticking:TickingModel", "window": 32_000, **speed}
     gateway = {"max_streams": 10_000, "limits": UNLIMITED}
     # What is learned from a run is learned later, and is not part of its start.
@@ -116,7 +132,7 @@ class Round:
 
     Attributes:
         seconds: From the first request to the end of the last stream.
-        cpu_s: User and system time of the server's process, all threads.
+        cpu_s: User and system time of the server's process and its children, all threads.
         latencies_s: Of each run, from the request to the end of its stream.
     """
 
@@ -131,13 +147,14 @@ class Round:
 class Target:
     """A server under measurement."""
 
+    kind: Kind
     host: str
     port: int
     pid: int
 
-    async def measure(self, threads: Sequence[str], concurrency: int) -> Round:
-        """Run every thread once, so many at a time."""
-        waiting = iter(threads)
+    async def measure(self, runs: int, concurrency: int) -> Round:
+        """Run so many new threads once each, so many at a time."""
+        waiting = iter([str(uuid.uuid4()) for _ in range(runs)])
         latencies: list[float] = []
         events = 0
 
@@ -154,13 +171,23 @@ class Target:
         seconds = time.perf_counter() - began
         await asyncio.sleep(0.2)  # what a server does behind the end of a stream counts, too
         cpu = _cpu_s(self.pid) - cpu
-        return Round(len(threads), events, seconds, cpu, tuple(latencies))
+        return Round(runs, events, seconds, cpu, tuple(latencies))
 
     async def _run(self, thread: str) -> int:
         """Ask, and read the stream to its end; returns the number of events."""
-        body = json.dumps({"message": "What time is it?"})
+        asked: dict[str, Any] = {"message": "What time is it?"}
+        prefix = "/api"
+        if self.kind in WITH_LANGGRAPH:
+            prefix = ""
+            asked = {
+                "assistant_id": "agent",
+                "input": {"messages": [{"role": "user", "content": asked["message"]}]},
+                "stream_mode": ["messages-tuple", "updates"],
+                "if_not_exists": "create",
+            }
+        body = json.dumps(asked)
         head = (
-            f"POST /api/threads/{thread}/runs/stream HTTP/1.1\r\nHost: localhost\r\n"
+            f"POST {prefix}/threads/{thread}/runs/stream HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
             "Connection: close\r\n\r\n"
         )
@@ -168,23 +195,59 @@ class Target:
         writer.write((head + body).encode())
         answer = await reader.read(-1)
         writer.close()
-        is_whole = b"event: run.completed" in answer or b"event: end" in answer
-        if not is_whole:
+        end = b"event: updates" if prefix == "" else b"event: run.completed"
+        is_whole = end in answer or (self.kind == "minimal" and b"event: end" in answer)
+        if not is_whole or b"event: error" in answer:
             raise RuntimeError(answer.decode()[:2_000])
         return answer.count(b"\nevent: ")
 
 
 def _cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return own + sum(_cpu_s(int(child)) for child in children)
 
 
 @contextmanager
-def running(kind: Kind, folder: str | None) -> Iterator[Target]:
+def langgraph_dev(executable: str, folder: str | None, words: int) -> Iterator[Target]:
+    """Run `langgraph dev` with an agent of `create_agent`."""
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        given = {"dependencies": ["."], "graphs": {"agent": "./graph.py:graph"}}
+        Path(home, "langgraph.json").write_text(json.dumps(given))
+        Path(home, "graph.py").write_text(GRAPH.format(rate=WORDS_PER_S, words=words))
+        shutil.copy(str(sys.modules[TickingModel.__module__].__file__), f"{home}/ticking.py")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        command = [executable, "dev", "--no-browser", "--no-reload", "--port", str(port)]
+        with Path(home, "log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=home, stdout=log, stderr=log)  # noqa: S603 (the caller's)
+        try:
+            _await_answer(f"http://127.0.0.1:{port}/ok", Path(home, "log"))
+            yield Target("langgraph dev", "127.0.0.1", port, process.pid)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _await_answer(address: str, log: Path) -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
+        try:
+            urlopen(address, timeout=1).close()  # noqa: S310 (of this machine)
+        except (URLError, TimeoutError, ConnectionError):
+            time.sleep(0.2)
+        else:
+            return
+    sys.exit(f"{address} does not answer:\n{log.read_text()[-2_000:]}")
+
+
+@contextmanager
+def running(kind: Kind, folder: str | None, words: int) -> Iterator[Target]:
     """Run a server in a process of its own."""
     with tempfile.TemporaryDirectory(dir=folder) as home:
         process = subprocess.Popen(  # noqa: S603 (this very file)
-            [sys.executable, "-m", __spec__.name, "--serve", kind, home],
+            [sys.executable, "-m", __spec__.name, "--serve", kind, home, str(words)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -192,33 +255,32 @@ def running(kind: Kind, folder: str | None) -> Iterator[Target]:
         assert process.stdout is not None
         try:
             at = urlsplit(process.stdout.readline().strip())
-            yield Target(str(at.hostname), int(at.port or 0), process.pid)
+            yield Target(kind, str(at.hostname), int(at.port or 0), process.pid)
         finally:
             process.communicate()
 
 
-async def compare(runs: int, rounds: int, folder: str | None) -> None:
+async def compare(given: argparse.Namespace) -> None:
     """Measure all in turn, and print the medians of the rounds."""
-    numbers = count()
-
-    def threads() -> list[str]:
-        return [f"t{next(numbers)}" for _ in range(runs)]
-
     with ExitStack() as stack:
-        targets = {kind: stack.enter_context(running(kind, folder)) for kind in KINDS}
-        for target in targets.values():
-            await target.measure(threads(), 8)  # warm
+        kinds = KINDS + WITH_LANGGRAPH[:1] if given.langgraph else KINDS
+        started = [running(kind, given.folder, given.words) for kind in kinds]
+        if given.langgraph:
+            started.append(langgraph_dev(given.langgraph, given.folder, given.words))
+        targets = [stack.enter_context(each) for each in started]
+        for target in targets:
+            await target.measure(8, 8)  # warm
         print(
-            f"{'':<10} at once   runs/s   p50 ms   CPU ms a run   CPU ms an event   events   ratio"
+            f"{'':<13} at once   runs/s   p50 ms   CPU ms a run   CPU ms an event   events   ratio"
         )
-        for concurrency in CONCURRENCY:
-            found: dict[Kind, list[Round]] = {kind: [] for kind in KINDS}
-            for _ in range(rounds):
-                for kind, target in targets.items():
-                    found[kind].append(await target.measure(threads(), concurrency))
-            least = _cpu_ms(found["minimal"])
+        for concurrency in given.at_once:
+            found: dict[Kind, list[Round]] = {target.kind: [] for target in targets}
+            for _ in range(given.rounds):
+                for target in targets:
+                    found[target.kind].append(await target.measure(given.runs, concurrency))
+            least = _cpu_ms(found["langgraph dev" if given.langgraph else "minimal"])
             for kind, each in found.items():
-                ratio = f"{_cpu_ms(each) / least:6.1f}x"
+                ratio = f"{_cpu_ms(each) / least:6.2f}x"
                 print(f"{_row(kind, concurrency, each)} {ratio}", flush=True)
 
 
@@ -232,7 +294,7 @@ def _row(kind: Kind, concurrency: int, rounds: Sequence[Round]) -> str:
     events = rounds[0].events / rounds[0].runs
     cpu = _cpu_ms(rounds)
     times = f"{speed:8.1f} {late:8.1f} {cpu:14.2f} {cpu / events:17.2f} {events:8.1f}"
-    return f"{kind:<10} {concurrency:>7} {times}"
+    return f"{kind:<13} {concurrency:>7} {times}"
 
 
 def main() -> None:
@@ -241,12 +303,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS, help="of a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--folder", help="where the databases go; /dev/shm has no syncs")
-    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--words", type=int, default=WORDS, help="of an answer")
+    parser.add_argument("--at-once", type=int, nargs="+", default=CONCURRENCY, help="runs")
+    parser.add_argument("--langgraph", help="an executable `langgraph`; ratios are to its server")
+    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
-        asyncio.run(serve(*given.serve))
+        kind, home, words = given.serve
+        asyncio.run(serve(kind, home, int(words)))
     else:
-        asyncio.run(compare(given.runs, given.rounds, given.folder))
+        asyncio.run(compare(given))
 
 
 if __name__ == "__main__":

@@ -25,9 +25,8 @@ WINDOWS = [int(each) for each in os.environ.get("THALWEG_DOCUMENT_WINDOWS", "800
 """Windows in which the blocks of YAML are observed, a minute each."""
 # fmt: off
 LONG = {
-    *range(1, 8), *range(10, 16), 17, 18, 20, 25, 26, 40, 42, 43, 45, 50, 57, 59, 72, 74, 75, 76,
-    82, 83, 84, 85, *range(87, 90), 98, 100, 101, 106, 107, 109, 125, 129, 131, 132, 137,
-    *range(149, 158),
+    *range(1, 9), *range(10, 19), 20, 25, 26, *range(40, 47), 49, 50, 57, 59, 72, 74, 75, 76,
+    *range(82, 90), 98, 100, 101, 106, 107, 109, 125, 129, 131, 132, 137, *range(149, 158),
 }
 # fmt: on
 """Rows of dozens of turns, of other processes or of pauses, which `.ci/nightly` runs: most of
