@@ -26,7 +26,6 @@ CORE_COMMANDS: dict[str, tuple[str, str]] = {
     "db upgrade": (f"--url {NOBODY}", OF_POSTGRES),
     "db upgrade (role)": (f"--role app --url {NOBODY}", OF_POSTGRES),
     "db status": (f"--url {NOBODY}", OF_POSTGRES),
-    "db move": (f"{NOBODY} new.db", OF_POSTGRES),
     "db forget": (f"ada --yes --url {NOBODY}", OF_POSTGRES),
     "thread list": (f"--archive {NOBODY}", OF_POSTGRES),
     "thread show": ("t1", ""),

@@ -40,10 +40,6 @@ class _ArchiveTransaction(WordRows):
 
     bound = "set_config('thalweg.thread', CAST(id AS text), true)"
 
-    def show_all_owners(self) -> None:
-        """See `ArchiveRows`: row-level security has a policy for that."""
-        self.run("SELECT set_config('thalweg.across', 'yes', true)")
-
     def drop_thread(self, thread: int, *tables: str) -> None:
         """Delete a thread's rows in one statement: access to the others needs the first."""
         deletions = ", ".join(

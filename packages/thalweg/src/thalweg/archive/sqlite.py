@@ -134,9 +134,6 @@ class Transaction(SqliteRows):
 
     bound = "0"
 
-    def show_all_owners(self) -> None:
-        """See `ArchiveRows`; a file shows all rows."""
-
     def drop_thread(self, thread: int, *tables: str) -> None:
         """Delete a thread's row first, which permits deleting its log, then its other rows."""
         self.run("DELETE FROM archive_thread WHERE id = ?", (thread,))

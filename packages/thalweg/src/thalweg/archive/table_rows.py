@@ -162,10 +162,6 @@ class ArchiveRows(Rows, Protocol):
     """A column for the `SELECT` of a thread's row: it restricts later statements of the transaction
     to that thread, if the database supports it."""
 
-    def show_all_owners(self) -> None:
-        """Let the transaction see the threads of all owners, as the owner of the tables may."""
-        ...
-
     def drop_thread(self, thread: int, /, *tables: str) -> None:
         """Delete a thread's row, and its rows in some tables."""
         ...

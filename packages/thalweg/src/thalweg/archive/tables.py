@@ -371,13 +371,6 @@ class TableArchive(Archive):
             )
             return [decode(thread) for (thread,) in rows]
 
-    def keys(self) -> list[ThreadKey]:
-        """Return the threads of all owners, oldest first; in PostgreSQL, as the tables' owner."""
-        with self._database.writing(None) as db:
-            db.show_all_owners()
-            rows = db.rows("SELECT owner, thread FROM archive_thread ORDER BY id")
-            return [ThreadKey(decode(owner), decode(thread)) for owner, thread in rows]
-
     def delete(self, key: ThreadKey) -> None:
         """Delete a thread: index, log and references."""
         # The index is deleted first, in batches: deleting it takes as long as building it.

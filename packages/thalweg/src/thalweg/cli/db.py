@@ -1,4 +1,4 @@
-"""`thalweg db`: tables in PostgreSQL: make, show, grant; move an archive; forget an owner."""
+"""`thalweg db`: tables in PostgreSQL: make, show, grant; forget an owner."""
 
 import os
 import sqlite3
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from thalweg.database.migrations.rights import Role
 
 db = CommandGroup(
-    "Create the tables in PostgreSQL for a role, show their state; move an archive; delete all "
-    "data of an owner."
+    "Create the tables in PostgreSQL for a role, show their state; delete all data of an owner."
 )
 _URL_VARIABLE = "THALWEG_DATABASE_URL"
 _URL_OPTION = argument(
@@ -143,31 +142,6 @@ def status(options: Namespace) -> int:
     folded = [part for line in lines for part in fold(line)]
     print_result(folded, json_value, as_json=options.as_json)
     return 2 if problems else 0
-
-
-@db.command(
-    "move",
-    "Move an archive out of a checkpointer's database.",
-    argument("source", metavar="FROM", help="The file or postgresql://… that has it."),
-    argument("target", metavar="TO", help="A new file, or postgresql://… without one."),
-    argument(
-        "--remove", action="store_true", help="Remove it at the old place when the copy is equal."
-    ),
-)
-def move(options: Namespace) -> None:
-    """Copy an archive to another place, compare both, and with --remove remove the old one.
-
-    An earlier version kept it in the database of a SqliteSaver or PostgresSaver if no archive was
-    named. The copy has the same references and identity: name it (archive=TO), and the threads go
-    on. Stop the agents meanwhile; after an interruption, run the command again.
-    """
-    from thalweg.archive.moving import move_archive  # noqa: PLC0415 (of one command)
-
-    moved = move_archive(options.source, options.target, removes=options.remove)
-    print_lines([f"{moved.threads:,} threads with {moved.messages:,} messages are in the copy."])
-    if options.remove:
-        print_lines([f"The old one was removed; left: {moved.left or 'nothing'}."])
-    print_lines(["Name it now: archive=… in the agent, --archive of the commands."])
 
 
 @db.command(

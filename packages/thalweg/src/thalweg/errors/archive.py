@@ -85,8 +85,8 @@ class LostThreadError(ArchiveError):
         older = "older messages" if self.released < 0 else f"{self.released} older messages"
         return (
             f"thread {self.thread!r}: {older} are in another archive; this one has no journal of "
-            f"the thread. Name that archive (archive=…) or restore it; one that an earlier "
-            f"version kept in the checkpointer's database is moved by `thalweg db move`. Or "
+            f"the thread. Name that archive (archive=…) or restore it; an earlier version kept it "
+            f"in the checkpointer's database: archive= names that, too. Or "
             f"continue with the {self.messages} messages of the state alone: "
             'update_state(config, {"thalweg_turn": ""}, as_node="model")'
         )
