@@ -19,7 +19,7 @@ def all_messages(
         messages: The state.
         replaced: The framework's messages when a view took the place of its history, and that view.
     """
-    held, shown = [one.message for one in session.held], shown_messages(session)
+    held, shown = session.held, shown_messages(session)
     if not shown or common_prefix_length(held, messages) == len(held):
         return messages
     for before, view in (replaced, (held, shown)):

@@ -31,8 +31,10 @@ from thalweg.archive.threads.journal import (
     read_page,
 )
 from thalweg.archive.threads.session import (
+    HeldState,
     Retry,
     ThreadSession,
+    held_state,
     manual_operations_since,
     open_session,
 )
@@ -181,8 +183,7 @@ class EngineSlot:
         with self._lock:
             session = self._open.get(key)
             if session is not None:
-                held = [one.message for one in session.held]
-                self._shown[key] = held, shown_messages(session)
+                self._shown[key] = [*session.held], shown_messages(session)
             try:
                 return self._with(
                     key, messages, lambda opened, whole: self._planned(opened, whole, call)
@@ -205,7 +206,7 @@ class EngineSlot:
         key = ThreadKey(self.owner, thread)
         with self._lock:
             session = self._open.get(key)
-            held = [] if session is None else [one.message for one in session.held]
+            held = [] if session is None else session.held
             try:
                 if common_prefix_length(held, messages) < len(messages):
                     self._with(key, messages, _end)
@@ -328,22 +329,23 @@ class EngineSlot:
             self._turns[key] = own, turns
         number = None if own < 0 else own
         if session is None:
-            session = self._opened(key, number, self._held(key, number))
+            held = held_state(self.archive, key, number, messages)
+            session = self._opened(key, number, held.messages, held)
         messages = all_messages(session, messages, self._replaced.get(key, ((), ())))
         if not session.knows(messages):
             session = self._opened(key, number, messages)
         session.sync(messages, others_belong=lambda: False)
         return session, messages
 
-    def _held(self, key: ThreadKey, number: int | None) -> list[Message]:
-        spans = () if number is None else read_page(self.archive, key, number).held
-        return [message for _, message in read_branch(self.archive, key, ThreadBranch(spans))]
-
     def _opened(
-        self, key: ThreadKey, number: int | None, messages: Sequence[Message]
+        self,
+        key: ThreadKey,
+        number: int | None,
+        messages: Sequence[Message],
+        held: HeldState | None = None,
     ) -> ThreadSession:
         by_hand = manual_operations_since(self.archive, key, number)
-        return open_session(self.archive, key, number, messages, self._engine, by_hand)
+        return open_session(self.archive, key, number, messages, self._engine, by_hand, held=held)
 
     def _engine(self, name_span: Callable[[int, int], str]) -> Engine:
         budget, policy = self.policy.budget(DEFAULT_WINDOW), self.policy.policy(UNKNOWN_TARIFF)
@@ -420,7 +422,7 @@ class EngineSlot:
         )
         session.enter(page, edits, new)
         if call.requested:
-            self._replaced[session.key] = [one.message for one in session.held], view
+            self._replaced[session.key] = [*session.held], view
         return view
 
     def _accept(self, session: ThreadSession) -> None:

@@ -1,8 +1,9 @@
 """The messages of one request, from the items of the engine's window."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, takewhile
 
 from thalweg.archive.threads.session import ThreadSession
@@ -26,12 +27,16 @@ def newest_form(session: ThreadSession, messages: Sequence[Message]) -> list[Win
 
     A thread that was opened again has them from the log, without the framework's own objects.
     """
-    passed = {h.position: message for h, message in zip(session.held, messages, strict=False)}
+    items, passed, start = session.engine.window.items, dict[int, Message](), 0
+    for span in session.held_line.spans:
+        places = (i.position for i in items if span.first <= i.position <= span.last)
+        passed |= {place: messages[start + place - span.first] for place in places}
+        start += span.last - span.first + 1
     return [
         replace(item, message=new)
         if (new := passed.get(item.position)) is not None and is_same(new, item.message)
         else item
-        for item in session.engine.window.items
+        for item in items
     ]
 
 
@@ -44,14 +49,18 @@ def repaired(
     checker, view, repairs = ExchangeChecker(rules_of(wire)), list[Message](), list[Repair]()
     for start, end in pairwise([*starts, len(items)]):
         places = [item.position for item in items[start:end]]
-        names = ["" if place < 0 else pointer(place) for place in places]
-        checked = checker.check([i.message for i in items[start:end]], names.__getitem__)
+        messages = [item.message for item in items[start:end]]
+        checked = checker.check(messages, partial(_name, pointer, places))
         view += checked.messages
         repairs += [
             Repair(reason=f.reason, position=places[f.index], detail=f.detail)
             for f in checked.found
         ]
     return view, repairs
+
+
+def _name(pointer: Callable[[int], str], places: Sequence[int], k: int) -> str:
+    return "" if places[k] < 0 else pointer(places[k])
 
 
 def digest(text: str) -> str:

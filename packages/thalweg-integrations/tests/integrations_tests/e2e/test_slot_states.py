@@ -1,12 +1,13 @@
 """What a framework may hand over: its whole history, the last view, or either one changed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from thalweg.archive import Archive, ThreadKey
+from thalweg.archive import Archive, SqliteArchive, ThreadKey
 from thalweg.archive.threads import rewind
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.settings import ContextPolicy
@@ -14,6 +15,7 @@ from thalweg_integrations.slot import EngineSlot, HostCall
 
 CALL = HostCall("openai:gpt-5.1", "openai-chat", 8_000)
 KEY = ThreadKey("local", "t")
+POLICY = ContextPolicy(window=8_000, max_output=500)
 
 
 @pytest.fixture
@@ -133,3 +135,79 @@ def test_a_message_written_before_a_conflict_is_logged_once(
         assert not left
         assert logged(first).count("ours") == 1
         assert logged(first).count("theirs") == 1
+
+
+class CountedReads:
+    """Counts the messages that are read from an archive's logs."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.read = 0
+        messages = SqliteArchive.messages
+
+        def counted(archive: SqliteArchive, *given: Any, **named: Any) -> list[Message]:  # noqa: ANN401
+            found = messages(archive, *given, **named)
+            self.read += len(found)
+            return found
+
+        patch.setattr(SqliteArchive, "messages", counted)
+
+
+def reopened(
+    path: Path, said: list[Message], patch: pytest.MonkeyPatch
+) -> tuple[list[Message], int]:
+    """Return the view of a thread in a new process, and how many messages of its log were read."""
+    with patch.context() as context, EngineSlot(POLICY, archive=path) as slot:
+        counted = CountedReads(context)
+        return slot.view("t", said, CALL), counted.read
+
+
+def test_a_restart_reads_only_what_the_last_request_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rounds in (10, 40):
+        path, said = tmp_path / f"{rounds}.db", [*thread(rounds), user("more")]
+        with EngineSlot(POLICY, archive=path) as slot:
+            slot.view("t", said[:-5], CALL)
+            before = slot.view("t", said, CALL)
+        after, read = reopened(path, said, monkeypatch)
+        assert [m.text for m in after] == [m.text for m in before]
+        assert read < 20
+
+
+@pytest.mark.parametrize("position", [0, 2, 30])
+def test_a_message_that_was_changed_before_a_restart_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, position: int
+) -> None:
+    said = [*thread(10), user("more")]
+    with EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
+        slot.view("t", said, CALL)
+    said[position] = replace(said[position], parts=(Text("Something else."),))
+    view, read = reopened(tmp_path / "t.db", [*said, user("and now?")], monkeypatch)
+    assert read >= len(said)
+    kept = "\n".join(m.text for m in view)
+    assert "Something else." in kept
+    assert position or "question 0" not in kept
+
+
+def test_a_message_that_was_removed_before_a_restart_is_in_no_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [user("My code is 4711."), *thread(10), user("more")]
+    with EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
+        assert "4711" in "".join(m.text for m in slot.view("t", said, CALL))
+    view, _ = reopened(tmp_path / "t.db", [*said[1:], user("and now?")], monkeypatch)
+    assert "4711" not in "".join(m.text for m in view)
+
+
+def test_a_thread_of_an_older_version_is_compared_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [*thread(3), user("more")]
+    with monkeypatch.context() as older, EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
+        older.setattr("thalweg.archive.threads.session.StateDigest.of", lambda *_: "")
+        before = slot.view("t", said, CALL)
+    after, read = reopened(tmp_path / "t.db", said, monkeypatch)
+    assert [m.text for m in after] == [m.text for m in before]
+    assert read >= len(said)
+    _, read = reopened(tmp_path / "t.db", [*said, user("and now?")], monkeypatch)
+    assert read < 2 * len(said)

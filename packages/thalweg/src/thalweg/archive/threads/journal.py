@@ -192,6 +192,8 @@ class TurnRecord:
     """The visible positions of the thread."""
     held: tuple[Span, ...] = ()
     """Those also stored in the state of the agent's graph, in its order."""
+    held_digest: str = ""
+    """A digest of the messages of that state; empty in a record of an older version."""
     calls: int = 0
     """Model calls of its branch so far, from which a policy estimates how many will follow."""
     policy: Mapping[str, float] = field(default_factory=dict)

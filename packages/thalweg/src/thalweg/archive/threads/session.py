@@ -10,13 +10,15 @@ turn before that compaction, and in the end from the log alone: no snapshot can 
 unusable (I55).
 """
 
+import hashlib
 import logging
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, islice
+from typing import Any
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.archive.base import Extent
@@ -37,7 +39,14 @@ from thalweg.archive.threads.journal import (
 )
 from thalweg.engine.edits import Edit, Pin, Repair, Unpin
 from thalweg.engine.engine import Engine
-from thalweg.engine.entries import Entry, Message, common_prefix_length, is_same, stored_text
+from thalweg.engine.entries import (
+    Entry,
+    Message,
+    common_prefix_length,
+    content_bytes,
+    is_same,
+    stored_text,
+)
 from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import Calibration, first_calibration
 from thalweg.errors import ArchiveError, ConflictError, DeletedThreadError, PinError
@@ -240,14 +249,24 @@ def pin_again(engine: Engine, edits: Iterable[Edit]) -> None:
             engine.unpin(edit.position, edit.quote)
 
 
-@dataclass(frozen=True, slots=True)
-class StateMessage:
-    """A message in the state of the agent's graph, as the log has it."""
+DIGESTED_AT_ONCE = 1_000
+"""Messages whose contents are in memory at once for a digest."""
 
-    position: int
-    message: Message
-    is_again: bool = False
-    """Whether it was removed from the state and added again: the caller sends all messages."""
+
+@dataclass(slots=True)
+class StateDigest:
+    """A digest of the first messages of a state, to which the next ones can be added."""
+
+    size: int = 0
+    """Messages in it."""
+    _hash: Any = field(default_factory=hashlib.sha256)
+
+    def of(self, messages: Sequence[Message]) -> str:
+        """Return 32 hex digits of a state that begins with the messages in it, and add the rest."""
+        for first in range(self.size, len(messages), DIGESTED_AT_ONCE):
+            self._hash.update(content_bytes(messages[first : first + DIGESTED_AT_ONCE]))
+        self.size = len(messages)
+        return str(self._hash.hexdigest()[:32])
 
 
 @dataclass(slots=True)
@@ -269,8 +288,10 @@ class ThreadSession:
     """The visible positions of the thread."""
     answers: AnswerLog = field(default_factory=AnswerLog)
     """The models that produced its answers."""
-    held: list[StateMessage] = field(default_factory=list)
+    held: list[Message] = field(default_factory=list)
     """The messages of the state; replaced by `_hold_all`, or extended by `_hold`."""
+    held_line: ThreadBranch = field(default_factory=ThreadBranch)
+    """Their positions, in its order."""
     calibrations: dict[str, Calibration] = field(default_factory=dict)
     """Calibrations by model."""
     unwritten: list[Logged] = field(default_factory=list)
@@ -286,18 +307,16 @@ class ThreadSession:
     """Pins of turns that were passed over then, applied again: likewise."""
     generation: int = 0
     """Generation of the thread (`Archive.extent`); 0 for a new one."""
-    _held_line: ThreadBranch = field(init=False)
-    """The positions of `held`, in its order."""
-    _has_readded: bool = field(init=False)
+    readded: set[int] = field(default_factory=set)
+    """Positions of messages that were removed from the state and added again: the caller sends all
+    messages."""
+    _digest: StateDigest = field(default_factory=StateDigest)
     _has_later: bool = True
     """Whether the journal may have records after the parent record."""
 
-    def __post_init__(self) -> None:
-        self._hold_all(self.held)
-
     def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
-        return common_prefix_length([h.message for h in self.held], messages) == len(self.held)
+        return common_prefix_length(self.held, messages) == len(self.held)
 
     def sync(
         self,
@@ -343,10 +362,12 @@ class ThreadSession:
             for entry in entries:
                 self._hold(entry)
         if readded:
-            new_messages_held = iter(self.held[known:])
+            positions = [*self.held_line]
+            new_positions = iter(positions[known:])
             indices = range(len(messages) - known)
-            newest = [readded[k] if k in readded else next(new_messages_held) for k in indices]
-            self._hold_all([*self.held[:known], *newest])
+            newest = [readded[k] if k in readded else next(new_positions) for k in indices]
+            self._hold_all([*positions[:known], *newest], messages)
+            self.readded.update(readded.values())
 
     def write(self) -> None:
         """Write the messages appended by `sync` to the archive, so that references can name them.
@@ -384,16 +405,16 @@ class ThreadSession:
         if not self.generation:
             self.generation = self.archive.extent(self.key).generation
 
-    def _find_readded(self, messages: Sequence[Message]) -> dict[int, StateMessage]:
-        """Return the messages that are in the branch already, by index in `messages`.
+    def _find_readded(self, messages: Sequence[Message]) -> dict[int, int]:
+        """Return the positions of messages that are in the branch already, by their index.
 
         Computed only if there is a user message: messages of a model and its tools are new.
         """
         if all(message.role != "user" for message in messages):
             return {}
-        if self._held_line.covers(self.line):
+        if self.held_line.covers(self.line):
             return {}
-        held = {h.position for h in self.held}
+        held = set(self.held_line)
         positions_by_uid = self.archive.positions(self.key, {message.uid for message in messages})
         branch_positions = {
             p for places in positions_by_uid.values() for p in places if p in self.line
@@ -401,12 +422,12 @@ class ThreadSession:
         logged = dict(
             read_branch(self.archive, self.key, ThreadBranch.of(sorted(branch_positions)))
         )
-        readded: dict[int, StateMessage] = {}
+        readded: dict[int, int] = {}
         for index, message in enumerate(messages):
             places = [p for p in positions_by_uid.get(message.uid, ()) if p in logged]
             if equal_positions := [p for p in places if is_same(logged[p], message)]:
                 logged.pop(equal_positions[0])
-                readded[index] = StateMessage(equal_positions[0], message, is_again=True)
+                readded[index] = equal_positions[0]
         return readded
 
     def _find_branch_start(self, new_messages: Sequence[Message], log_length: int) -> None:
@@ -503,8 +524,7 @@ class ThreadSession:
             )
         known_positions = range(self.length, self.length + known_count)
         positions = (*known_positions, *range(log_length, log_length + len(rest)))
-        added = [StateMessage(p, m) for p, m in zip(positions, messages, strict=True)]
-        self._hold_all([*self.held, *added])
+        self._hold_all([*self.held_line, *positions], [*self.held, *messages])
         self.length = positions[-1] + 1
 
     def last_rejection(self) -> str:
@@ -525,12 +545,30 @@ class ThreadSession:
         return self.engine.receive(message, position=position)
 
     def _hold(self, entry: Entry) -> None:
-        self.held.append(StateMessage(entry.position, entry.message))
-        self._held_line = self._held_line.add(entry.position)
+        self.held.append(entry.message)
+        self.held_line = self.held_line.add(entry.position)
 
-    def _hold_all(self, held: list[StateMessage]) -> None:
-        self.held, self._held_line = held, ThreadBranch.of(h.position for h in held)
-        self._has_readded = any(h.is_again for h in held)
+    def hold_first(
+        self, positions: Sequence[int], messages: Sequence[Message], digest: StateDigest
+    ) -> None:
+        """Take the messages of a state that are in the log, those it begins with.
+
+        Those out of order were added again.
+
+        Args:
+            positions: Their positions.
+            messages: All messages of the state.
+            digest: Of messages that it begins with.
+        """
+        before = accumulate(positions, max, initial=-1)
+        self.readded = {p for p, newest in zip(positions, before, strict=False) if p < newest}
+        self._hold_all(positions, messages[: len(positions)])
+        self._digest = digest
+
+    def _hold_all(self, positions: Sequence[int], messages: Sequence[Message]) -> None:
+        self.held, self.held_line = [*messages], ThreadBranch.of(positions)
+        self.readded.intersection_update(positions)
+        self._digest = StateDigest()
 
     def release(self, newest: int | None, *, spare: int = 0) -> list[str]:
         """Return what can be removed from the state, since all of it is in the log.
@@ -544,19 +582,17 @@ class ThreadSession:
             Ids of the messages to remove. Messages abandoned by a rewind are among them for any
             `newest`.
         """
-        has_room = newest is None or (len(self.held) <= newest + spare and not self._has_readded)
-        if has_room and self.line.covers(self._held_line):
+        has_room = newest is None or (len(self.held) <= newest + spare and not self.readded)
+        if has_room and self.line.covers(self.held_line):
             return []
-        if newest is None:
-            kept = [h for h in self.held if h.position in self.line]
-        else:
-            kept = [h for h in self.held if h.position in self.line and not h.is_again]
-            if len(kept) > newest + spare:
-                kept = kept[_last_request(kept, len(kept) - newest) :]
-        staying = {h.position for h in kept}
-        removed_ids = [h.message.uid for h in self.held if h.position not in staying]
-        self._hold_all(kept)
-        return removed_ids
+        held = dict(zip(self.held_line, self.held, strict=True))
+        leaving = set() if newest is None else self.readded
+        kept = {p: m for p, m in held.items() if p in self.line and p not in leaving}
+        if newest is not None and len(kept) > newest + spare:
+            first = _last_request([*kept.values()], len(kept) - newest)
+            kept = dict(islice(kept.items(), first, None))
+        self._hold_all([*kept], [*kept.values()])
+        return [message.uid for position, message in held.items() if position not in kept]
 
     def enter(
         self, page: TurnRecord, edits: Sequence[Edit], attachments: Sequence[str] = ()
@@ -584,7 +620,8 @@ class ThreadSession:
             root=self.root or 0,
             length=self.length,
             line=self.line,
-            held=self._held_line.spans,
+            held=self.held_line.spans,
+            held_digest=self._digest.of(self.held),
             calls=self.engine.turn,
             policy=dict(self.engine.policy.memory),
             calibration={m: (c.factor, c.observations) for m, c in self.calibrations.items()},
@@ -613,9 +650,9 @@ class ThreadSession:
         self.enter(ended, ())
 
 
-def _last_request(held: Sequence[StateMessage], last_index: int) -> int:
+def _last_request(held: Sequence[Message], last_index: int) -> int:
     """Return the index of the newest request up to an index; 0 if there is none."""
-    return next((index for index in range(last_index, -1, -1) if held[index].message.is_request), 0)
+    return next((index for index in range(last_index, -1, -1) if held[index].is_request), 0)
 
 
 _DAMAGED_RECORD = "thread %r: %s; it continues from the turn before"
@@ -633,6 +670,7 @@ def open_session(
     *,
     starts_at_state: bool = False,
     generation: int | None = None,
+    held: "HeldState | None" = None,
 ) -> ThreadSession:
     """Open a thread as a state recorded it.
 
@@ -652,16 +690,17 @@ def open_session(
         starts_at_state: Whether the thread begins at the start of the state if its first message
             was removed.
         generation: Generation of the thread (`Archive.extent`); read if it is `None`.
+        held: The result of `held_state`, if it is known.
 
     Raises:
         ConflictError: Another process appended at the same time; open the thread again.
     """
     generation = archive.extent(key).generation if generation is None else generation
     number, page = _newest_readable(archive, key, state_turn)
-    held_messages = list(read_branch(archive, key, ThreadBranch(page.held)))
-    alignment = plan_alignment([message for _, message in held_messages], messages)
-    kept = [held_messages[k] for k in alignment.kept]
-    dropped = {held_messages[k][0] for k in alignment.dropped}
+    held = held or held_state(archive, key, state_turn, messages)
+    alignment, positions = plan_alignment(held.messages, messages), [*held.line]
+    kept = [positions[k] for k in alignment.kept]
+    dropped = {positions[k] for k in alignment.dropped}
     if manual is not None:
         since = Span(page.length, manual.page.length - 1)
         number, page = manual.number, manual.page
@@ -670,12 +709,12 @@ def open_session(
         if alignment.is_cleared:
             dropped.update(page.line)
         elif starts_at_state and alignment.first:
-            dropped.update(page.line.before(held_messages[alignment.first][0]))
-        dropped.difference_update(position for position, _ in kept)
+            dropped.update(page.line.before(positions[alignment.first]))
+        dropped.difference_update(kept)
     if number != state_turn and manual is None:  # the row of the state's turn is damaged
         length = archive.length(key)
         kept += _logged_already(archive, key, Span(page.length, length - 1), messages[len(kept) :])
-        later = (position for position, _ in kept if position >= page.length)
+        later = (position for position in kept if position >= page.length)
         page = replace(page, length=length, line=ThreadBranch.of([*page.line, *sorted(later)]))
         dropped = set()
     line = page.line.without(dropped)
@@ -710,12 +749,12 @@ def open_session(
         length=length,
         line=line,
         answers=answers,
-        held=_pair_with_state(kept, messages),
         calibrations={
             model: replace(first_calibration(model), factor=factor, observations=seen)
             for model, (factor, seen) in page.calibration.items()
         },
     )
+    session.hold_first(kept, messages, held.digest)
     session.carry_over(restored)
     if manual is not None and manual.is_rewound:
         session.leave_behind(_before_newest_request(messages[len(kept) :]))
@@ -735,17 +774,36 @@ def _newest_readable(
     return None, _BLANK_RECORD
 
 
-def _pair_with_state(
-    kept: Sequence[tuple[int, Message]], messages: Sequence[Message]
-) -> list[StateMessage]:
-    """Pair positions with the messages of the state; those out of order were added again."""
-    newest_so_far = accumulate((position for position, _ in kept), max, initial=-1)
-    return [
-        StateMessage(position, message, is_again=position < newest_position)
-        for (position, _), message, newest_position in zip(
-            kept, messages, newest_so_far, strict=False
-        )
-    ]
+@dataclass(frozen=True, slots=True)
+class HeldState:
+    """The messages that a state had at a turn, in its order."""
+
+    line: ThreadBranch
+    """Their positions in the log."""
+    messages: Sequence[Message]
+    digest: StateDigest
+    """That of the messages, if the present state begins with them; else an empty one."""
+
+
+def held_state(
+    archive: Archive, key: ThreadKey, state_turn: int | None, messages: Sequence[Message]
+) -> HeldState:
+    """Return the messages that a state had at a turn.
+
+    The log is not read if the present state still begins with them, by their digest.
+
+    Args:
+        archive: The archive of the thread.
+        key: The thread.
+        state_turn: Place of the last record of the state; `None` for a new one.
+        messages: The messages of the present state.
+    """
+    _, page = _newest_readable(archive, key, state_turn)
+    line, digest = ThreadBranch(page.held), StateDigest()
+    first = messages[: len(line)]
+    if page.held_digest and page.held_digest == digest.of(first):
+        return HeldState(line, first, digest)
+    return HeldState(line, [m for _, m in read_branch(archive, key, line)], StateDigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -897,14 +955,14 @@ def _intended_parent(page: TurnRecord) -> int | None:
 
 def _logged_already(
     archive: Archive, key: ThreadKey, logged_span: Span, state_messages: Sequence[Message]
-) -> list[tuple[int, Message]]:
-    """Return messages logged by a run that failed before it saved a state."""
-    already_logged: list[tuple[int, Message]] = []
+) -> list[int]:
+    """Return the positions of messages logged by a run that failed before it saved a state."""
+    already_logged: list[int] = []
     for position, message in read_branch(archive, key, ThreadBranch((logged_span,))):
         if len(already_logged) < len(state_messages) and is_same(
             message, state_messages[len(already_logged)]
         ):
-            already_logged.append((position, message))
+            already_logged.append(position)
     return already_logged
 
 

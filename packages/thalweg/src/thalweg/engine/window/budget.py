@@ -103,12 +103,13 @@ class Budget(Amounts):
     @property
     def output(self) -> int:
         """Tokens reserved for the answer."""
-        return min(8_192, self.window // 8) if self.max_output is None else self.max_output
+        return self.window - self.limit
 
     @property
     def limit(self) -> int:
         """Tokens a request may fill."""
-        return self.window - self.output
+        most = min(8_192, self.window // 8) if self.max_output is None else self.max_output
+        return self.window - most
 
     def tokens_to_fit(self, ledger: "TokenCounts") -> int:
         """Return the tokens of a request that have to fit into `limit`.

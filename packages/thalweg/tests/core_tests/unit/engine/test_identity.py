@@ -1,5 +1,6 @@
 """A message is the same after a checkpointer has stored it, and another after an edit."""
 
+from dataclasses import astuple
 from typing import Any
 
 from hypothesis import given
@@ -11,7 +12,9 @@ from thalweg.context.request.messages import read_state
 from thalweg.engine.entries import (
     Message,
     Text,
+    ToolCall,
     common_prefix_length,
+    content_bytes,
     is_same,
     message_from_json,
     message_to_json,
@@ -81,3 +84,37 @@ def test_the_same_words_with_another_id_are_another_message() -> None:
     """A person may ask the same twice."""
     one, other = (Message("user", (Text("again"),), uid=uid) for uid in ("m1", "m2"))
     assert not is_same(one, other)
+
+
+SHORT = st.text(st.sampled_from('a\x00[,\ud83d"\\'), max_size=3)
+SIMPLE = st.builds(
+    Message,
+    st.sampled_from(["user", "tool"]),
+    st.lists(
+        st.builds(Text, SHORT, SHORT) | st.builds(ToolCall, SHORT, SHORT, SHORT), max_size=2
+    ).map(tuple),
+    SHORT,
+    uid=SHORT,
+)
+
+
+@given(st.lists(SIMPLE, max_size=3), st.lists(SIMPLE, max_size=3))
+def test_other_contents_have_other_bytes(one: list[Message], other: list[Message]) -> None:
+    """Also if a text imitates the separators; and messages have the bytes of their parts."""
+    same = len(one) == len(other) and all(map(is_same, one, other))
+    if content_bytes(one) == content_bytes(other):
+        assert same
+    apart = b"".join(content_bytes([message]) for message in one)
+    assert apart == content_bytes(one) or "\0" in "".join(map(str_of, one))
+
+
+def str_of(message: Message) -> str:
+    """Return all texts of a message."""
+    return message.answers + message.uid + "".join("".join(astuple(p)) for p in message.parts)
+
+
+def test_bytes_differ_where_only_the_place_of_a_text_differs() -> None:
+    first, second = (Message("user", (Text(a), Text(b))) for a, b in (("a", ""), ("", "a")))
+    assert content_bytes([first]) != content_bytes([second])
+    joined = Message("user", (Text("a"),), uid="\0text\0b\0")
+    assert content_bytes([joined]) != content_bytes([Message("user", (Text("b"), Text("a")))])
