@@ -211,18 +211,18 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (22_030, 16_500),
+    "code lines of thalweg": (22_061, 16_500),
     "code lines of thalweg_agent": (10_563, 10_500),
     "code lines of thalweg_evals": (2_474, 2_474),
-    "code lines of thalweg_integrations": (900, 900),
+    "code lines of thalweg_integrations": (907, 900),
     "code lines of thalweg_memory": (8_189, 7_500),
     "code lines of thalweg_recorder": (6_483, 4_800),
     "code lines of thalweg_server": (15_462, 11_500),
-    "code lines in all without strict_llm": (66_022, 59_500),
+    "code lines in all without strict_llm": (66_060, 59_500),
     "files in all packages": (660, 750),
     "files visited by one turn": (36, 30),
-    "changes of file in one turn": (404, 300),
-    "calls of functions in one turn": (955, 600),
+    "changes of file in one turn": (406, 300),
+    "calls of functions in one turn": (937, 600),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")
