@@ -45,7 +45,7 @@ class OneIndexRows(Transaction):
         """See `ArchiveRows.listed_under`."""
         rows = WordRows(self, 1, b"fixed")
         keys = {rows.key(stem(word)) for word in words}
-        blocks = rows.blocks(rows.read(keys))
+        blocks = rows.blocks(rows.words(keys))
         base, found = first >> 32 << 32, list[int]()
         for block in sorted(blocks, reverse=True):
             if keys <= blocks[block].keys():

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from itertools import count
 from threading import Lock
 from typing import Any
 
@@ -221,8 +222,8 @@ LOOKED_BACK = 200
 _BY_PEOPLE = frozenset({"user", "import", "undo"})
 """Sources whose changes apply at once: a text that a person corrected is not shown as it was."""
 NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
-MOST_WEIGHED = 100
-"""Things that were recalled of which it is kept why."""
+MOST_WEIGHED, MOST_LEFT_OUT = 100, 10
+"""Recalled items whose result is stored; of those that are not shown the best only."""
 TURNS, SEEDS_TURNS = 4, 3
 """How many of the user's newest turns memory is recalled for; three with `retrieval: seeds`, as in
 DeerFlow."""
@@ -534,7 +535,11 @@ def _shown_facts(
         for placed in recalled.placed[:MOST_WEIGHED]
         for item in (placed.ranked.item,)
     ]
-    return ShownFacts(uid, utc_now(), new.tokens, (*sections, *items))
+    left_out = count()
+    stored = [
+        item for item in items if item.fate.startswith("told") or next(left_out) < MOST_LEFT_OUT
+    ]
+    return ShownFacts(uid, utc_now(), new.tokens, (*sections, *stored))
 
 
 def _key(item: RecallItem) -> Key:

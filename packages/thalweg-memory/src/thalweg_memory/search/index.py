@@ -4,9 +4,11 @@ A question reads a few rows by key, however many scopes there are. Words are kep
 the index holds no content. The number of words of an item is a byte; those of the newest items are
 in a short row.
 
-A word's newest items are in its row of `memory_word`, which is short, so that a new item rewrites
-little. When they are many they are moved to the word's rows in `memory_posting`, one for each block
-of items. Vectors of items are float32, little endian, of length 1, each in a row of its own.
+A row of `memory_word` has eight words on average, as a row of its own would cost more than a word
+that is rare. Linear hashing distributes them: with more words, one row at a time is split. A word's
+newest items are in there. When they are many they are moved to the word's rows in `memory_posting`,
+one for each block of items. Vectors of items are float32, little endian, of length 1, each in a row
+of its own.
 """
 
 import hashlib
@@ -165,28 +167,42 @@ def offsets_of(bits: int) -> Iterator[int]:
             left ^= 1 << highest
 
 
-TOTALS, LENGTHS, VECTORS = 0, 1, 2
-"""Rows of `memory_word` that belong to no word."""
+TOTALS, LENGTHS, VECTORS, SIZE = range(4)
+"""Rows of `memory_word` that have no words; `SIZE` counts the words and the rows that have them."""
+_FIRST = 4
+"""The key of the first row of words."""
+WORDS_OF_ROW = 8
+"""Words of a row on average."""
 RECENT = 256
-"""Maximum of a word's newest items in its short row."""
+"""Maximum of the newest lengths in their short row."""
+MOST_BYTES = 512
+"""Maximum bytes of a word's newest items in its row."""
 Blocks = dict[int, dict[int, Posting]]
 """For each block of items, the postings of words in it."""
 _TIMES = struct.Struct("<IB")
+_WORD = struct.Struct("<qH")
+"""A word in its row: its key, and twice the bytes that follow, 1 added if the first four of them
+are the number of its items in blocks."""
+_MOVED = struct.Struct("<I")
+_ROWS = struct.Struct("<q")
 
 
 @dataclass(slots=True)
 class WordRow:
-    """A row of `memory_word`."""
+    """A row of `memory_word` that has no words, or a word in a row."""
 
     items: int = 0
-    """Number of items that contain the word."""
+    """Of a word, the number of its items in blocks."""
     recent: bytes = b""
-    """Some of them, with counts; the others are in blocks."""
+    """Of a word, its other items, as `write_items` wrote them."""
 
     @property
-    def is_all(self) -> bool:
-        """Whether the word has no other row."""
-        return self.items * _TIMES.size == len(self.recent)
+    def total(self) -> int:
+        """Number of items that contain the word."""
+        return self.items + len(read_items(self.recent))
+
+
+_EMPTY = WordRow()
 
 
 @dataclass(slots=True)
@@ -210,7 +226,7 @@ class WordRows:
         return hashed(self._secret, word)
 
     def read(self, keys: Iterable[int]) -> dict[int, WordRow]:
-        """Return the rows of words; words without items are omitted."""
+        """Return rows by key; missing ones are omitted."""
         rows = self._db.rows_by(
             "SELECT word, items, recent FROM memory_word WHERE scope = ? AND word",
             [*keys],
@@ -218,10 +234,27 @@ class WordRows:
         )
         return {word: WordRow(items, recent) for word, items, recent in rows}
 
+    def words(self, keys: Collection[int]) -> dict[int, WordRow]:
+        """Return words by key; words without items are omitted."""
+        _, rows = self._size()
+        shelves = self._shelves({_row_of(key, rows) for key in keys})
+        found = ((key, shelves[_row_of(key, rows)].get(key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
+
+    def _size(self) -> tuple[int, int]:
+        """Return the number of words, and of rows for them."""
+        row = self.read((SIZE,)).get(SIZE)
+        return (row.items, *_ROWS.unpack(row.recent)) if row else (0, 1)
+
+    def _shelves(self, numbers: Collection[int]) -> dict[int, dict[int, WordRow]]:
+        """Return the words of rows, by the rows' numbers from 0."""
+        rows = self.read([_FIRST + number for number in numbers])
+        return {n: unpack_words(rows.get(_FIRST + n, _EMPTY).recent) for n in numbers}
+
     def blocks(self, rows: Mapping[int, WordRow]) -> Blocks:
         """Return the postings of words."""
         blocks: Blocks = defaultdict(dict)
-        in_blocks = [key for key, row in rows.items() if not row.is_all]
+        in_blocks = [key for key, row in rows.items() if row.items]
         for key, block, packed in self._db.rows_by(
             "SELECT word, block, items FROM memory_posting WHERE scope = ? AND word",
             in_blocks,
@@ -229,7 +262,7 @@ class WordRows:
         ):
             blocks[block][key] = unpack(packed)
         for key, row in rows.items():
-            for block, times in _in_blocks(read_times(row.recent)).items():
+            for block, times in _in_blocks(read_items(row.recent)).items():
                 old = blocks[block].get(key)
                 blocks[block][key] = old.with_items(times) if old else Posting(times)
         return blocks
@@ -241,23 +274,62 @@ class WordRows:
 
     def change(self, added: Mapping[int, Sequence[str]], gone: Mapping[int, Sequence[str]]) -> None:
         """List items by number under their words, and others no more under theirs."""
-        changes = self._changes(added, gone)
-        rows = self.read(changes)
+        self._apply(self._changes(added, gone), {})
+
+    def repack(self) -> None:
+        """Move words from rows of their own, as format 2 had them, into shared ones."""
+        where = "FROM memory_word WHERE scope = ? AND word NOT IN (0, 1, 2)"
+        rows = [*self._db.rows(f"SELECT word, items, recent {where}", (self._scope,))]
+        self._db.run(f"DELETE {where}", (self._scope,))
+        changes = {word: _Change(read_times(recent)) for word, _, recent in rows}
+        self._apply(changes, {word: items - len(changes[word].times) for word, items, _ in rows})
+
+    def _apply(self, changes: Mapping[int, _Change], in_blocks: Mapping[int, int]) -> None:
+        """Change words.
+
+        Args:
+            changes: The changes by word.
+            in_blocks: The number of items in blocks of words that are in no row.
+        """
+        size, rows = self._size()
+        shelves = self._shelves({_row_of(word, rows) for word in changes})
+        before = sum(map(len, shelves.values()))
         moved: dict[int, _Change] = {}
+        changed: dict[int, WordRow] = {}
         for word, change in changes.items():
-            row = rows.setdefault(word, WordRow())
+            shelf = shelves[_row_of(word, rows)]
+            row = changed[word] = shelf.setdefault(word, WordRow(in_blocks.get(word, 0)))
             elsewhere = _without(row, change.gone)
-            row.items += len(change.times)
-            row.recent += write_times(change.times)
-            is_long = len(row.recent) > RECENT * _TIMES.size
+            row.recent = write_items(change.times, row.recent)
+            is_long = len(row.recent) > MOST_BYTES
             if is_long or elsewhere:
-                moved[word] = _Change(read_times(row.recent) if is_long else {}, elsewhere)
+                recent = read_items(row.recent) if is_long else {}
+                moved[word] = _Change(recent, elsewhere)
+                row.items += len(recent)
                 row.recent = b"" if is_long else row.recent
         for word, removed in self._change_blocks(moved).items():
-            rows[word].items -= removed
-        self.put({word: row for word, row in rows.items() if row.items})
-        empty = [(self._scope, word) for word, row in rows.items() if not row.items]
+            changed[word].items -= removed
+        for word, row in changed.items():
+            if not row.items and not row.recent:
+                del shelves[_row_of(word, rows)][word]
+        size += sum(map(len, shelves.values())) - before
+        rows = self._split(shelves, rows, math.ceil(size / WORDS_OF_ROW))
+        self.put(
+            {_FIRST + n: WordRow(0, pack_words(words)) for n, words in shelves.items() if words}
+            | {SIZE: WordRow(size, _ROWS.pack(rows))}
+        )
+        empty = [(self._scope, _FIRST + n) for n, words in shelves.items() if not words]
         self._db.run_each("DELETE FROM memory_word WHERE scope = ? AND word = ?", empty)
+
+    def _split(self, shelves: dict[int, dict[int, WordRow]], rows: int, enough: int) -> int:
+        """Split rows in their order until there are enough; return how many there are."""
+        sources = {new: new - (1 << new.bit_length() - 1) for new in range(rows, enough)}
+        shelves |= self._shelves({n for n in sources.values() if n < rows} - shelves.keys())
+        for new, source in sources.items():
+            words = shelves[source]
+            leaving = [word for word in words if _row_of(word, new + 1) == new]
+            shelves[new] = {word: words.pop(word) for word in leaving}
+        return max(rows, enough)
 
     def _changes(
         self, added: Mapping[int, Sequence[str]], gone: Mapping[int, Sequence[str]]
@@ -326,15 +398,69 @@ def write_times(times: Mapping[int, int]) -> bytes:
     return b"".join([_TIMES.pack(number, often) for number, often in times.items()])
 
 
+def _row_of(word: int, rows: int) -> int:
+    """Return the number of a word's row, of so many: by linear hashing."""
+    doubled = 1 << (rows - 1).bit_length()
+    at = word % doubled
+    return at if at < rows else at - (doubled >> 1)
+
+
+def pack_words(words: Mapping[int, WordRow]) -> bytes:
+    """Write the words of a row."""
+    parts: list[bytes] = []
+    for word, row in words.items():
+        body = _MOVED.pack(row.items) + row.recent if row.items else row.recent
+        parts += (_WORD.pack(word, len(body) << 1 | bool(row.items)), body)
+    return b"".join(parts)
+
+
+def unpack_words(packed: bytes) -> dict[int, WordRow]:
+    """Read what `pack_words` wrote."""
+    words: dict[int, WordRow] = {}
+    at = 0
+    while at < len(packed):
+        word, size = _WORD.unpack_from(packed, at)
+        start, at = at + _WORD.size, at + _WORD.size + (size >> 1)
+        moved = _MOVED.unpack_from(packed, start)[0] if size & 1 else 0
+        words[word] = WordRow(moved, packed[start + (size & 1) * _MOVED.size : at])
+    return words
+
+
+def read_items(packed: bytes) -> dict[int, int]:
+    """Read what `write_items` wrote."""
+    return Counter(_numbers(packed))
+
+
+def write_items(times: Mapping[int, int], before: bytes = b"") -> bytes:
+    """Write the numbers of items, each as often as it contains a word, after others.
+
+    A number has two bytes. If one of them needs more, all have four, and a byte precedes them.
+
+    Example:
+        >>> both = write_items({70_000: 1}, write_items({3: 2, 9: 1}))
+        >>> read_items(both) == {3: 2, 9: 1, 70_000: 1}
+        True
+    """
+    numbers = [number for number, often in times.items() for _ in range(often)]
+    if len(before) % 2 == 0 and max(numbers, default=0) < 1 << 16:
+        return before + _shorts(len(numbers)).pack(*numbers)
+    numbers = [*_numbers(before), *numbers]
+    return b"\0" + struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def _numbers(packed: bytes) -> tuple[int, ...]:
+    if len(packed) % 2 == 0:
+        return _shorts(len(packed) >> 1).unpack(packed)
+    return struct.unpack(f"<{len(packed) >> 2}I", packed[1:])
+
+
 def _without(row: WordRow, gone: set[int]) -> set[int]:
-    """Take items out of a row; those that are not in it are returned."""
+    """Take items out of a word; those that are not in its row are returned."""
     if not gone:
         return gone
-    left = read_times(row.recent)
-    elsewhere = gone - left.keys()
-    row.items -= len(gone) - len(elsewhere)
-    row.recent = write_times({number: left[number] for number in left if number not in gone})
-    return elsewhere
+    left = read_items(row.recent)
+    row.recent = write_items({number: left[number] for number in left if number not in gone})
+    return gone - left.keys()
 
 
 def _in_blocks(times: Mapping[int, int]) -> dict[int, dict[int, int]]:
@@ -538,7 +664,6 @@ FACTS = 0
 MOST_WORDS = 64
 """So many words of a question are looked up at most: those that the fewest items have."""
 _STATE = struct.Struct("<qq")
-_EMPTY = WordRow()
 
 
 class ItemLengths:
@@ -674,6 +799,10 @@ class Index:
         self._change({}, {number: old}, self._totals())
         self._change({number: new}, {}, self._totals())
 
+    def repack(self) -> None:
+        """Write the words of format 2 in today's."""
+        self._rows.repack()
+
     def clear(self) -> None:
         """Take every item of the scope out."""
         totals = self._totals()
@@ -729,12 +858,12 @@ class Index:
         With `facts`, which is how many facts there are at most, only facts are found.
         """
         keys = {self._rows.key(word): word for word in words}
-        rows = self._rows.read((TOTALS, LENGTHS, *keys))
-        totals = _Totals.read(rows.pop(TOTALS, _EMPTY))
-        lengths = rows.pop(LENGTHS, _EMPTY)
-        rarest = sorted(rows, key=lambda key: rows[key].items)[:most_words]
-        counts = {key: rows[key].items for key in rarest}
-        blocks = self._rows.blocks({key: rows[key] for key in rarest})
+        own = self._rows.read((TOTALS, LENGTHS))
+        totals = _Totals.read(own.get(TOTALS, _EMPTY))
+        rows = self._rows.words(keys)
+        listed = {key: row.total for key, row in rows.items()}
+        counts = {key: listed[key] for key in sorted(rows, key=listed.__getitem__)[:most_words]}
+        blocks = self._rows.blocks({key: rows[key] for key in counts})
         if facts is None:
             chosen = _chosen(blocks, counts, limit)
         else:
@@ -746,8 +875,8 @@ class Index:
         numbers = set(chain.from_iterable(places.values()))
         return WordOccurrences(
             {word: places[key] for key, word in keys.items()},
-            {word: rows.get(key, _EMPTY).items for key, word in keys.items()},
-            self._lengths.read(numbers, lengths),
+            {word: listed.get(key, 0) for key, word in keys.items()},
+            self._lengths.read(numbers, own.get(LENGTHS, _EMPTY)),
             totals.items,
             totals.words / max(1, totals.items),
             {},

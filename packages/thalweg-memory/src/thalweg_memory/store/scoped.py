@@ -85,8 +85,8 @@ class MemoryRows(Rows, Protocol):
     """
 
 
-FORMAT = 2
-"""Version of the words that facts are indexed under; see `tables.reindex`."""
+FORMAT = 3
+"""Version of a scope's index and of its words; see `tables.reindex`."""
 
 
 @dataclass(slots=True)

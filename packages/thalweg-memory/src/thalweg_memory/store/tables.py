@@ -76,6 +76,8 @@ from thalweg_memory.store.scoped import newest as newest_items
 if TYPE_CHECKING:
     from thalweg_memory.search.nearest import VectorIndex
 
+_OWN_ROWS = 2
+"""The format of an index that has a row for each word."""
 _NEAR = 200
 """Items that vectors find at most."""
 _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
@@ -180,9 +182,14 @@ class MemoryStore(ABC):
             return
         if self.documents is not None:
             self.documents.refresh(scope)
-        with self._database.reading(scope.owner) as db:
-            row = find_scope(db, scope) or ScopeRow()
-            yield ScopeTransaction(db, row, self._secret)
+        while True:
+            with self._database.reading(scope.owner) as db:
+                row = find_scope(db, scope) or ScopeRow(format=FORMAT)
+                if row.format >= FORMAT:
+                    yield ScopeTransaction(db, row, self._secret)
+                    return
+            with self._write(scope):
+                pass  # which rebuilds its index
 
     @contextmanager
     def _write(
@@ -603,13 +610,16 @@ def reindex(scoped: ScopeTransaction) -> None:
     """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
     if scoped.row.format >= FORMAT:
         return
-    scoped.index.clear()
-    index_turns(scoped, all_turns(scoped))
-    for kept in scoped.all_kept().values():
-        item = scoped.listed(replace(kept, item=0), kept.fact)
-        scoped.db.run(
-            "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
-            (item, scoped.id, kept.number),
-        )
+    if scoped.row.format == _OWN_ROWS:
+        scoped.index.repack()
+    else:
+        scoped.index.clear()
+        index_turns(scoped, all_turns(scoped))
+        for kept in scoped.all_kept().values():
+            item = scoped.listed(replace(kept, item=0), kept.fact)
+            scoped.db.run(
+                "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
+                (item, scoped.id, kept.number),
+            )
     scoped.row.format = FORMAT
     save_scope(scoped.db, scoped.row)

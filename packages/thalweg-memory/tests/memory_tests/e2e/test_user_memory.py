@@ -36,6 +36,7 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.jobs.learner import background
 from thalweg_memory.middleware.middleware import MemoryMiddleware
+from thalweg_memory.middleware.recall import MOST_LEFT_OUT
 from thalweg_memory.recalling import MESSAGE_TOKENS
 from thalweg_memory.store.records import Selection
 
@@ -431,6 +432,18 @@ def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
     assert any(one.uid == "s1" and one.score > 0 for one in first.weighed)
     forget(store, "tea")
     assert memory.shown_facts("t") == []
+
+
+def test_of_what_had_no_room_the_best_is_kept() -> None:
+    """A long memory leaves no long list behind for each message."""
+    wordy = {f"tea{n}": f"Ada drank tea number {n} with {'very ' * 20}much milk" for n in range(99)}
+    store = known(**wordy)
+    Talk(store, settings={"max_injection_tokens": 600}).say("Which tea had much milk?")
+    (kept,) = Memory(store, ADA).shown_facts("t")
+
+    fates = [one.fate for one in kept.weighed]
+    assert fates.count("told") > 3
+    assert fates.count("no room") == MOST_LEFT_OUT
 
 
 def test_what_is_told_is_told_of_as_an_event() -> None:

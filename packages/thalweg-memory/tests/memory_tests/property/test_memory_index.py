@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from core_tests.postgres import fresh_database
+from memory_tests.own_rows import as_format_2
 from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
 from thalweg.database.sqlite_files import connect
-from thalweg_memory.search.index import BLOCK, LENGTHS, TOTALS, Index, IndexEntry
+from thalweg_memory.search.index import BLOCK, LENGTHS, SIZE, TOTALS, Index, IndexEntry
 from thalweg_memory.store.postgres import PostgresMemory
 
 SECRET = b"fixed"
@@ -161,6 +162,38 @@ def test_it_finds_what_reading_every_item_finds(
     )
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@given(steps, begins, listed)
+def test_words_with_rows_of_their_own_are_moved_to_shared_ones(
+    db: Rows, steps: list[tuple[str, object]], begin: int, added: list[str]
+) -> None:
+    """An index of format 2 finds and counts the same afterwards, and goes on."""
+    scope = next(scopes)
+    index, model = begun(db, scope, begin), Model()
+    for step in steps:
+        take(index, model, step)
+    found = index.find(WORDS, 10_000)
+    as_format_2(db, scope)
+
+    index.repack()
+
+    assert index.find(WORDS, 10_000) == found
+    take(index, model, ("add", [added]))
+    assert index.find(WORDS, 10_000).counts == model.counts(WORDS)
+
+
+def test_rare_words_share_rows(db: Rows) -> None:
+    """There are about eight words in a row, however they came."""
+    scope = next(scopes)
+    index = begun(db, scope, 1)
+    index.add([IndexEntry([f"rare{n}" for n in range(100)])])
+    for number in range(100, 1_000, 10):
+        index.add([IndexEntry([f"rare{n}" for n in range(number, number + 10)])])
+
+    assert 125 - 20 <= len(rows_of_words(db, scope)) <= 125
+    assert index.find(["rare7", "rare999"], 10).counts == {"rare7": 1, "rare999": 1}
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(steps, begins)
 def test_nothing_is_left_of_items_that_are_removed(
@@ -185,4 +218,4 @@ def rows_of_words(db: Rows, scope: int) -> list[int]:
         " UNION ALL SELECT word FROM memory_posting WHERE scope = ?",
         (scope, scope),
     )
-    return [word for (word,) in rows if word not in {TOTALS, LENGTHS}]
+    return [word for (word,) in rows if word not in {TOTALS, LENGTHS, SIZE}]

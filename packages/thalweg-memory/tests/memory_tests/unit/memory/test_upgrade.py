@@ -1,8 +1,11 @@
 """A memory that the former version wrote: opened, read, changed and forgotten from."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
+from memory_tests.own_rows import as_format_2
+from thalweg.database.sqlite import SqliteRows
 from thalweg_memory import Memory, Scope, open_memory
 from thalweg_memory.facts.values import Statement, Trust
 
@@ -45,4 +48,29 @@ def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
         assert memory.recall("bees Folkboat oboe").text == ""
     with sqlite3.connect(path) as connection:
         assert dict(connection.execute("SELECT name, value FROM memory_meta"))["version"] == b"2"
+    connection.close()
+
+
+def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
+    """The first read of a scope moves its words; it keeps its items."""
+    path = tmp_path / "memory.db"
+    turn = Statement(
+        "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
+    )
+    with open_memory(path) as store:
+        store.capture(ADA, "t", [turn])
+        Memory(store, ADA).remember("The user sails a Folkboat.")
+        before = store.find(ADA, ["porto", "folkboat"])
+    with sqlite3.connect(path) as connection:
+        (scope,) = connection.execute("SELECT id FROM memory_scope").fetchone()
+        as_format_2(SqliteRows(connection), scope)
+        connection.execute("UPDATE memory_scope SET format = 2")
+    connection.close()
+
+    with open_memory(path) as store:
+        assert store.find(ADA, ["porto", "folkboat"]) == before
+        store.capture(ADA, "t", [replace(turn, text="And I sail.", uid="n")])
+        assert "Folkboat" in Memory(store, ADA).recall("Which Folkboat?").text
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT format FROM memory_scope").fetchone() == (3,)
     connection.close()

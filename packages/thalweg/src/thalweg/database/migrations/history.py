@@ -19,6 +19,7 @@ from thalweg.database.migrations.versions import (
     v0013_order,
     v0014_packed,
     v0015_turns,
+    v0016_words,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -37,6 +38,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0013_order,
     v0014_packed,
     v0015_turns,
+    v0016_words,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 
