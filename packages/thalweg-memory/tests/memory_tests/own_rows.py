@@ -1,11 +1,11 @@
-"""An index as format 2 had it: a row of `memory_word` for each word."""
+"""The index format 2: a row of `memory_word` for each word."""
 
 from thalweg.database.base import Rows
 from thalweg_memory.search.index import SIZE, read_items, unpack_words, write_times
 
 
 def as_format_2(db: Rows, scope: int) -> None:
-    """Give each word of a scope a row of its own, with five bytes for each of its newest items."""
+    """Write a row for each word of a scope, with five bytes for each item."""
     select = "SELECT recent FROM memory_word WHERE scope = ? AND word > ?"
     shared = [*db.rows(select, (scope, SIZE))]
     db.run("DELETE FROM memory_word WHERE scope = ? AND word >= ?", (scope, SIZE))

@@ -435,7 +435,7 @@ def test_it_is_kept_why_something_was_told_and_something_was_not() -> None:
 
 
 def test_of_what_had_no_room_the_best_is_kept() -> None:
-    """A long memory leaves no long list behind for each message."""
+    """Ten of the items that are not shown are stored."""
     wordy = {f"tea{n}": f"Ada drank tea number {n} with {'very ' * 20}much milk" for n in range(99)}
     store = known(**wordy)
     Talk(store, settings={"max_injection_tokens": 600}).say("Which tea had much milk?")

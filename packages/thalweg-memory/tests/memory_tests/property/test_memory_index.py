@@ -167,7 +167,7 @@ def test_it_finds_what_reading_every_item_finds(
 def test_words_with_rows_of_their_own_are_moved_to_shared_ones(
     db: Rows, steps: list[tuple[str, object]], begin: int, added: list[str]
 ) -> None:
-    """An index of format 2 finds and counts the same afterwards, and goes on."""
+    """An index of format 2 returns the same results after the conversion, and accepts items."""
     scope = next(scopes)
     index, model = begun(db, scope, begin), Model()
     for step in steps:
@@ -183,7 +183,7 @@ def test_words_with_rows_of_their_own_are_moved_to_shared_ones(
 
 
 def test_rare_words_share_rows(db: Rows) -> None:
-    """There are about eight words in a row, however they came."""
+    """A row stores eight words on average, after one insertion or many."""
     scope = next(scopes)
     index = begun(db, scope, 1)
     index.add([IndexEntry([f"rare{n}" for n in range(100)])])

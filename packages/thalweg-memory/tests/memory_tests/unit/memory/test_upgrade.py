@@ -52,7 +52,7 @@ def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
 
 
 def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
-    """The first read of a scope moves its words; it keeps its items."""
+    """The first read of a scope converts its index, and items keep their numbers."""
     path = tmp_path / "memory.db"
     turn = Statement(
         "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
