@@ -41,8 +41,17 @@ class OneIndexRows(Transaction):
         added = {id_ & 0xFFFFFFFF: [*map(stem, words.split())] for id_, words in listed}
         WordRows(self, 1, b"fixed").change(added, {})
 
-    def listed_under(self, words: Sequence[str], first: int, end: int, limit: int) -> list[int]:
-        """See `ArchiveRows.listed_under`."""
+    def listed_under(
+        self,
+        words: Sequence[str],
+        first: int,
+        end: int,
+        limit: int,
+        *,
+        any_of: Sequence[str] = (),
+    ) -> list[int]:
+        """See `ArchiveRows.listed_under`; without `any_of`."""
+        del any_of
         rows = WordRows(self, 1, b"fixed")
         keys = {rows.key(stem(word)) for word in words}
         blocks = rows.blocks(rows.words(keys))
@@ -93,10 +102,10 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
     for one in words:
         index.add([IndexEntry(one)])
     added = (time.process_time() - began) / len(texts) * 1_000
-    asked = [ask(question).words for question in questions]
+    asked = [ask(text).words for text in questions]
     began = time.process_time()
-    for one in asked:
-        index.find(one, 500)
+    for question in asked:
+        index.find(question, 500)
     ours = [added, (time.process_time() - began) / len(asked) * 1_000]
     plain = sqlite3.connect(":memory:", isolation_level=None)
     plain.execute("CREATE VIRTUAL TABLE w USING fts5(words, content='', detail=none)")
@@ -106,8 +115,8 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
     added = (time.process_time() - began) / len(texts) * 1_000
     ranked = "SELECT rowid, bm25(w) FROM w WHERE w MATCH ? ORDER BY 2 LIMIT 500"
     began = time.process_time()
-    for one in asked:
-        plain.execute(ranked, (" OR ".join(f'"{word}"' for word in one),)).fetchall()
+    for question in asked:
+        plain.execute(ranked, (" OR ".join(f'"{word}"' for word in question),)).fetchall()
     return ours, [added, (time.process_time() - began) / len(asked) * 1_000]
 
 
