@@ -44,7 +44,7 @@ class FileChange:
     after: str | None
     agent: str = ""
     folder: str = ""
-    """The folder of the agent's configuration."""
+    """The folder of the agent's sessions."""
 
     @property
     def diff(self) -> str:
@@ -125,7 +125,7 @@ def _planned(
     """Plan the new content of files, each made of its content without us."""
     manifest, changes = _manifest(folder), list[FileChange]()
     for agent in agents:
-        own = str(agent.settings_folder(machine))
+        own = str(machine.places(agent.folders)[0])
         installed = [
             Path(path) for path, known in manifest.items() if known.get("agent") == agent.name
         ]
@@ -196,7 +196,7 @@ def _read(path: Path) -> str | None:
 
 
 def installed_folders(folder: Path) -> dict[str, list[Path]]:
-    """Return the folders of configuration in which the recorder is installed, by agent."""
+    """Return the folders of sessions of the agents in which the recorder is installed, by agent."""
     found: dict[str, list[Path]] = {}
     for known in _manifest(folder).values():
         if known.get("folder"):

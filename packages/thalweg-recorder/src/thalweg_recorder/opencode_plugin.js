@@ -2,11 +2,11 @@
 // events of opencode: it enqueues a session, and returns a summary that is due after a compaction.
 import { spawnSync } from "node:child_process"
 import { homedir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 
 const [program, ...options] = COMMAND
 const data = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
-const database = join(data, "opencode", "opencode.db")
+const database = resolve(data, "opencode", process.env.OPENCODE_DB || "opencode.db")
 
 function run(name, session, cwd) {
   const event = {

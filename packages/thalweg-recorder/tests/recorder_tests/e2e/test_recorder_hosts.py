@@ -55,9 +55,9 @@ class World:
         assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
         return done.stdout
 
-    def thalweg(self, *arguments: str) -> str:
+    def thalweg(self, *arguments: str, **changes: str) -> str:
         """Run one of our commands."""
-        return self.run(sys.executable, "-m", "thalweg", *arguments)
+        return self.run(sys.executable, "-m", "thalweg", *arguments, **changes)
 
     def agent(self, name: str) -> Path:
         """Name the program of an agent."""
@@ -234,8 +234,13 @@ def opencode(tmp_path: Path) -> Iterator[World]:
     yield from world(tmp_path, [*turns, {"text": "Counted all.", "usage": 99_000}])
 
 
-def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
-    folder = opencode.home / ".config" / "opencode"
+@pytest.mark.parametrize("moved", [{}, {"CONFIG_HOME": "c", "DATA_HOME": "d", "DB": "own.db"}])
+def test_opencode_reads_back_what_a_compaction_took(
+    opencode: World, moved: dict[str, str]
+) -> None:
+    places = {f"XDG_{name}": str(opencode.home / moved[name]) for name in moved if name != "DB"}
+    places |= {"OPENCODE_DB": moved["DB"]} if moved else {}
+    folder = opencode.home / moved.get("CONFIG_HOME", ".config") / "opencode"
     folder.mkdir(parents=True)
     options = {"baseURL": f"http://127.0.0.1:{opencode.port}/v1", "apiKey": "x"}
     models = {"m1": {"name": "m1", "limit": {"context": 100_000, "output": 4_000}}}
@@ -246,11 +251,11 @@ def test_opencode_reads_back_what_a_compaction_took(opencode: World) -> None:
     (folder / "opencode.json").write_text(json.dumps(config, indent=4))
 
     def say(*arguments: str) -> None:
-        opencode.run(opencode.agent("opencode"), "run", *arguments)
+        opencode.run(opencode.agent("opencode"), "run", *arguments, **places)
         opencode.wait_until(opencode.is_idle)
 
     before = (folder / "opencode.json").read_bytes()
-    opencode.thalweg("record", "on", "--yes", "--agent", "opencode")
+    opencode.thalweg("record", "on", "--yes", "--agent", "opencode", **places)
     say("Count all banks")
     say("--continue", "And now?")
 

@@ -173,6 +173,7 @@ def test_variables_move_the_configuration_and_off_finds_every_profile(home: Path
         "CODEX_HOME": str(home / "data" / "codex"),
         "GEMINI_CLI_HOME": str(home / "g"),
         "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
     }
     _install(home)
     _install(home, **moved)
@@ -185,8 +186,10 @@ def test_variables_move_the_configuration_and_off_finds_every_profile(home: Path
         "config/opencode/plugin/thalweg.js",
     ):
         assert b"thalweg" in during[name]
-    folders = installed_folders(home / ".thalweg")["claude-code"]
-    assert set(folders) == {home / ".claude", home / "work-claude"}
+    folders = installed_folders(home / ".thalweg")
+    assert set(folders["claude-code"]) == {home / ".claude", home / "work-claude"}
+    # A shell without the variables finds the sessions, which opencode has apart from its settings.
+    assert set(folders["opencode"]) == {home / ".local/share/opencode", home / "data/opencode"}
     _uninstall(home)
     assert _state(home) == before
 

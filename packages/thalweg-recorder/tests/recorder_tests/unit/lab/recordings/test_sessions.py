@@ -80,7 +80,7 @@ def test_variables_and_profiles_move_the_folders(tmp_path: Path) -> None:
 
 
 def test_a_database_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
-    place = ".local/share/opencode/opencode-beta.db"
+    place = ".local/share/opencode/own.db"  # as `OPENCODE_DB` may name it
     _write(tmp_path, place, 1_000, "SQLite format 3\0 and no more")
     assert coding_sessions(Machine(tmp_path, {})) == [tmp_path / place]
     with pytest.raises(RecordingError, match="no database of opencode"):
