@@ -1,7 +1,7 @@
 """The index format 2: a row of `memory_word` for each word."""
 
 from thalweg.database.base import Rows
-from thalweg_memory.search.index import SIZE, read_items, unpack_words, write_times
+from thalweg_memory.search.index import SIZE, read_items, read_word, unpack_words, write_times
 
 
 def as_format_2(db: Rows, scope: int) -> None:
@@ -12,6 +12,7 @@ def as_format_2(db: Rows, scope: int) -> None:
     rows = [
         (scope, word, row.total, write_times(read_items(row.recent)))
         for (packed,) in shared
-        for word, row in unpack_words(packed).items()
+        for word, entry in unpack_words(packed).items()
+        for row in [read_word(entry)]
     ]
     db.insert("memory_word", rows)

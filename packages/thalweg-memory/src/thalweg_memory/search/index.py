@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from itertools import chain, groupby
+from itertools import chain, groupby, repeat
 
 from thalweg.database.base import Rows
 from thalweg.engine.extras import needs_extra
@@ -239,15 +239,15 @@ class WordRows:
         _, rows = self._size()
         shelves = self._shelves({_row_of(key, rows) for key in keys})
         found = ((key, shelves[_row_of(key, rows)].get(key)) for key in keys)
-        return {key: row for key, row in found if row is not None}
+        return {key: read_word(entry) for key, entry in found if entry is not None}
 
     def _size(self) -> tuple[int, int]:
         """Return the number of words, and of rows for them."""
         row = self.read((SIZE,)).get(SIZE)
         return (row.items, *_ROWS.unpack(row.recent)) if row else (0, 1)
 
-    def _shelves(self, numbers: Collection[int]) -> dict[int, dict[int, WordRow]]:
-        """Return the words of rows, by the rows' numbers from 0."""
+    def _shelves(self, numbers: Collection[int]) -> dict[int, dict[int, bytes]]:
+        """Return the entries of words in rows, by the rows' numbers from 0."""
         rows = self.read([_FIRST + number for number in numbers])
         return {n: unpack_words(rows.get(_FIRST + n, _EMPTY).recent) for n in numbers}
 
@@ -292,13 +292,15 @@ class WordRows:
             in_blocks: The number of items in blocks of words that are in no row.
         """
         size, rows = self._size()
-        shelves = self._shelves({_row_of(word, rows) for word in changes})
+        places = {word: _row_of(word, rows) for word in changes}
+        shelves = self._shelves({*places.values()})
         before = sum(map(len, shelves.values()))
         moved: dict[int, _Change] = {}
         changed: dict[int, WordRow] = {}
         for word, change in changes.items():
-            shelf = shelves[_row_of(word, rows)]
-            row = changed[word] = shelf.setdefault(word, WordRow(in_blocks.get(word, 0)))
+            entry = shelves[places[word]].get(word)
+            row = read_word(entry) if entry else WordRow(in_blocks.get(word, 0))
+            changed[word] = row
             elsewhere = _without(row, change.gone)
             row.recent = write_items(change.times, row.recent)
             is_long = len(row.recent) > MOST_BYTES
@@ -310,18 +312,25 @@ class WordRows:
         for word, removed in self._change_blocks(moved).items():
             changed[word].items -= removed
         for word, row in changed.items():
-            if not row.items and not row.recent:
-                del shelves[_row_of(word, rows)][word]
+            shelf = shelves[places[word]]
+            if row.items or row.recent:
+                shelf[word] = write_word(word, row)
+            else:
+                shelf.pop(word, None)
         size += sum(map(len, shelves.values())) - before
         rows = self._split(shelves, rows, math.ceil(size / WORDS_OF_ROW))
         self.put(
-            {_FIRST + n: WordRow(0, pack_words(words)) for n, words in shelves.items() if words}
+            {
+                _FIRST + n: WordRow(0, b"".join(words.values()))
+                for n, words in shelves.items()
+                if words
+            }
             | {SIZE: WordRow(size, _ROWS.pack(rows))}
         )
         empty = [(self._scope, _FIRST + n) for n, words in shelves.items() if not words]
         self._db.run_each("DELETE FROM memory_word WHERE scope = ? AND word = ?", empty)
 
-    def _split(self, shelves: dict[int, dict[int, WordRow]], rows: int, enough: int) -> int:
+    def _split(self, shelves: dict[int, dict[int, bytes]], rows: int, enough: int) -> int:
         """Split rows in their order until there are enough; return how many there are."""
         sources = {new: new - (1 << new.bit_length() - 1) for new in range(rows, enough)}
         shelves |= self._shelves({n for n in sources.values() if n < rows} - shelves.keys())
@@ -405,24 +414,28 @@ def _row_of(word: int, rows: int) -> int:
     return at if at < rows else at - (doubled >> 1)
 
 
-def pack_words(words: Mapping[int, WordRow]) -> bytes:
-    """Write the words of a row."""
-    parts: list[bytes] = []
-    for word, row in words.items():
-        body = _MOVED.pack(row.items) + row.recent if row.items else row.recent
-        parts += (_WORD.pack(word, len(body) << 1 | bool(row.items)), body)
-    return b"".join(parts)
+def write_word(word: int, row: WordRow) -> bytes:
+    """Write the entry of a word in its row."""
+    body = _MOVED.pack(row.items) + row.recent if row.items else row.recent
+    return _WORD.pack(word, len(body) << 1 | bool(row.items)) + body
 
 
-def unpack_words(packed: bytes) -> dict[int, WordRow]:
-    """Read what `pack_words` wrote."""
-    words: dict[int, WordRow] = {}
-    at = 0
-    while at < len(packed):
-        word, size = _WORD.unpack_from(packed, at)
-        start, at = at + _WORD.size, at + _WORD.size + (size >> 1)
-        moved = _MOVED.unpack_from(packed, start)[0] if size & 1 else 0
-        words[word] = WordRow(moved, packed[start + (size & 1) * _MOVED.size : at])
+def read_word(entry: bytes) -> WordRow:
+    """Read what `write_word` wrote."""
+    if not entry[_WORD.size - 2] & 1:
+        return WordRow(0, entry[_WORD.size :])
+    (moved,) = _MOVED.unpack_from(entry, _WORD.size)
+    return WordRow(moved, entry[_WORD.size + _MOVED.size :])
+
+
+def unpack_words(packed: bytes) -> dict[int, bytes]:
+    """Return the entry of each word of a row."""
+    words: dict[int, bytes] = {}
+    at, end, head, unpack_from = 0, len(packed), _WORD.size, _WORD.unpack_from
+    while at < end:
+        word, size = unpack_from(packed, at)
+        start, at = at, at + head + (size >> 1)
+        words[word] = packed[start:at]
     return words
 
 
@@ -441,8 +454,10 @@ def write_items(times: Mapping[int, int], before: bytes = b"") -> bytes:
         >>> read_items(both) == {3: 2, 9: 1, 70_000: 1}
         True
     """
-    numbers = [number for number, often in times.items() for _ in range(often)]
-    if len(before) % 2 == 0 and max(numbers, default=0) < 1 << 16:
+    if not times:
+        return before
+    numbers = [*chain.from_iterable(map(repeat, times, times.values()))]
+    if len(before) % 2 == 0 and max(times) < 1 << 16:
         return before + _shorts(len(numbers)).pack(*numbers)
     numbers = [*_numbers(before), *numbers]
     return b"\0" + struct.pack(f"<{len(numbers)}I", *numbers)
