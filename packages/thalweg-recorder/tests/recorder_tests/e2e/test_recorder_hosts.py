@@ -235,9 +235,7 @@ def opencode(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("moved", [{}, {"CONFIG_HOME": "c", "DATA_HOME": "d", "DB": "own.db"}])
-def test_opencode_reads_back_what_a_compaction_took(
-    opencode: World, moved: dict[str, str]
-) -> None:
+def test_opencode_reads_back_what_a_compaction_took(opencode: World, moved: dict[str, str]) -> None:
     places = {f"XDG_{name}": str(opencode.home / moved[name]) for name in moved if name != "DB"}
     places |= {"OPENCODE_DB": moved["DB"]} if moved else {}
     folder = opencode.home / moved.get("CONFIG_HOME", ".config") / "opencode"
