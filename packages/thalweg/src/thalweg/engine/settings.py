@@ -17,10 +17,11 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from thalweg.engine import compaction as policies
+from thalweg.engine.compaction.model_summary import SUMMARY_SHARE
 from thalweg.engine.compaction.thresholds import Threshold, ThresholdUnit, is_pair
 from thalweg.engine.media.table import limits_for
 from thalweg.engine.pricing.overrides import Pricing
-from thalweg.engine.pricing.tariff import SUMMARY_SHARE, Tariff
+from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.sections import SettingsSection, refuse
 from thalweg.engine.window.budget import AMOUNTS, MIN_LIMIT, TRIGGER_AMOUNTS, Amounts, Budget, Cost
 from thalweg.errors import ConfigError

@@ -24,10 +24,10 @@ from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
 from thalweg.engine.additions import AdditionSize
+from thalweg.engine.compaction.model_summary import NO_COSTS, SummaryAccount
 from thalweg.engine.edits import Edit, Fold, Pin, Repair, Strip, Unpin
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
-from thalweg.engine.pricing.tariff import NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.serialization import (
     edit_to_plain,

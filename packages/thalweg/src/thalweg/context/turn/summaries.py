@@ -33,10 +33,13 @@ from thalweg.context.request.refusals import overflow_of
 from thalweg.context.turn.effects import UNSEEN_TAGS, Flow, Send, SyncOrAsync, run
 from thalweg.engine import summaries
 from thalweg.engine.compaction.model_summary import (
+    ANSWER_TOKENS,
     MIN_COLD_TOKENS,
     MIN_TOKENS,
+    NO_COSTS,
     PROMPT_TOKENS,
     WINDOW_SHARE,
+    SummaryAccount,
     first_unsummarized,
     pays_in_place,
     unsummarized_messages,
@@ -45,7 +48,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.cost import units_of
-from thalweg.engine.pricing.tariff import ANSWER_TOKENS, NO_COSTS, SummaryAccount, Tariff
+from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.snapshot import Record, with_summary

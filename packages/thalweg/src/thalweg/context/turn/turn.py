@@ -71,6 +71,7 @@ from thalweg.context.turn.provider_editing import CLEAR_TOOL_USES, EDITING_FIELD
 from thalweg.context.turn.summaries import ReadFolded, Summarizer, SummaryJob, SummaryTask
 from thalweg.context.turn.threads import AgentRun, OpenThread, SessionPool
 from thalweg.engine.additions import with_instructions
+from thalweg.engine.compaction.model_summary import SummaryAccount
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import (
     COMPACTED_BY_PROVIDER,
@@ -82,7 +83,7 @@ from thalweg.engine.compaction.provider_edits import (
 from thalweg.engine.edits import Edit, Fold, PendingSummary
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import Priced
-from thalweg.engine.pricing.tariff import SummaryAccount, Tariff
+from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import NO_USAGE
 from thalweg.engine.tokens import (
     Calibration,

@@ -128,6 +128,8 @@ REQUESTS_SHARE = 0.8
 """Share of the budget that the requests may fill, before the rest is considered."""
 REQUESTS_TOKENS = 6_400
 """Tokens that the requests may fill in any budget, if its widest form permits."""
+NAMED_CHARS = 80
+"""Characters of an old request without constraints if not all fit: its position opens the rest."""
 SKILLS_SHARE = 0.2
 """Share of the budget for names of skills: they precede the requests, which can be short."""
 OBLIGATIONS_SHARE = 0.15
@@ -182,7 +184,13 @@ def _requests(
             pinned[quote.position] = (*pinned.get(quote.position, ()), quote.text)
     lines = [_QuotedRequest(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote_all(lines, handle, room, count)
-    room = min(widest_tokens, max(room, sum(line.tokens for line in lines)))
+    plain = [
+        line for line in lines[1:] if not line.pinned and not constraint_lines(line.quote.text)
+    ]
+    total = sum(line.tokens for line in lines)
+    obliging = total - sum(line.tokens for line in plain)
+    room = min(widest_tokens, max(room, min(total, room + obliging)))
+    _name_oldest(plain, total - room, count)
     _shorten(lines, handle, room, count, CONSTRAINT_CHARS[0])
     for max_chars in CONSTRAINT_CHARS[1:]:
         _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, max_chars)
@@ -223,6 +231,18 @@ def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: C
 def _least_tokens(lines: Sequence[_QuotedRequest], ends: tuple[int, int]) -> int:
     """Return a lower bound, without counting, of the tokens of shortened requests."""
     return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
+
+
+def _name_oldest(lines: Sequence[_QuotedRequest], excess_tokens: int, count: Counter) -> None:
+    """Reduce the oldest requests to the beginning of their first line, until all fit."""
+    for line in lines:
+        if excess_tokens <= 0:
+            return
+        beginning = line.quote.text[: NAMED_CHARS + 1].lstrip().partition("\n")[0][:NAMED_CHARS]
+        text = f"#{line.quote.position} {beginning}…"
+        if (tokens := count(text) + 1) < line.tokens:
+            excess_tokens -= line.tokens - tokens
+            line.text, line.tokens = text, tokens
 
 
 def _without_oldest(

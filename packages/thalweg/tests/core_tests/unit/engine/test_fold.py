@@ -8,7 +8,7 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
-from thalweg.engine.compaction.summary_rendering import _Section, render
+from thalweg.engine.compaction.summary_rendering import REQUESTS_TOKENS, _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.snapshot import Quote, Record
 from thalweg.engine.window.budget import BARE_RECORD_TOKENS
@@ -80,6 +80,25 @@ def test_requests_stay_verbatim_in_a_small_summary_that_may_widen() -> None:
     assert all(f"End of part {n}." in text for n in range(30))
     assert "make part29" in text
     assert quick_count(text) <= 9_000
+
+
+def test_a_summary_widens_for_constraints_and_the_oldest_other_requests_are_named() -> None:
+    """Of more requests than fit, each names its message, and a constraint is never shortened."""
+    rule = "Never deploy the parts on a day that has an r in its name."
+    asked = [
+        f"Paint part {n} in shade {n}. {'It is a dull one. ' * 9}Part {n} ends." for n in range(200)
+    ]
+    asked[20] += f" {rule}"
+    talk = [m for text in asked for m in (user(text), says("Done."))]
+    record = absorb(Record(), entries(*talk))
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=24_000)
+
+    assert quick_count(text) < REQUESTS_TOKENS + 800
+    assert asked[0] in text
+    assert rule in text
+    assert "Part 199 ends." in text
+    assert "Part 30 ends." not in text
+    assert re.search(r"^#\d+ Paint part 120 in shade 120\. It is a dull.*…$", text, re.MULTILINE)
 
 
 def test_an_error_that_was_mended_is_open_no_more() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.archive.threads.journal import TurnRecord, page_from_json, page_to_json
+from thalweg.engine.compaction.model_summary import FIRST_ALLOWANCE, NO_COSTS, SummaryAccount
 from thalweg.engine.pricing.table import TARIFFS
-from thalweg.engine.pricing.tariff import FIRST_ALLOWANCE, NO_COSTS, SummaryAccount
 from thalweg.engine.settings import ContextPolicy
 
 TARIFF = TARIFFS["anthropic"]
