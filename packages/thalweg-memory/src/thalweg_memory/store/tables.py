@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from thalweg.database import jobs
 from thalweg.database.base import Database, read_secret
+from thalweg.database.migrations.schema import refuse_newer_format
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg_memory.facts.recall.ranking import RecallItem, WordOccurrences
@@ -186,10 +187,13 @@ class MemoryStore(ABC):
             with self._database.reading(scope.owner) as db:
                 row = find_scope(db, scope) or ScopeRow(format=FORMAT)
                 if row.format >= FORMAT:
+                    _refuse_newer(row)
                     yield ScopeTransaction(db, row, self._secret)
                     return
-            with self._write(scope):
-                pass  # which rebuilds its index
+            with self._writing(scope.owner) as db:
+                found = find_scope(db, scope, db.for_update)
+                if found is not None:  # it may have been deleted in between
+                    reindex(ScopeTransaction(db, found, self._secret))
 
     @contextmanager
     def _write(
@@ -609,6 +613,7 @@ class MemoryStore(ABC):
 def reindex(scoped: ScopeTransaction) -> None:
     """Rebuild the index of a scope, in a writing transaction, unless its format is current."""
     if scoped.row.format >= FORMAT:
+        _refuse_newer(scoped.row)
         return
     if scoped.row.format == _OWN_ROWS:
         scoped.index.repack()
@@ -623,3 +628,8 @@ def reindex(scoped: ScopeTransaction) -> None:
             )
     scoped.row.format = FORMAT
     save_scope(scoped.db, scoped.row)
+
+
+def _refuse_newer(row: ScopeRow) -> None:
+    """Refuse an index that a newer process changed: rows of this version would not be found."""
+    refuse_newer_format("memory_scope", "memory", row.format, FORMAT)

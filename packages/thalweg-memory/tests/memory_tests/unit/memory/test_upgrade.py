@@ -4,8 +4,11 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from memory_tests.own_rows import as_format_2
 from thalweg.database.sqlite import SqliteRows
+from thalweg.errors import ConfigError
 from thalweg_memory import Memory, Scope, open_memory
 from thalweg_memory.facts.values import Statement, Trust
 
@@ -74,3 +77,18 @@ def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT format FROM memory_scope").fetchone() == (3,)
     connection.close()
+
+
+def test_an_index_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    """A process that still runs while a newer one converted it would write what is not found."""
+    path = tmp_path / "memory.db"
+    turn = Statement("t", 0, "user", "I sail.", "2026-01-01T00:00:00Z", Trust.USER, uid="m")
+    with open_memory(path) as store:
+        store.capture(ADA, "t", [turn])
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE memory_scope SET format = 4")
+        connection.close()
+        with pytest.raises(ConfigError, match="has memory format 4, this version reads 3"):
+            store.capture(ADA, "t", [replace(turn, text="I row.", uid="n")])
+        with pytest.raises(ConfigError, match="update thalweg"):
+            store.find(ADA, ["sail"])
