@@ -84,6 +84,7 @@ def fill_the_rest(admin: psycopg.Connection) -> None:
         for statement in (
             "INSERT INTO runs (owner, thread, run, request) VALUES (%(owner)s, 't1', 'r', '{}')",
             "INSERT INTO run_events VALUES (%(owner)s, 't1', 'r', 1, 'run.started', '{}')",
+            "INSERT INTO run_cron VALUES (%(owner)s, 'c', 't1', 0, '{}', 1, 1)",
             "INSERT INTO app_thread VALUES (%(owner)s::bytea, 't1', 'title', 1, 1)",
             "INSERT INTO app_spent VALUES (%(owner)s::bytea, 't1', 'm', 1, 1, 1, 1, 1)",
             "INSERT INTO app_charge VALUES (%(owner)s::bytea, 1, 'm', 1, 1, 1, 1, 1)",

@@ -1,9 +1,10 @@
 """Runs of any graph: input, config and stream modes as LangGraph has them."""
 
 import json
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.shape import Shape
@@ -11,6 +12,11 @@ from thalweg_server.api.shape import Shape
 Mode = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
 """What a graph streams; `events` are those of LangChain's `astream_events`, version 2."""
 
+StreamMode = Literal[Mode, "messages-tuple"]
+Strategy = Literal["enqueue", "reject", "interrupt", "rollback"]
+Behaviour = Literal["cancel", "continue"]
+Completion = Literal["delete", "keep"]
+Fields = dict[str, JsonValue]
 BUILT_IN = "agent"
 """The id of the gateway's agent as a graph."""
 
@@ -50,6 +56,61 @@ class GraphRun(Shape):
         configurable = self.config.get("configurable")
         model = configurable.get("model") if isinstance(configurable, dict) else None
         return model if isinstance(model, str) and model else None
+
+
+class Body(BaseModel):
+    """The base of the bodies of LangGraph's API. Unsupported fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Checkpoint(Body):
+    """A point in the history of a thread."""
+
+    checkpoint_id: str | None = None
+    checkpoint_ns: str = ""
+
+
+class NewGraphRun(Body):
+    """A run."""
+
+    assistant_id: str
+    input: JsonValue = None
+    command: Fields | None = None
+    config: Fields | None = None
+    context: JsonValue = None
+    metadata: Fields | None = None
+    checkpoint: Checkpoint | None = None
+    checkpoint_id: str | None = None
+    stream_mode: StreamMode | tuple[StreamMode, ...] = ("values",)
+    stream_subgraphs: bool = False
+    interrupt_before: Literal["*"] | tuple[str, ...] | None = None
+    interrupt_after: Literal["*"] | tuple[str, ...] | None = None
+    webhook: str | None = Field(default=None, max_length=2_000)
+    multitask_strategy: Strategy | None = None
+    if_not_exists: Literal["create", "reject"] = "reject"
+    on_disconnect: Behaviour | None = None
+    on_completion: Completion = "delete"
+    after_seconds: Annotated[float, Field(ge=0, le=31_536_000)] | None = None
+
+    @property
+    def modes(self) -> tuple[StreamMode, ...]:
+        """The stream modes."""
+        return (self.stream_mode,) if isinstance(self.stream_mode, str) else self.stream_mode
+
+
+class NewCron(NewGraphRun):
+    """A run that is repeated."""
+
+    schedule: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    """A cron expression."""
+    timezone: str | None = None
+    """The time zone of the schedule, by its IANA name; UTC by default."""
+    end_time: datetime | None = None
+    """No run is due after it; UTC by default."""
+    enabled: bool = True
+    on_run_completed: Completion | None = None
+    """What happens to the thread of a run that has one of its own."""
 
 
 def read_request(request: str) -> NewRun | GraphRun:

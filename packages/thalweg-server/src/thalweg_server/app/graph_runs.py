@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from thalweg.errors import AnswerError, BusyError, NoSuchRunError
-from thalweg_server.api.graph_runs import GraphRun
+from pydantic import TypeAdapter
+
+from thalweg.errors import AnswerError, BusyError, NoSuchRunError, ThalwegError
+from thalweg_server.api.graph_runs import GraphRun, Mode, NewGraphRun, Strategy
+from thalweg_server.app.assistants import Assistant
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.runs import check_run, now_ms, touch_thread
+from thalweg_server.app.threads import TenantThreads
 from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
     from thalweg_server.app.parts import AppParts
 
-Strategy = Literal["enqueue", "reject", "interrupt", "rollback"]
+_MODES: TypeAdapter[tuple[Mode, ...]] = TypeAdapter(tuple[Mode, ...])
 TEMPORARY = "temporary"
 """The kind of the documents that name threads to delete once their runs have ended."""
 _READ_MS = 60_000
@@ -65,10 +69,21 @@ class TenantGraphRuns:
             NoSuchModelError: The config names a model that there is not.
             RecordedThreadError: The thread is an imported session.
         """
-        parts, id_ = self._parts, thread or str(uuid4())
+        id_ = thread or str(uuid4())
+        creates = creates or thread is None
+        await self.prepare(id_, new, strategy, creates=creates, is_temporary=is_temporary)
+        key = RunKey(self._owner, id_, str(uuid4()))
+        due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
+        return await self._parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
+
+    async def prepare(
+        self, id_: str, new: GraphRun, strategy: Strategy, *, creates: bool, is_temporary: bool
+    ) -> None:
+        """Make a thread ready for a new run; see `start`."""
+        parts = self._parts
         await check_run(parts, self._owner, id_, new)
-        if thread is not None and not creates:
-            await self._threads.get(thread)
+        if not creates:
+            await self._threads.get(id_)
         if is_temporary:
             documents, now = parts.registry.documents, now_ms()
             await asyncio.to_thread(documents.put, self._owner, TEMPORARY, id_, {}, now)
@@ -82,9 +97,6 @@ class TenantGraphRuns:
             await self.end_all(id_)
             if strategy == "rollback":
                 await self.roll_back(id_, {run.key.run for run in unended})
-        key = RunKey(self._owner, id_, str(uuid4()))
-        due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
-        return await parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
 
     async def get(self, thread: str, run: str) -> RunRecord:
         """Return one run."""
@@ -177,25 +189,62 @@ class TenantGraphRuns:
             raise AnswerError(problem, "rewind it: POST /api/threads/ID/rewind")
         await saver.adelete_thread(thread)
 
-    async def temporary(self) -> Sequence[str]:
-        """Return the threads to delete: their runs have ended, and their streams were read."""
+    async def delete_thread(self, thread: str) -> None:
+        """End the runs of a thread, and delete it with all that it has."""
+        await self._threads.get(thread)
+        await self.end_all(thread)
+        await TenantThreads(self._owner, self._parts).delete(thread)
+
+    async def delete_temporary(self) -> None:
+        """Delete the threads of earlier stateless runs that ended a while ago."""
         documents, journal = self._parts.registry.documents, self._parts.journal
-        found: list[str] = []
         for one in await asyncio.to_thread(documents.list, self._owner, TEMPORARY):
             if now_ms() - one.updated < _READ_MS or await journal.unended(self._owner, one.name):
                 continue
             newest = await journal.list(self._owner, one.name, limit=1)
             ended = newest[0].ended if newest else None
             if ended is None or now_ms() - ended.timestamp() * 1000 > _READ_MS:
-                found.append(one.name)
-        return found
-
-    async def forget_temporary(self, thread: str) -> None:
-        """Note that a temporary thread was deleted."""
-        documents = self._parts.registry.documents
-        await asyncio.to_thread(documents.delete, self._owner, TEMPORARY, thread)
+                with suppress(ThalwegError):  # another request may delete it now
+                    await self.delete_thread(one.name)
+                await asyncio.to_thread(documents.delete, self._owner, TEMPORARY, one.name)
 
     async def _end(self, key: RunKey) -> None:
         with suppress(NoSuchRunError):
             await self._parts.runs.cancel(key)
             await self._parts.runs.join(key)
+
+
+def graph_run(assistant: Assistant, new: NewGraphRun, cron: str | None = None) -> GraphRun:
+    """Return the request of a run, with what its assistant sets, and the id of its cron."""
+    given, config = new.config or {}, assistant.config
+    configurable = {**_object(config.get("configurable")), **_object(given.get("configurable"))}
+    if cron is not None:
+        configurable["cron_id"] = cron
+    context = new.context
+    if isinstance(assistant.context, dict) and assistant.context:
+        context = {**assistant.context, **_object(new.context)}
+    place = new.checkpoint
+    recorded = [mode if mode != "messages-tuple" else "messages" for mode in new.modes]
+    return GraphRun(
+        graph=assistant.graph,
+        assistant=assistant.id,
+        input=new.input,
+        command=new.command,
+        config={**config, **given, "configurable": configurable},
+        context=context,
+        metadata={**assistant.metadata, **(new.metadata or {})},
+        checkpoint=(place.checkpoint_id if place else None) or new.checkpoint_id,
+        modes=_MODES.validate_python(tuple(dict.fromkeys(recorded))),
+        subgraphs=new.stream_subgraphs,
+        interrupt_before=new.interrupt_before or (),
+        interrupt_after=new.interrupt_after or (),
+        webhook=new.webhook,
+        client={
+            "stream_mode": list(new.modes),
+            "multitask_strategy": new.multitask_strategy or "enqueue",
+        },
+    )
+
+
+def _object(given: object) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}

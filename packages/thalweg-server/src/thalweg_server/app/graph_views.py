@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg_server.api.graph_runs import GraphRun, read_request
 from thalweg_server.app.assistants import Assistant, graph_assistant
+from thalweg_server.app.crons import Cron
 from thalweg_server.app.graph_threads import GraphThread
 from thalweg_server.app.views import moment
 from thalweg_server.runs.base import RunRecord
@@ -67,6 +68,28 @@ def run_view(run: RunRecord) -> View:
             "subgraphs": request.subgraphs,
         },
         "multitask_strategy": request.client.get("multitask_strategy", "reject"),
+    }
+
+
+def cron_view(cron: Cron) -> View:
+    """Show a cron."""
+    record, new = cron.record, cron.new
+    payload = new.model_dump(mode="json", exclude_unset=True)
+    return {
+        "cron_id": record.id,
+        "assistant_id": new.assistant_id,
+        "thread_id": record.thread or None,
+        "user_id": record.owner,
+        "schedule": new.schedule,
+        "timezone": new.timezone,
+        "end_time": payload.get("end_time"),
+        "enabled": new.enabled,
+        "on_run_completed": new.on_run_completed,
+        "metadata": new.metadata or {},
+        "payload": payload,
+        "next_run_date": moment(record.due_ms).isoformat() if record.due_ms else None,
+        "created_at": moment(record.created_ms).isoformat(),
+        "updated_at": moment(record.updated_ms).isoformat(),
     }
 
 

@@ -29,7 +29,7 @@ from thalweg_server.app.retention import Retention
 from thalweg_server.app.tenant import Tenant
 from thalweg_server.app.webhooks import send_webhook
 from thalweg_server.checkpoints.erasure import Erasure
-from thalweg_server.runs.base import RunKey, RunRecord
+from thalweg_server.runs.base import CRON, RunKey, RunRecord
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
 from thalweg_server.settings.fields import is_owner
@@ -266,6 +266,8 @@ class App:
     async def _perform_chore(self, key: RunKey) -> None:
         if key.run.startswith(FORGET):
             await self.tenant(key.owner).deletion.complete(key)
+        elif key.run.startswith(CRON):
+            await self.tenant(key.owner).crons.fire(key)
         else:
             await self.retention.perform(key)
 

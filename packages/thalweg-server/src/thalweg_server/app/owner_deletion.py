@@ -74,6 +74,7 @@ class OwnerDeletion:
 
     async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
+        await parts.journal.delete_crons(owner)
         for _ in range(_ROUNDS):
             names = {*await parts.journal.newest(owner), *await asyncio.to_thread(self._names)}
             if not names:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from thalweg_server.app.agents.models import TenantModels, TenantSkills
 from thalweg_server.app.assistants import TenantAssistants
+from thalweg_server.app.crons import TenantCrons
 from thalweg_server.app.files.files import ThreadFiles
 from thalweg_server.app.graph_runs import TenantGraphRuns
 from thalweg_server.app.graph_threads import TenantGraphThreads
@@ -36,6 +37,7 @@ class Tenant:
         self.assistants = TenantAssistants(owner, parts)
         self.graph_threads = TenantGraphThreads(owner, parts)
         self.graph_runs = TenantGraphRuns(owner, parts)
+        self.crons = TenantCrons(owner, parts)
         self.deletion = OwnerDeletion(owner, parts)
         self._documents = parts.registry.documents
 

@@ -18,6 +18,7 @@ from thalweg_server.settings.loading import find, load_settings
 from thalweg_server.settings.sections import Settings
 
 _COUNT = "SELECT count(*) FROM {} WHERE owner = {}"
+_RUN_TABLES = ("runs", "run_cron")
 _TIMEOUT_S = 10.0
 
 
@@ -68,7 +69,9 @@ def _found(address: str, owner: str) -> tuple[str, ...]:
     if not (runs or rows):
         return ()
     kinds = "with events, checkpoints and files of threads"
-    return (f"server: {runs:,} runs, {rows:,} rows of threads, documents, usage; {kinds}",)
+    return (
+        f"server: {runs:,} runs and crons, {rows:,} rows of threads, documents, usage; {kinds}",
+    )
 
 
 def _count_in_files(address: str, owner: str) -> tuple[int, int]:
@@ -80,7 +83,7 @@ def _count_in_files(address: str, owner: str) -> tuple[int, int]:
 
     path = Path(address)
     try:
-        runs = count(path.with_name("runs.db"), ["runs"], owner)
+        runs = count(path.with_name("runs.db"), _RUN_TABLES, owner)
         return runs, count(path, OWNER_TABLES, encode(owner))
     except sqlite3.Error as error:
         raise as_storage_error(address, error) from error
@@ -114,7 +117,7 @@ def _count_in_server(address: str, owner: str) -> tuple[int, int]:
                 return sum(row[0] for found in counts for row in found)
 
         try:
-            return count(["runs"], owner, owner), count(OWNER_TABLES, key, f"\\x{key.hex()}")
+            return count(_RUN_TABLES, owner, owner), count(OWNER_TABLES, key, f"\\x{key.hex()}")
         except psycopg.Error as error:
             raise as_storage_error(place, error) from None
 

@@ -26,6 +26,7 @@ from thalweg_server.gateway.bodies import bounded_body
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.document import documents_itself
 from thalweg_server.gateway.langgraph_api.assistants import assistants
+from thalweg_server.gateway.langgraph_api.crons import crons
 from thalweg_server.gateway.langgraph_api.runs import runs as graph_runs
 from thalweg_server.gateway.langgraph_api.store import store
 from thalweg_server.gateway.langgraph_api.threads import threads as graph_threads
@@ -214,7 +215,7 @@ def create_app(
     application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
     own = (runs, threads, page_data, files, memory, facts, catalogue, health)
-    for router in (*own, assistants, graph_threads, graph_runs, store, openai):
+    for router in (*own, assistants, graph_threads, graph_runs, crons, store, openai):
         application.include_router(router)
     documents_itself(application, lambda: rules().is_locked)
     shows_its_page(application)

@@ -23,7 +23,6 @@ from thalweg_server.app import Tenant
 from thalweg_server.app.assistants import Assistant
 from thalweg_server.gateway.access import CurrentTenant, Shared
 from thalweg_server.gateway.bodies import GatewayRoute
-from thalweg_server.gateway.langgraph_api.runs import delete_temporary
 from thalweg_server.gateway.problems import GatewayRefusal, openai_error
 from thalweg_server.gateway.streams import EventStream, Frame
 from thalweg_server.runs.base import Event, RunRecord
@@ -84,7 +83,7 @@ async def openai_chat_completion(
     if chat.stream:
         shared.streams.check(tenant.owner)
     assistant, model = await _assistant(tenant, chat.model)
-    await delete_temporary(tenant)
+    await tenant.graph_runs.delete_temporary()
     new = _graph_run(assistant, model, chat, has_thread=thread is not None)
     async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         run = await tenant.graph_runs.start(

@@ -1,6 +1,6 @@
 """The gateway's settings in their effective form, rebuilt when they change."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -40,10 +40,8 @@ class GatewayRules:
     metrics: Lock | None
     """Who may read `/metrics`; `None` for everybody."""
     bodies: BodyLimits
-    owners: Mapping[str, OwnerLimits]
-    """What owners may do who have limits of their own."""
-    usual: OwnerLimits
-    """What all others may do."""
+    is_embedded: bool
+    """Whether the only caller is the process itself."""
     origins: frozenset[str]
 
     @property
@@ -60,7 +58,7 @@ class GatewayRules:
 
     def limits_of(self, owner: str) -> OwnerLimits:
         """Return the limits of an owner."""
-        return self.owners.get(owner, self.usual)
+        return _UNLIMITED if self.is_embedded else self.settings.limits_of(owner)
 
 
 def rule_book(
@@ -108,9 +106,7 @@ def rules_of(
     operator = OperatorLock(lock)
     metrics = {"local": LoopbackLock(), "anyone": None, "key": lock, "operator": operator}[who]
     bodies = BodyLimits(form_bytes=_FILES_AT_ONCE * settings.max_upload_bytes + _FORM_BYTES)
-    owners = {each.owner: each.limits for each in settings.keys if each.limits is not None}
-    usual = settings.limits if owner is None else _UNLIMITED
-    return GatewayRules(settings, lock, metrics, bodies, owners, usual, origins)
+    return GatewayRules(settings, lock, metrics, bodies, owner is not None, origins)
 
 
 _UNLIMITED = OwnerLimits(requests_per_minute=None, runs_per_minute=None, runs_at_once=None)

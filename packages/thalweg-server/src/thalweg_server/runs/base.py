@@ -23,6 +23,8 @@ CHORE = "*"
 """Begins the third part of the key of a job that is no run, but work on a thread between runs."""
 AGE = f"{CHORE}age"
 """The chore of a thread that deletes what is older than the settings' ages."""
+CRON = f"{CHORE}cron"
+"""The chore of a cron at a due time, `…*cron MILLISECONDS`, with its id for a thread's."""
 
 POOLS: WeakSet[Any] = WeakSet()
 """The pools of connections to PostgreSQL for runs and checkpoints, which metrics show."""

@@ -16,8 +16,9 @@ from thalweg.database.jobs import Job
 from thalweg.errors import NoSuchRunError, StorageError
 from thalweg_server.runs.base import JOB, Claim, Draft, Event, RunKey, Status
 from thalweg_server.runs.commits import GroupCommit
+from thalweg_server.runs.crons import CronTables
 from thalweg_server.runs.drafts import sound
-from thalweg_server.runs.tables import RunEnd, RunState, RunWrite, Tables
+from thalweg_server.runs.tables import RunEnd, RunState, RunWrite
 
 MOST_EVENTS = 512
 MOST_CHARS = 256_000
@@ -113,7 +114,7 @@ class RunFeed:
         await one
 
 
-class Journal(Tables):
+class Journal(CronTables):
     """Keeps runs and their events in the tables of a database.
 
     It belongs to the event loop that it was opened in.

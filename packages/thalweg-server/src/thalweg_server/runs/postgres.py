@@ -10,6 +10,7 @@ from thalweg.database.jobs import LEASE_S, Job, JobQueue, JobSql
 from thalweg.database.postgres import driver_statement
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg_server.runs.base import Claim, Event, RunKey
+from thalweg_server.runs.crons import DELETE_CRONS
 from thalweg_server.runs.drafts import PACKED
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.postgres_connections import WRITE, Connection, RunConnections
@@ -74,7 +75,7 @@ class PostgresJournal(Journal):
         notified: RunKey | None = None,
         locked: str = "",
         before: JobSql | None = None,
-        then: JobSql | None = None,
+        then: Sequence[JobSql] = (),
     ) -> Sequence[Any]:
         first: list[tuple[str, Sequence[Any]]] = [(_TAKE, (locked,))] if locked else []
         first += [] if before is None else [before]
@@ -86,7 +87,7 @@ class PostgresJournal(Journal):
             then=then,
             notified=[] if notified is None else [notified],
         )
-        if then is not None:
+        if then:
             self.job_available.set()
         return changed
 
@@ -149,6 +150,8 @@ class PostgresJournal(Journal):
             for id_, status in runs:
                 if status in {"queued", "running"}:
                     raise BusyError(thread, id_)
+            if run is None:
+                await connection.execute(driver_statement(DELETE_CRONS), (owner, thread))
             ids = (owner, thread, [id_ for id_, _ in runs])
             where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
             for table in ("run_events", "runs"):

@@ -209,7 +209,7 @@ class RunConnections:
         values: Values,
         *,
         first: Sequence[tuple[str, Sequence[Any]]] = (),
-        then: JobSql | None = None,
+        then: Sequence[JobSql] = (),
         notified: Sequence[RunKey] = (),
     ) -> Sequence[Any]:
         """Run one statement in a transaction, and return its rows.
@@ -219,7 +219,7 @@ class RunConnections:
             statement: Values as `?`, or as the driver's placeholders.
             values: Their values.
             first: Statements to run before it.
-            then: A statement to run if it returned rows; then other processes are notified of a
+            then: Statements to run if it returned rows; then other processes are notified of a
                 job.
             notified: Runs that other processes are notified of.
         """
@@ -261,16 +261,17 @@ class RunConnections:
         owners: Iterable[str],
         statements: Sequence[tuple[str, Values]],
         notified: Sequence[RunKey],
-        then: JobSql | None = None,
+        then: Sequence[JobSql] = (),
     ) -> Sequence[Any]:
         marks = [key.mark for key in notified]
         async with pipelined(connection), connection.transaction():
             await connection.execute(_OWNER, (named(owners),))
             for text, values in statements:
                 cursor = await connection.execute(driver_statement(text), values)
-            rows = None if then is None else await cursor.fetchall()
-            if then is not None and rows:
-                await connection.execute(driver_statement(then.text), then.values)
+            rows = await cursor.fetchall() if then else None
+            for one in then if rows else ():
+                await connection.execute(driver_statement(one.text), one.values)
+            if rows:
                 marks.append(JOB)
             for payload in self._payloads(marks):
                 await connection.execute(_NOTIFY, (CHANNEL, payload))

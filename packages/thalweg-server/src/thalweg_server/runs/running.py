@@ -23,7 +23,7 @@ from thalweg.errors import (
 )
 from thalweg_server.api.events import RunCancelled, RunFailed
 from thalweg_server.api.problems import Problem
-from thalweg_server.runs.base import AGE, CHORE, Claim, Draft, RunKey, RunRecord
+from thalweg_server.runs.base import AGE, CHORE, CRON, Claim, Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
@@ -296,13 +296,14 @@ class ProcessRuns:
         """
         if self._perform_chore is None or job.crashes >= MOST_CRASHES:
             _log.error("%s of thread %s is given up: its processes ended", key.run, key.thread)
-            return _GIVEN_UP_S if key.run == AGE else None
+            return _GIVEN_UP_S if key.run.startswith((AGE, CRON)) else None
         try:
             await self._perform_chore(key)
         except (BusyError, StorageError) as error:
+            pause_s = _PAUSE_S if key.run.startswith(CRON) else _CHORE_PAUSE_S
             problem = "%s of thread %s is retried in %.0f s: %s"
-            _log.warning(problem, key.run, key.thread, _CHORE_PAUSE_S, error)
-            return _CHORE_PAUSE_S
+            _log.warning(problem, key.run, key.thread, pause_s, error)
+            return pause_s
         except Exception:  # noqa: BLE001 (the queue goes on)
             _log.exception("%s of thread %s failed", key.run, key.thread)
             return _LATER_S

@@ -17,6 +17,7 @@ from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.errors import BusyError, ClaimLostError, StorageError
 from thalweg_server.runs.base import Claim, Event, RunKey
+from thalweg_server.runs.crons import DELETE_CRONS
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.tables import READ, RunState, RunWrite, events_of, read_values
 
@@ -134,7 +135,7 @@ class SqliteJournal(Journal):
         notified: RunKey | None = None,
         locked: str = "",
         before: JobSql | None = None,
-        then: JobSql | None = None,
+        then: Sequence[JobSql] = (),
     ) -> Sequence[Any]:
         """See `Tables`. A transaction has the file to itself; other processes notice that."""
         del owner, notified, locked
@@ -143,12 +144,12 @@ class SqliteJournal(Journal):
             if before is not None:
                 rows.run(*before)
             changed = [*rows.rows(statement, values)]
-            if then is not None and changed:
-                rows.run(*then)
+            for one in then if changed else ():
+                rows.run(*one)
             return changed
 
         changed = await self._writer.change(change)
-        if then is not None:
+        if then:
             self.job_available.set()
         return changed
 
@@ -310,5 +311,7 @@ def _delete(rows: SqliteRows, owner: str, thread: str, run: str | None) -> int:
     active = f"SELECT run FROM runs WHERE {where} AND status IN ('queued', 'running')"  # noqa: S608
     if (row := rows.row(active, ids)) is not None:
         raise BusyError(thread, row[0])
+    if run is None:
+        rows.run(DELETE_CRONS, ids)
     rows.run(f"DELETE FROM run_events WHERE {where}", ids)  # noqa: S608
     return len([*rows.rows(f"DELETE FROM runs WHERE {where} RETURNING 1", ids)])  # noqa: S608

@@ -93,7 +93,7 @@ class Tables(ABC):
         notified: RunKey | None = None,
         locked: str = "",
         before: JobSql | None = None,
-        then: JobSql | None = None,
+        then: Sequence[JobSql] = (),
     ) -> Sequence[Any]:
         """Change rows of an owner in a transaction of its own, and return the statement's rows.
 
@@ -104,7 +104,7 @@ class Tables(ABC):
             notified: A run of whose change other processes are notified.
             locked: The mark of a run, or the lock of a thread, to hold exclusively.
             before: A statement for the queue of runs, before it in the same transaction.
-            then: Another one after it, if it returned rows; other processes are notified that a
+            then: Others after it, if it returned rows; other processes are notified that a
                 job may be claimed.
         """
 
@@ -138,7 +138,7 @@ class Tables(ABC):
         while True:
             if rows := await self._change(
                 key.owner, statement.format(now=self.now), values,
-                locked=key.lock if if_busy == "reject" else "", then=job,
+                locked=key.lock if if_busy == "reject" else "", then=(job,),
             ):  # fmt: skip
                 return _run(rows[0])
             if await self._read(key.owner, _EXISTS, (key.owner, key.run)):
@@ -214,7 +214,7 @@ class Tables(ABC):
 
     async def release(self, claim: Claim, job: Job | None = None) -> bool:
         """Release a claim and its job for another process; return False if it was void."""
-        key, then = claim.key, None if job is None else self.jobs.release(job)
+        key, then = claim.key, () if job is None else (self.jobs.release(job),)
         values = (*key, claim.attempt)
         return bool(await self._change(key.owner, _RELEASE, values, notified=key, then=then))
 
@@ -355,11 +355,11 @@ _COLUMNS = (
 _KEY = "owner = ? AND thread = ? AND run = ?"
 _IS_UNENDED = "status IN ('queued', 'running')"
 _EXISTS = "SELECT 1 FROM runs WHERE owner = ? AND run = ?"
-_INTO = "INSERT INTO runs (owner, thread, run, request, due, created)"
+INTO_RUNS = "INSERT INTO runs (owner, thread, run, request, due, created)"
 _RETURNING = f" RETURNING {_COLUMNS}"
-_CREATE = f"{_INTO} VALUES (?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING{_RETURNING}"
+_CREATE = f"{INTO_RUNS} VALUES (?, ?, ?, ?, ?, {{now}}) ON CONFLICT DO NOTHING{_RETURNING}"
 _CREATE_ALONE = (
-    f"{_INTO} SELECT ?, ?, ?, ?, CAST(? AS bigint), {{now}} WHERE NOT EXISTS"  # noqa: S608 (constants)
+    f"{INTO_RUNS} SELECT ?, ?, ?, ?, CAST(? AS bigint), {{now}} WHERE NOT EXISTS"  # noqa: S608 (constants)
     f" (SELECT 1 FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED})"
     f" ON CONFLICT DO NOTHING{_RETURNING}"
 )

@@ -563,6 +563,11 @@ class GatewaySettings(SettingsSection):
                 refuse(problem, "rename the owner, or set oidc.owner_prefix", key="keys")
         return self
 
+    def limits_of(self, owner: str) -> OwnerLimits:
+        """Return the limits of an owner: those of a key, or the usual ones."""
+        own = {each.owner: each.limits for each in self.keys if each.limits is not None}
+        return own.get(owner, self.limits)
+
     @model_validator(mode="after")
     def _validate_host(self) -> Self:
         if self.is_open and not is_loopback(self.host):

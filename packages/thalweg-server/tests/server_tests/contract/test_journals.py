@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from core_tests.postgres import Served
+from server_tests.contract.suites.crons import CronContract
 from server_tests.contract.suites.runs import JournalContract, Journals
 from thalweg_server.runs.opening import open_journal
 
 
-class TestSqliteJournal(JournalContract):
+class TestSqliteJournal(JournalContract, CronContract):
     """In a file."""
 
     @pytest.fixture
@@ -19,7 +20,7 @@ class TestSqliteJournal(JournalContract):
         return partial(open_journal, tmp_path / "runs.db")
 
 
-class TestPostgresJournal(JournalContract):
+class TestPostgresJournal(JournalContract, CronContract):
     """On a server."""
 
     @pytest.fixture

@@ -189,7 +189,7 @@ async def test_one_command_forgets_an_owner(
         shown = capsys.readouterr().out
         assert "archive: 3 threads" in shown
         assert "memory: 2 facts" in shown
-        assert "server: 5 runs" in shown
+        assert "server: 5 runs and crons" in shown
         assert holding(tmp_path, f"{WORD}-ada") == before
 
         assert await asyncio.to_thread(forget, place, "ada", "--yes") == 0
@@ -272,7 +272,7 @@ async def test_no_row_of_a_forgotten_owner_is_left_in_postgres(
     async with open_app(given, home=tmp_path) as app:
         await fill(app, "ada")
         assert await asyncio.to_thread(forget, postgres_url, "ada", "--dry-run") == 0
-        assert "server: 5 runs" in capsys.readouterr().out
+        assert "server: 5 runs and crons" in capsys.readouterr().out
         assert await asyncio.to_thread(forget, postgres_url, "ada", "--yes") == 0
     with psycopg.connect(postgres_url) as connection:
         tables = connection.execute(

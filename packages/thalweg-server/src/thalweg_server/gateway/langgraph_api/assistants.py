@@ -15,6 +15,7 @@ from thalweg_server.gateway.langgraph_api.shapes import (
     AssistantSearch,
     NewAssistant,
     Version,
+    has_fields,
 )
 from thalweg_server.gateway.problems import GatewayRefusal
 
@@ -34,7 +35,7 @@ async def langgraph_info() -> View:
     return {
         "version": version("thalweg-server"),
         "langgraph_py_version": version("langgraph"),
-        "flags": {"assistants": True, "crons": False, "langsmith": False},
+        "flags": {"assistants": True, "crons": True, "langsmith": False},
     }
 
 
@@ -68,10 +69,7 @@ async def langgraph_search_assistants(
     if search.sort_by is not None:
         field = _SORTED.get(search.sort_by, search.sort_by.removesuffix("_at"))
         found.sort(key=attrgetter(field), reverse=search.sort_order == "desc")
-    end = search.offset + search.limit
-    if end < len(found):
-        response.headers["X-Pagination-Next"] = str(end)
-    return [assistant_view(one) for one in found[search.offset : end]]
+    return [assistant_view(one) for one in search.of(found, response)]
 
 
 @assistants.post("/assistants/count")
@@ -159,13 +157,12 @@ async def langgraph_assistant_subgraphs(
 
 
 async def _found(tenant: CurrentTenant, search: AssistantSearch) -> list[Assistant]:
-    wanted = (search.metadata or {}).items()
     return [
         one
         for one in await tenant.assistants.list()
         if search.graph_id in {None, one.graph}
         and (search.name or "").casefold() in one.name.casefold()
-        and all(one.metadata.get(key) == value for key, value in wanted)
+        and has_fields(one.metadata, search.metadata)
     ]
 
 

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from pydantic import TypeAdapter
 
-from thalweg.errors import NoSuchRunError, NoSuchThreadError, ThalwegError
-from thalweg_server.api.graph_runs import GraphRun, Mode, read_request
+from thalweg.errors import NoSuchRunError, NoSuchThreadError
+from thalweg_server.api.graph_runs import GraphRun, NewGraphRun, read_request
 from thalweg_server.api.problems import Problem
 from thalweg_server.app import Tenant
-from thalweg_server.app.assistants import Assistant
+from thalweg_server.app.graph_runs import graph_run
 from thalweg_server.app.graph_views import View, run_view, snapshot_view
 from thalweg_server.gateway.access import CurrentTenant, Flag, RunId, Shared, ThreadId, location
 from thalweg_server.gateway.bodies import GatewayRoute
@@ -24,14 +23,12 @@ from thalweg_server.gateway.langgraph_api.frames import (
     frames_after,
     position_of,
 )
-from thalweg_server.gateway.langgraph_api.shapes import CancelMany, NewGraphRun
-from thalweg_server.gateway.langgraph_api.threads import delete_thread
+from thalweg_server.gateway.langgraph_api.shapes import CancelMany
 from thalweg_server.gateway.streams import EventStream, Frame, Waiting
 from thalweg_server.runs.base import ENDED, RunRecord
 
 runs = APIRouter(tags=["langgraph"], route_class=GatewayRoute, include_in_schema=False)
 _R = "/threads/{thread}/runs"
-_MODES: TypeAdapter[tuple[Mode, ...]] = TypeAdapter(tuple[Mode, ...])
 StreamModes = Annotated[list[str] | None, Query(alias="stream_mode")]
 LastEventId = Annotated[str | None, Header()]
 
@@ -233,7 +230,7 @@ async def _start(tenant: Tenant, shared: Shared, thread: str | None, new: NewGra
     assistant = await tenant.assistants.get(new.assistant_id)
     is_temporary = thread is None and new.on_completion == "delete"
     if thread is None:
-        await delete_temporary(tenant)
+        await tenant.graph_runs.delete_temporary()
     async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
         return await tenant.graph_runs.start(
             thread,
@@ -243,48 +240,6 @@ async def _start(tenant: Tenant, shared: Shared, thread: str | None, new: NewGra
             after_s=new.after_seconds or 0,
             is_temporary=is_temporary,
         )
-
-
-async def delete_temporary(tenant: Tenant) -> None:
-    """Delete the threads of the owner's earlier stateless runs."""
-    for thread in await tenant.graph_runs.temporary():
-        with suppress(ThalwegError):  # another request may delete it now
-            await delete_thread(tenant, thread)
-        await tenant.graph_runs.forget_temporary(thread)
-
-
-def graph_run(assistant: Assistant, new: NewGraphRun) -> GraphRun:
-    """Return the request of a run, with what its assistant sets."""
-    given, config = new.config or {}, assistant.config
-    configurable = {**_object(config.get("configurable")), **_object(given.get("configurable"))}
-    context = new.context
-    if isinstance(assistant.context, dict) and assistant.context:
-        context = {**assistant.context, **_object(new.context)}
-    place = new.checkpoint
-    recorded = [mode if mode != "messages-tuple" else "messages" for mode in new.modes]
-    return GraphRun(
-        graph=assistant.graph,
-        assistant=assistant.id,
-        input=new.input,
-        command=new.command,
-        config={**config, **given, "configurable": configurable},
-        context=context,
-        metadata={**assistant.metadata, **(new.metadata or {})},
-        checkpoint=(place.checkpoint_id if place else None) or new.checkpoint_id,
-        modes=_MODES.validate_python(tuple(dict.fromkeys(recorded))),
-        subgraphs=new.stream_subgraphs,
-        interrupt_before=new.interrupt_before or (),
-        interrupt_after=new.interrupt_after or (),
-        webhook=new.webhook,
-        client={
-            "stream_mode": list(new.modes),
-            "multitask_strategy": new.multitask_strategy or "enqueue",
-        },
-    )
-
-
-def _object(given: object) -> dict[str, Any]:
-    return given if isinstance(given, dict) else {}
 
 
 def _client_modes(run: RunRecord) -> list[str]:

@@ -1,25 +1,18 @@
 """Bodies of LangGraph's API. Unsupported fields are ignored, as its own server does."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from fastapi import Response
+from pydantic import Field, JsonValue
 
-from thalweg_server.api.graph_runs import Mode
+from thalweg_server.api.graph_runs import Body, Checkpoint, Fields
 from thalweg_server.api.shape import ThreadId
-from thalweg_server.app.graph_runs import Strategy
 
-Fields = dict[str, JsonValue]
+T = TypeVar("T")
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 Offset = Annotated[int, Field(ge=0)]
 Order = Literal["asc", "desc"]
-StreamMode = Literal[Mode, "messages-tuple"]
-Behaviour = Literal["cancel", "continue"]
-
-
-class Body(BaseModel):
-    """The base of the bodies."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Page(Body):
@@ -28,12 +21,22 @@ class Page(Body):
     limit: Limit = 10
     offset: Offset = 0
 
+    def of(self, found: Sequence[T], response: Response) -> Sequence[T]:
+        """Return this part of a list; a header has the offset of the next part."""
+        end = self.offset + self.limit
+        if end < len(found):
+            response.headers["X-Pagination-Next"] = str(end)
+        return found[self.offset : end]
 
-class Checkpoint(Body):
-    """A point in the history of a thread."""
 
-    checkpoint_id: str | None = None
-    checkpoint_ns: str = ""
+def selected(row: dict[str, Any], names: Collection[str] | None) -> dict[str, Any]:
+    """Return the named fields of a row, all by default."""
+    return {name: one for name, one in row.items() if names is None or name in names}
+
+
+def has_fields(row: Mapping[str, Any], fields: Mapping[str, Any] | None) -> bool:
+    """Return whether a row has all of some fields."""
+    return all(row.get(name) == value for name, value in (fields or {}).items())
 
 
 class AssistantChange(Body):
@@ -124,34 +127,6 @@ class HistorySearch(Body):
     checkpoint: Checkpoint | None = None
 
 
-class NewGraphRun(Body):
-    """A run."""
-
-    assistant_id: str
-    input: JsonValue = None
-    command: Fields | None = None
-    config: Fields | None = None
-    context: JsonValue = None
-    metadata: Fields | None = None
-    checkpoint: Checkpoint | None = None
-    checkpoint_id: str | None = None
-    stream_mode: StreamMode | tuple[StreamMode, ...] = ("values",)
-    stream_subgraphs: bool = False
-    interrupt_before: Literal["*"] | tuple[str, ...] | None = None
-    interrupt_after: Literal["*"] | tuple[str, ...] | None = None
-    webhook: str | None = Field(default=None, max_length=2_000)
-    multitask_strategy: Strategy | None = None
-    if_not_exists: Literal["create", "reject"] = "reject"
-    on_disconnect: Behaviour | None = None
-    on_completion: Literal["delete", "keep"] = "delete"
-    after_seconds: Annotated[float, Field(ge=0, le=31_536_000)] | None = None
-
-    @property
-    def modes(self) -> tuple[StreamMode, ...]:
-        """The stream modes."""
-        return (self.stream_mode,) if isinstance(self.stream_mode, str) else self.stream_mode
-
-
 class CancelMany(Body):
     """Which runs to cancel."""
 
@@ -190,3 +165,23 @@ class NamespaceSearch(Page):
     suffix: tuple[str, ...] | None = None
     max_depth: Annotated[int, Field(ge=1)] | None = None
     limit: Limit = 100
+
+
+class CronCount(Body):
+    """What crons have."""
+
+    assistant_id: str | None = None
+    thread_id: str | None = None
+    metadata: Fields | None = None
+    enabled: bool | None = None
+
+
+class CronSearch(CronCount, Page):
+    """Which of these crons."""
+
+    sort_by: Literal[
+        "cron_id", "assistant_id", "thread_id", "next_run_date", "end_time", "created_at",
+        "updated_at",
+    ] = "created_at"  # fmt: skip
+    sort_order: Order = "desc"
+    select: tuple[str, ...] | None = None

@@ -7,19 +7,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from thalweg.errors import ConfigError, StorageError, ThreadExistsError
-from thalweg_server.api.graph_runs import BUILT_IN
+from thalweg_server.api.graph_runs import BUILT_IN, Checkpoint
 from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import GraphThread
 from thalweg_server.app.graph_views import View, checkpoint_view, snapshot_view, thread_view
 from thalweg_server.gateway.access import CurrentTenant, Flag, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.shapes import (
-    Checkpoint,
     HistorySearch,
     NewThread,
     StateUpdate,
     ThreadPatch,
     ThreadSearch,
+    has_fields,
+    selected,
 )
 
 threads = APIRouter(
@@ -52,17 +53,13 @@ async def langgraph_search_threads(
 ) -> list[View]:
     """Return threads with all of some properties."""
     found = await _found(tenant, search)
-    end = search.offset + search.limit
-    if end < len(found):
-        response.headers["X-Pagination-Next"] = str(end)
-    page = found[search.offset : end]
     wants_values = search.select is None or {"values", "interrupts"} & {*search.select}
-    shown = [
-        thread_view(one, await _snapshot(tenant, one) if wants_values else None) for one in page
+    return [
+        selected(
+            thread_view(one, await _snapshot(tenant, one) if wants_values else None), search.select
+        )
+        for one in search.of(found, response)
     ]
-    if search.select is None:
-        return shown
-    return [{key: one[key] for key in search.select if key in one} for one in shown]
 
 
 @threads.post("/count")
@@ -92,15 +89,8 @@ async def langgraph_patch_thread(
 @threads.delete("/{thread}")
 async def langgraph_delete_thread(tenant: CurrentTenant, thread: ThreadId) -> Response:
     """Cancel the runs of a thread and delete it."""
-    await delete_thread(tenant, thread)
+    await tenant.graph_runs.delete_thread(thread)
     return Response(status_code=204)
-
-
-async def delete_thread(tenant: Tenant, thread: str) -> None:
-    """End the runs of a thread, and delete it with all that it has."""
-    await tenant.graph_threads.get(thread)
-    await tenant.graph_runs.end_all(thread)
-    await tenant.threads.delete(thread)
 
 
 @threads.post("/{thread}/copy")
@@ -218,21 +208,19 @@ async def _snapshot(tenant: Tenant, thread: GraphThread) -> Any:  # noqa: ANN401
 
 async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
     """Return the threads that a search names, in its order."""
-    wanted = search.metadata or {}
     found = [
         one
         for one in await tenant.graph_threads.list()
         if (search.ids is None or one.row.thread in search.ids)
         and search.status in {None, one.status}
-        and all(one.metadata.get(key) == value for key, value in wanted.items())
+        and has_fields(one.metadata, search.metadata)
     ]
     if search.values:
         states = await asyncio.gather(*(_snapshot(tenant, one) for one in found))
         found = [
             one
             for one, state in zip(found, states, strict=True)
-            if state is not None
-            and all(state.values.get(key) == value for key, value in search.values.items())
+            if state is not None and has_fields(state.values, search.values)
         ]
     if search.sort_by is not None:
         keys: dict[str, Any] = {

@@ -20,6 +20,7 @@ from thalweg.database.migrations.versions import (
     v0014_packed,
     v0015_turns,
     v0016_words,
+    v0017_crons,
 )
 
 VERSIONS: tuple[ModuleType, ...] = (
@@ -39,6 +40,7 @@ VERSIONS: tuple[ModuleType, ...] = (
     v0014_packed,
     v0015_turns,
     v0016_words,
+    v0017_crons,
 )
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`."""
 

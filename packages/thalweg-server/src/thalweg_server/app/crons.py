@@ -1,0 +1,237 @@
+"""Crons of one owner: runs that are repeated by a schedule."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4, uuid5
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterBadDateError, croniter
+from pydantic import ValidationError
+
+from thalweg.errors import ConfigError, StorageError, ThalwegError
+from thalweg_server.api.graph_runs import NewCron
+from thalweg_server.app.assistants import TenantAssistants
+from thalweg_server.app.graph_runs import TenantGraphRuns, graph_run
+from thalweg_server.app.graph_threads import TenantGraphThreads
+from thalweg_server.app.runs import now_ms
+from thalweg_server.app.spending import TenantUsage
+from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.crons import CronRecord
+
+if TYPE_CHECKING:
+    from thalweg_server.app.parts import AppParts
+
+LATE_MS = 600_000
+"""A due time that is this late has no run if the cron was due again since."""
+_log = logging.getLogger("thalweg.server.crons")
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A cron with its request."""
+
+    record: CronRecord
+    new: NewCron
+
+
+class TenantCrons:
+    """The crons of one owner."""
+
+    def __init__(self, owner: str, parts: "AppParts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._journal = parts.journal
+        self._assistants = TenantAssistants(owner, parts)
+        self._threads = TenantGraphThreads(owner, parts)
+        self._runs = TenantGraphRuns(owner, parts)
+
+    async def list(self) -> Sequence[Cron]:
+        """Return all crons, the newest first."""
+        return [_read(one) for one in await self._journal.crons(self._owner)]
+
+    async def get(self, id_: str) -> Cron | None:
+        """Return one cron."""
+        found = await self._journal.crons(self._owner, id_)
+        return _read(found[0]) if found else None
+
+    async def create(self, thread: str | None, new: NewCron) -> Cron:
+        """Store a cron.
+
+        Args:
+            thread: The thread of its runs; by default each has a new one.
+            new: The request.
+
+        Raises:
+            NoSuchAssistantError: There is no such assistant.
+            NoSuchThreadError: There is no such thread.
+            ConfigError: The schedule or the time zone is invalid.
+        """
+        if thread is not None:
+            await self._threads.get(thread)
+        assistant = await self._assistants.get(new.assistant_id)
+        completion = None if thread else new.on_run_completed or "delete"
+        changes = {"assistant_id": assistant.id, "on_run_completed": completion}
+        new = new.model_copy(update=changes)
+        now = now_ms()
+        id_, due_ms = str(uuid4()), first_due(new, now)
+        record = CronRecord(self._owner, id_, thread or "", due_ms, _body(new), now, now)
+        await self._journal.put_cron(record)
+        return Cron(record, new)
+
+    async def update(self, id_: str, fields: Mapping[str, Any]) -> Cron | None:
+        """Change fields of a cron; `metadata` is merged. Return `None` if there is none.
+
+        Raises:
+            ConfigError: The schedule or the time zone is invalid.
+        """
+        while (old := await self.get(id_)) is not None:
+            metadata = {**(old.new.metadata or {}), **(fields.get("metadata") or {})}
+            given = old.new.model_dump(exclude_unset=True)
+            new = NewCron.model_validate({**given, **fields, "metadata": metadata})
+            due_ms, now = old.record.due_ms, now_ms()
+            if _times(new) != _times(old.new):
+                due_ms = first_due(new, now)
+            updated_ms = max(now, old.record.updated_ms + 1)
+            record = replace(old.record, due_ms=due_ms, body=_body(new), updated_ms=updated_ms)
+            if await self._journal.put_cron(record, old.record):
+                return Cron(record, new)
+        return None
+
+    async def delete(self, id_: str) -> bool:
+        """Delete a cron; return False if there is none."""
+        if (found := await self.get(id_)) is not None:
+            await self._journal.delete_cron(found.record)
+        return found is not None
+
+    async def fire(self, key: RunKey) -> None:
+        """Submit the run of a due time, unless it has one or the cron was changed.
+
+        If no run can start, the reason is logged, and the cron waits for its next due time.
+
+        Raises:
+            StorageError: A database failed.
+        """
+        cron = await self.get(key.thread)
+        if cron is None or cron.record.job != key:
+            return
+        record, now = cron.record, now_ms()
+        due_ms = record.due_ms
+        if now - due_ms > LATE_MS:
+            due_ms = max(due_ms, last_due(cron.new, now))
+        next_ms = next_due(cron.new, due_ms)
+        try:
+            if await self._start(cron, due_ms, next_ms):
+                return
+        except StorageError:
+            raise
+        except (ThalwegError, ValidationError) as error:
+            due = datetime.fromtimestamp(due_ms / 1000, UTC).isoformat()
+            _log.warning("cron %s of %s has no run at %s: %s", key.thread, self._owner, due, error)
+        await self._journal.skip(record, next_ms)
+
+    async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
+        await self._check_limits()
+        record, new = cron.record, cron.new
+        run = graph_run(await self._assistants.get(new.assistant_id), new, record.id)
+        await self._runs.delete_temporary()
+        thread = record.thread or str(uuid5(UUID(record.id), f"thread {due_ms}"))
+        await self._runs.prepare(
+            thread,
+            run,
+            new.multitask_strategy or "enqueue",
+            creates=not record.thread,
+            is_temporary=new.on_run_completed == "delete",
+        )
+        if not record.thread:
+            await self._threads.merge(thread, new.metadata or {})
+        key = RunKey(self._owner, thread, str(uuid5(UUID(record.id), str(due_ms))))
+        return await self._journal.fire(record, next_ms, key, run.model_dump_json())
+
+    async def _check_limits(self) -> None:
+        """Check what the owner does and spent today.
+
+        Raises:
+            ConfigError: It is as much as the owner may.
+        """
+        limits = self._parts.settings().gateway.limits_of(self._owner)
+        spent = await TenantUsage(self._owner, self._parts).today()
+        reached = {
+            "runs_at_once": await self._journal.count_active(self._owner),
+            "tokens_per_day": sum(one.input_tokens + one.output_tokens for one in spent),
+            "cost_per_day": sum(one.cost or 0.0 for one in spent),
+        }
+        for name, value in reached.items():
+            most = getattr(limits, name)
+            if most is not None and value >= most:
+                place, problem = f"limits.{name}", f"{most:,} is reached"
+                raise ConfigError(place, problem, "raise it")
+
+
+def next_due(new: NewCron, after_ms: int) -> int:
+    """Return the first due time after a time, both in milliseconds since 1970; 0 for none.
+
+    Raises:
+        ConfigError: The schedule or the time zone is invalid.
+
+    Example:
+        >>> daily = NewCron(assistant_id="agent", schedule="0 9 * * *", timezone="Europe/Berlin")
+        >>> next_due(daily, 0), next_due(daily, 28_800_000)
+        (28800000, 115200000)
+    """
+    try:
+        due_ms = round(1000 * float(_dates(new, after_ms).get_next(float)))
+    except CroniterBadDateError:
+        return 0
+    end = new.end_time
+    if (
+        end is not None
+        and due_ms > 1000 * (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
+    ):
+        return 0
+    return due_ms
+
+
+def last_due(new: NewCron, now_ms: int) -> int:
+    """Return the newest due time up to a time; see `next_due`."""
+    return round(1000 * float(_dates(new, now_ms + 1).get_prev(float)))
+
+
+def first_due(new: NewCron, now_ms: int) -> int:
+    """Return when a new cron is due first; 0 if it is not enabled, or ends before.
+
+    Raises:
+        ConfigError: The schedule has no date; see also `next_due`.
+    """
+    due_ms = next_due(new, now_ms)
+    if not due_ms and new.end_time is None:
+        problem = f"{new.schedule!r} has no date in the next 50 years"
+        raise ConfigError("schedule", problem, "change the schedule")
+    return due_ms if new.enabled else 0
+
+
+def _dates(new: NewCron, at_ms: int) -> croniter:
+    try:
+        zone = ZoneInfo(new.timezone or "UTC")
+    except (KeyError, ValueError, OSError):
+        fix = "use an IANA name such as Europe/Berlin"
+        raise ConfigError("timezone", f"there is no {new.timezone!r}", fix) from None
+    try:
+        return croniter(new.schedule, datetime.fromtimestamp(at_ms / 1000, zone))
+    except ValueError as error:
+        fix = "use minute, hour, day, month and weekday, such as */5 * * * *"
+        raise ConfigError("schedule", f"{new.schedule!r} is invalid: {error}", fix) from None
+
+
+def _times(new: NewCron) -> tuple[object, ...]:
+    return new.schedule, new.timezone, new.end_time, new.enabled
+
+
+def _body(new: NewCron) -> str:
+    return new.model_dump_json(exclude_unset=True)
+
+
+def _read(record: CronRecord) -> Cron:
+    return Cron(record, NewCron.model_validate_json(record.body))

@@ -1,0 +1,146 @@
+"""The table of crons. Each cron that is enabled has a job in the queue of runs.
+
+The row states when the next run is due, and the job of that time submits the run, the next time
+and its job in one transaction. So each due time has one run, and a job of another time is void.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from thalweg.database.jobs import BETWEEN, JobSql
+from thalweg_server.runs.base import CRON, RunKey
+from thalweg_server.runs.drafts import sound
+from thalweg_server.runs.tables import INTO_RUNS, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class CronRecord:
+    """A row of the table. Times are milliseconds since 1970."""
+
+    owner: str
+    id: str
+    thread: str
+    """The thread of its runs; empty if each has a new one."""
+    due_ms: int
+    """When its next run is due; 0 for never."""
+    body: str
+    """The request, a JSON object."""
+    created_ms: int
+    updated_ms: int
+
+    @property
+    def job(self) -> RunKey:
+        """The key of its job."""
+        return RunKey(self.owner, self.id, f"{CRON} {self.due_ms}")
+
+
+class CronTables(Tables):
+    """The tables of runs, with that of crons.
+
+    Raises (all methods):
+        StorageError: The database failed.
+    """
+
+    async def crons(self, owner: str, id_: str | None = None) -> Sequence[CronRecord]:
+        """Return the crons of an owner, the newest first, or the one with an id."""
+        rows = await self._read(owner, _SELECT, (owner, id_))
+        return [CronRecord(*row) for row in rows]
+
+    async def put_cron(self, new: CronRecord, old: CronRecord | None = None) -> bool:
+        """Store a new cron, or one in place of an old one, with its job.
+
+        Returns:
+            False if the old one was changed meanwhile.
+        """
+        body = sound(new.body)
+        if old is None:
+            values = (
+                new.owner,
+                new.id,
+                new.thread,
+                new.due_ms,
+                body,
+                new.created_ms,
+                new.updated_ms,
+            )
+            return await self._change_cron(new, _INSERT, values)
+        changed = (new.due_ms, body, new.updated_ms, *_place(old), old.updated_ms)
+        return await self._change_cron(new, f"{_UPDATE} AND updated = ? RETURNING 1", changed)
+
+    async def delete_cron(self, cron: CronRecord) -> None:
+        """Delete a cron with its job."""
+        gone = replace(cron, due_ms=0)
+        await self._change_cron(gone, f"{_DELETE} AND cron = ? RETURNING 1", (cron.owner, cron.id))
+
+    async def delete_crons(self, owner: str) -> None:
+        """Delete the crons of an owner; their jobs have no effect any more."""
+        await self._change(owner, f"{_DELETE} RETURNING 1", (owner,))
+
+    async def fire(self, cron: CronRecord, due_ms: int, key: RunKey, request: str) -> bool:
+        """Submit the run of a cron that is due.
+
+        Args:
+            cron: The cron.
+            due_ms: Its next due time; 0 if there is none.
+            key: The key of the run.
+            request: The request of the run, a JSON object.
+
+        Returns:
+            False if the cron was changed, or this due time has its run.
+        """
+        values = (*key, sound(request), 0, *_place(cron))
+        run = self.jobs.submit(key.job, key.lock)
+        return await self._move(cron, due_ms, _FIRE.format(now=self.now), values, run)
+
+    async def skip(self, cron: CronRecord, due_ms: int) -> None:
+        """Move a cron to its next due time without a run; no effect if it was changed."""
+        await self._move(cron, due_ms, _IS_DUE, _place(cron))
+
+    async def _move(
+        self, cron: CronRecord, due_ms: int, statement: str, values: Sequence[Any], *then: JobSql
+    ) -> bool:
+        """Move a cron to its next due time if a statement returns a row."""
+        moved = (due_ms, cron.body, cron.updated_ms, *_place(cron))
+        job = self._submitted(replace(cron, due_ms=due_ms))
+        return bool(
+            await self._change(
+                cron.owner, statement, values,
+                locked=cron.job.lock, then=(*then, JobSql(_UPDATE, moved), *job),
+            )
+        )  # fmt: skip
+
+    async def _change_cron(self, cron: CronRecord, statement: str, values: Sequence[Any]) -> bool:
+        """Run a statement on a cron; its job of before is replaced if that returns a row."""
+        lock = cron.job.lock
+        others = self.jobs.discard(f"{lock}{BETWEEN}{CRON}", held=False)
+        then = (others, *self._submitted(cron))
+        return bool(await self._change(cron.owner, statement, values, locked=lock, then=then))
+
+    def _submitted(self, cron: CronRecord) -> Sequence[JobSql]:
+        key, due_ms = cron.job, cron.due_ms
+        return (self.jobs.submit(key.job, key.lock, due_ms=due_ms),) if due_ms else ()
+
+
+_SELECT = """
+    SELECT owner, cron, thread, due, body, created, updated FROM run_cron
+    WHERE owner = ? AND cron = coalesce(?, cron) ORDER BY created DESC, cron
+"""
+_INSERT = """
+    INSERT INTO run_cron (owner, cron, thread, due, body, created, updated)
+    VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING 1
+"""
+_THIS = "owner = ? AND cron = ? AND due = ?"
+_UPDATE = f"UPDATE run_cron SET due = ?, body = ?, updated = ? WHERE {_THIS}"  # noqa: S608 (constants)
+_DELETE = "DELETE FROM run_cron WHERE owner = ?"
+DELETE_CRONS = f"{_DELETE} AND thread = ?"
+"""Deletes the crons of a thread."""
+_IS_DUE = f"SELECT 1 FROM run_cron WHERE {_THIS}"  # noqa: S608
+_FIRE = f"""
+    {INTO_RUNS} SELECT ?, ?, ?, ?, CAST(? AS bigint), {{now}} WHERE EXISTS ({_IS_DUE})
+    ON CONFLICT DO NOTHING RETURNING 1
+"""
+
+
+def _place(cron: CronRecord) -> tuple[str, str, int]:
+    return cron.owner, cron.id, cron.due_ms
