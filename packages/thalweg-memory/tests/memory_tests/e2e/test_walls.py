@@ -174,7 +174,7 @@ def test_every_table_has_a_wall_or_is_known_to_hold_nothing_of_an_owner(served: 
         assert not rights.walled_tables(admin)["memory_new"]
     assert tables - walls.keys() <= rights.OPEN_TABLES.keys()
     assert [table for table, has_wall in walls.items() if not has_wall] == []
-    assert len(walls) == 30
+    assert len(walls) == 31
 
 
 @pytest.mark.parametrize("told_more", ["nothing", "an owner", "an owner and others' numbers"])

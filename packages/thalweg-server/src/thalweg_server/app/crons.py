@@ -88,9 +88,9 @@ class TenantCrons:
             ConfigError: The schedule or the time zone is invalid.
         """
         while (old := await self.get(id_)) is not None:
-            metadata = {**(old.new.metadata or {}), **(fields.get("metadata") or {})}
-            given = old.new.model_dump(exclude_unset=True)
-            new = NewCron.model_validate({**given, **fields, "metadata": metadata})
+            new = NewCron.model_validate({**old.new.model_dump(exclude_unset=True), **fields})
+            metadata = {**(old.new.metadata or {}), **(new.metadata or {})}
+            new = new.model_copy(update={"metadata": metadata})
             due_ms, now = old.record.due_ms, now_ms()
             if _times(new) != _times(old.new):
                 due_ms = first_due(new, now)
@@ -185,18 +185,12 @@ def next_due(new: NewCron, after_ms: int) -> int:
         due_ms = round(1000 * float(_dates(new, after_ms).get_next(float)))
     except CroniterBadDateError:
         return 0
-    end = new.end_time
-    if (
-        end is not None
-        and due_ms > 1000 * (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
-    ):
-        return 0
-    return due_ms
+    return due_ms if due_ms <= _end_ms(new) else 0
 
 
 def last_due(new: NewCron, now_ms: int) -> int:
-    """Return the newest due time up to a time; see `next_due`."""
-    return round(1000 * float(_dates(new, now_ms + 1).get_prev(float)))
+    """Return the newest due time up to a time, and to the end of the cron; see `next_due`."""
+    return round(1000 * float(_dates(new, min(now_ms, _end_ms(new)) + 1).get_prev(float)))
 
 
 def first_due(new: NewCron, now_ms: int) -> int:
@@ -223,6 +217,11 @@ def _dates(new: NewCron, at_ms: int) -> croniter:
     except ValueError as error:
         fix = "use minute, hour, day, month and weekday, such as */5 * * * *"
         raise ConfigError("schedule", f"{new.schedule!r} is invalid: {error}", fix) from None
+
+
+def _end_ms(new: NewCron) -> int:
+    end = new.end_time or datetime(9999, 1, 1, tzinfo=UTC)
+    return round(1000 * (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp())
 
 
 def _times(new: NewCron) -> tuple[object, ...]:

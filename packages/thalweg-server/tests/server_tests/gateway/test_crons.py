@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -46,15 +46,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def ada(served: Served) -> Client:
+async def ada(served: Served) -> AsyncIterator[Client]:
     """Return a client with Ada's key."""
-    return get_client(url=served.url, api_key="ada-s-key", timeout=60)
+    async with get_client(url=served.url, api_key="ada-s-key", timeout=60) as client:
+        yield client
 
 
 @pytest.fixture
-def bob(served: Served) -> Client:
+async def bob(served: Served) -> AsyncIterator[Client]:
     """Return a client with Bob's key."""
-    return get_client(url=served.url, api_key="bob-s-key", timeout=60)
+    async with get_client(url=served.url, api_key="bob-s-key", timeout=60) as client:
+        yield client
 
 
 async def until(found: Callable[[], Any]) -> Any:  # noqa: ANN401 (what is found)
@@ -192,6 +194,7 @@ async def test_a_cron_is_shown_as_it_was_made(ada: Client) -> None:
         ({"timezone": "../../etc/passwd"}, "timezone"),
         ({"timezone": "America"}, "timezone"),
         ({"end_time": "soon"}, "end_time"),
+        ({"metadata": "words"}, "metadata"),
         ({"multitask_strategy": "wait"}, "multitask_strategy"),
     ],
 )
@@ -270,9 +273,15 @@ async def test_a_due_time_without_a_run_is_logged(
     await bob.crons.delete(made["cron_id"])
 
 
-async def test_a_deleted_owner_has_no_crons(served: Served) -> None:
+@pytest.fixture
+async def cleo(served: Served) -> AsyncIterator[Client]:
+    """Return a client with Cleo's key."""
+    async with get_client(url=served.url, api_key="cleo-s-key", timeout=60) as client:
+        yield client
+
+
+async def test_a_deleted_owner_has_no_crons(served: Served, cleo: Client) -> None:
     """They are deleted with all that the owner has, and make no more runs."""
-    cleo: Client = get_client(url=served.url, api_key="cleo-s-key", timeout=60)
     made = await cleo.crons.create("counting", schedule=SECONDLY, input={"count": 1})
     headers = {"X-Api-Key": "key-of-operators"}
     async with httpx2.AsyncClient(base_url=served.url, headers=headers, timeout=60) as http:

@@ -55,6 +55,7 @@ def test_nothing_is_due_after_the_end(end: str) -> None:
     new = cron("30 9 * * *", end_time=end)
     assert next_due(new, ms("2027-01-01T00:00")) == ms("2027-01-01T09:30")
     assert next_due(new, ms("2027-01-01T09:30")) == 0
+    assert last_due(new, ms("2027-01-09T00:00")) == ms("2027-01-01T09:30")
     assert first_due(cron("31 9 * * *", end_time=end), ms("2027-01-01T00:00")) == 0
 
 
