@@ -1,7 +1,9 @@
 """Crons of one owner: runs that are repeated by a schedule."""
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -24,8 +26,16 @@ from thalweg_server.runs.crons import CronRecord
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
 
-LATE_MS = 600_000
+LATE_MS = 60_000
 """A due time that is this late has no run if the cron was due again since."""
+MOST_CRONS = 100
+"""Crons of an owner."""
+_MOST_BYTES = 262_144
+"""Of the request of a cron."""
+_MOST_DELETED = 3
+"""Threads of earlier runs that are deleted after a run is submitted."""
+_PATIENCE_S = 10.0
+"""How long runs that a cron cancels may take to end."""
 _log = logging.getLogger("thalweg.server.crons")
 
 
@@ -76,7 +86,7 @@ class TenantCrons:
         changes = {"assistant_id": assistant.id, "on_run_completed": completion}
         new = new.model_copy(update=changes)
         now = now_ms()
-        id_, due_ms = str(uuid4()), first_due(new, now)
+        id_, due_ms = str(uuid4()), await asyncio.to_thread(first_due, new, now)
         record = CronRecord(self._owner, id_, thread or "", due_ms, _body(new), now, now)
         await self._journal.put_cron(record)
         return Cron(record, new)
@@ -93,7 +103,7 @@ class TenantCrons:
             new = new.model_copy(update={"metadata": metadata})
             due_ms, now = old.record.due_ms, now_ms()
             if _times(new) != _times(old.new):
-                due_ms = first_due(new, now)
+                due_ms = await asyncio.to_thread(first_due, new, now)
             updated_ms = max(now, old.record.updated_ms + 1)
             record = replace(old.record, due_ms=due_ms, body=_body(new), updated_ms=updated_ms)
             if await self._journal.put_cron(record, old.record):
@@ -118,25 +128,28 @@ class TenantCrons:
         if cron is None or cron.record.job != key:
             return
         record, now = cron.record, now_ms()
-        due_ms = record.due_ms
-        if now - due_ms > LATE_MS:
-            due_ms = max(due_ms, last_due(cron.new, now))
-        next_ms = next_due(cron.new, due_ms)
+        due_ms, next_ms = record.due_ms, 0
         try:
-            if await self._start(cron, due_ms, next_ms):
-                return
+            if now - due_ms > LATE_MS:
+                due_ms = max(due_ms, last_due(cron.new, now))
+            next_ms = next_due(cron.new, due_ms)
+            async with asyncio.timeout(_PATIENCE_S):
+                is_fired = await self._start(cron, due_ms, next_ms)
         except StorageError:
             raise
-        except (ThalwegError, ValidationError) as error:
+        except (ThalwegError, ValidationError, TimeoutError) as error:
             due = datetime.fromtimestamp(due_ms / 1000, UTC).isoformat()
-            _log.warning("cron %s of %s has no run at %s: %s", key.thread, self._owner, due, error)
-        await self._journal.skip(record, next_ms)
+            problem = str(error) or "a run of its thread does not end"
+            _log.warning("cron %s of %s has no run at %s: %s", record.id, self._owner, due, problem)
+            await self._journal.skip(record, next_ms and next_due(cron.new, max(now, due_ms)))
+        else:
+            if is_fired:
+                await self._runs.delete_temporary(_MOST_DELETED)
 
     async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
         await self._check_limits()
         record, new = cron.record, cron.new
         run = graph_run(await self._assistants.get(new.assistant_id), new, record.id)
-        await self._runs.delete_temporary()
         thread = record.thread or str(uuid5(UUID(record.id), f"thread {due_ms}"))
         await self._runs.prepare(
             thread,
@@ -148,7 +161,11 @@ class TenantCrons:
         if not record.thread:
             await self._threads.merge(thread, new.metadata or {})
         key = RunKey(self._owner, thread, str(uuid5(UUID(record.id), str(due_ms))))
-        return await self._journal.fire(record, next_ms, key, run.model_dump_json())
+        is_fired = await self._journal.fire(record, next_ms, key, run.model_dump_json())
+        if not (is_fired or record.thread or await self._journal.get(key)):
+            with suppress(ThalwegError):
+                await self._runs.delete_thread(thread)
+        return is_fired
 
     async def _check_limits(self) -> None:
         """Check what the owner does and spent today.
@@ -229,7 +246,10 @@ def _times(new: NewCron) -> tuple[object, ...]:
 
 
 def _body(new: NewCron) -> str:
-    return new.model_dump_json(exclude_unset=True)
+    body = new.model_dump_json(exclude_unset=True)
+    if len(body.encode()) > _MOST_BYTES:
+        raise ConfigError("cron", f"it has more than {_MOST_BYTES:,} bytes", "shorten its input")
+    return body
 
 
 def _read(record: CronRecord) -> Cron:

@@ -195,10 +195,11 @@ class TenantGraphRuns:
         await self.end_all(thread)
         await TenantThreads(self._owner, self._parts).delete(thread)
 
-    async def delete_temporary(self) -> None:
-        """Delete the threads of earlier stateless runs that ended a while ago."""
+    async def delete_temporary(self, most: int = 1_000) -> None:
+        """Delete some threads of earlier stateless runs that ended a while ago."""
         documents, journal = self._parts.registry.documents, self._parts.journal
-        for one in await asyncio.to_thread(documents.list, self._owner, TEMPORARY):
+        every = await asyncio.to_thread(documents.list, self._owner, TEMPORARY)
+        for one in sorted(every, key=lambda one: one.updated)[:most]:
             if now_ms() - one.updated < _READ_MS or await journal.unended(self._owner, one.name):
                 continue
             newest = await journal.list(self._owner, one.name, limit=1)

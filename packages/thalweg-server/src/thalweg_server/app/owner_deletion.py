@@ -65,6 +65,7 @@ class OwnerDeletion:
 
     async def complete(self, key: RunKey) -> None:
         """Complete a deletion that broke off, unless the owner used a thread after the request."""
+        await self._parts.journal.delete_crons(self._owner)
         newest = await asyncio.to_thread(self._parts.registry.list, self._owner, 1)
         if newest and newest[0].updated > int(key.run.split()[-1]):
             _log.warning("owner %s is not deleted: there was use after the request", self._owner)
@@ -86,6 +87,7 @@ class OwnerDeletion:
                     await self._threads.remove(thread)
         if runs := await parts.journal.list(owner, limit=1):
             raise BusyError(runs[0].key.thread, runs[0].key.run)
+        await parts.journal.delete_crons(owner)
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))

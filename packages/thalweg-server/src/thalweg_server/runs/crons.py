@@ -65,8 +65,8 @@ class CronTables(Tables):
                 new.updated_ms,
             )
             return await self._change_cron(new, _INSERT, values)
-        changed = (new.due_ms, body, new.updated_ms, *_place(old), old.updated_ms)
-        return await self._change_cron(new, f"{_UPDATE} AND updated = ? RETURNING 1", changed)
+        changed = (new.due_ms, body, new.updated_ms, *_place(old))
+        return await self._change_cron(new, _UPDATE, changed)
 
     async def delete_cron(self, cron: CronRecord) -> None:
         """Delete a cron with its job."""
@@ -89,26 +89,19 @@ class CronTables(Tables):
         Returns:
             False if the cron was changed, or this due time has its run.
         """
-        values = (*key, sound(request), 0, *_place(cron))
-        run = self.jobs.submit(key.job, key.lock)
-        return await self._move(cron, due_ms, _FIRE.format(now=self.now), values, run)
+        run = JobSql(_RUN.format(now=self.now), (*key, sound(request)))
+        job = self.jobs.submit(key.job, key.lock, priority=_PRIORITY)
+        return await self._move(cron, due_ms, run, job)
 
     async def skip(self, cron: CronRecord, due_ms: int) -> None:
         """Move a cron to its next due time without a run; no effect if it was changed."""
-        await self._move(cron, due_ms, _IS_DUE, _place(cron))
+        await self._move(cron, due_ms)
 
-    async def _move(
-        self, cron: CronRecord, due_ms: int, statement: str, values: Sequence[Any], *then: JobSql
-    ) -> bool:
-        """Move a cron to its next due time if a statement returns a row."""
-        moved = (due_ms, cron.body, cron.updated_ms, *_place(cron))
-        job = self._submitted(replace(cron, due_ms=due_ms))
-        return bool(
-            await self._change(
-                cron.owner, statement, values,
-                locked=cron.job.lock, then=(*then, JobSql(_UPDATE, moved), *job),
-            )
-        )  # fmt: skip
+    async def _move(self, cron: CronRecord, due_ms: int, *then: JobSql) -> bool:
+        """Move a cron to its next due time; then run statements, unless it was changed."""
+        every = (*then, *self._submitted(replace(cron, due_ms=due_ms)))
+        lock, values = cron.job.lock, (due_ms, *_place(cron))
+        return bool(await self._change(cron.owner, _MOVE, values, locked=lock, then=every))
 
     async def _change_cron(self, cron: CronRecord, statement: str, values: Sequence[Any]) -> bool:
         """Run a statement on a cron; its job of before is replaced if that returns a row."""
@@ -119,7 +112,11 @@ class CronTables(Tables):
 
     def _submitted(self, cron: CronRecord) -> Sequence[JobSql]:
         key, due_ms = cron.job, cron.due_ms
-        return (self.jobs.submit(key.job, key.lock, due_ms=due_ms),) if due_ms else ()
+        return (
+            (self.jobs.submit(key.job, key.lock, due_ms=due_ms, priority=_PRIORITY),)
+            if due_ms
+            else ()
+        )
 
 
 _SELECT = """
@@ -130,17 +127,16 @@ _INSERT = """
     INSERT INTO run_cron (owner, cron, thread, due, body, created, updated)
     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING 1
 """
-_THIS = "owner = ? AND cron = ? AND due = ?"
-_UPDATE = f"UPDATE run_cron SET due = ?, body = ?, updated = ? WHERE {_THIS}"  # noqa: S608 (constants)
+_THIS = "owner = ? AND cron = ? AND due = ? AND updated = ?"
+_MOVE = f"UPDATE run_cron SET due = ? WHERE {_THIS} RETURNING 1"  # noqa: S608 (constants)
+_UPDATE = f"UPDATE run_cron SET due = ?, body = ?, updated = ? WHERE {_THIS} RETURNING 1"  # noqa: S608
 _DELETE = "DELETE FROM run_cron WHERE owner = ?"
 DELETE_CRONS = f"{_DELETE} AND thread = ?"
 """Deletes the crons of a thread."""
-_IS_DUE = f"SELECT 1 FROM run_cron WHERE {_THIS}"  # noqa: S608
-_FIRE = f"""
-    {INTO_RUNS} SELECT ?, ?, ?, ?, CAST(? AS bigint), {{now}} WHERE EXISTS ({_IS_DUE})
-    ON CONFLICT DO NOTHING RETURNING 1
-"""
+_RUN = f"{INTO_RUNS} VALUES (?, ?, ?, ?, 0, {{now}}) ON CONFLICT DO NOTHING"
+_PRIORITY = -1
+"""Of crons and their runs: behind the runs of people."""
 
 
-def _place(cron: CronRecord) -> tuple[str, str, int]:
-    return cron.owner, cron.id, cron.due_ms
+def _place(cron: CronRecord) -> tuple[str, str, int, int]:
+    return cron.owner, cron.id, cron.due_ms, cron.updated_ms

@@ -145,13 +145,13 @@ class PostgresJournal(Journal):
         """Delete the runs of a thread, or one of them, events and all."""
         lock = "SELECT run, status FROM runs WHERE owner = %s AND thread = %s FOR UPDATE"
         async with self._connections.transaction([owner]) as connection:
+            if run is None:
+                await connection.execute(driver_statement(DELETE_CRONS), (owner, thread))
             found = await _rows(connection, lock, (owner, thread))
             runs = [row for row in found if run in {None, row[0]}]
             for id_, status in runs:
                 if status in {"queued", "running"}:
                     raise BusyError(thread, id_)
-            if run is None:
-                await connection.execute(driver_statement(DELETE_CRONS), (owner, thread))
             ids = (owner, thread, [id_ for id_, _ in runs])
             where = "WHERE owner = %s AND thread = %s AND run = ANY (%s)"
             for table in ("run_events", "runs"):

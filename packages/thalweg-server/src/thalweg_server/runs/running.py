@@ -44,6 +44,8 @@ _CHORE_PAUSE_S = 300.0
 """Seconds until a chore is retried whose database failed, or whose thread has a run that waits."""
 _LATER_S = 3_600.0
 """Likewise, after an error of another kind."""
+_CRON_LATER_S = 60.0
+"""Likewise, of a cron."""
 _GIVEN_UP_S = 86_400.0
 """Likewise, for deletion by age, after it ended the processes that performed it."""
 _STOP_S = 10.0
@@ -306,7 +308,7 @@ class ProcessRuns:
             return pause_s
         except Exception:  # noqa: BLE001 (the queue goes on)
             _log.exception("%s of thread %s failed", key.run, key.thread)
-            return _LATER_S
+            return _CRON_LATER_S if key.run.startswith(CRON) else _LATER_S
         return None
 
     async def _alone(self, key: RunKey, job: Job) -> None:
