@@ -54,7 +54,7 @@ def test_constant_inflow_is_bought_at_the_interval_that_costs_least(
 CALLS = st.lists(st.tuples(st.floats(0, 1e3), st.floats(0, 1e3)), max_size=200)
 
 
-@given(CALLS, st.floats(1, 1e4), st.floats(1, 1e4), st.sampled_from([0.05, 0.4, 1.0, 2.0]))
+@given(CALLS, st.floats(1, 1e4), st.floats(1, 1e4), st.sampled_from([0.05, 0.4, 1.0, 2.0, 4.0]))
 def test_both_directions_cost_at_most_a_constant_times_the_best_in_hindsight(
     calls: list[tuple[float, float]], remove: float, bring_back: float, share: float
 ) -> None:
@@ -98,7 +98,7 @@ class Watched(RentOrBuy):
 
     def _is_due(self, name: str, offer: CandidateAction, scene: PlanningContext) -> bool:
         paid = self.memory.get(name, 0.0)
-        price = offer.price + scene.budget.return_share * offer.returning
+        price = self._price(offer, scene)
         worth = offer.freed > scene.budget.progress
         self.highest[name] = max(self.highest.get(name, 0.0), price if worth else inf)
         # no zero-argument `super` in a dataclass with slots
@@ -137,13 +137,13 @@ def test_no_rung_is_paid_for_twice_over(
 
 def test_a_request_is_kept_below_a_dearer_tier() -> None:
     """One call above the step would cost more than the fold: it comes before that call."""
-    step = Tier(above=50_000, input=5.0, read=0.5, write=6.25, output=25.0)
+    step = Tier(above=80_000, input=5.0, read=0.5, write=6.25, output=25.0)
     flat = Tariff(name="flat", read=0.001, write=1.0)
-    messages = (user("Go"), *steps(400, 60))
+    messages = (user("Go"), *steps(600, 60))
     peaks = []
     for tariff in (flat, flat.model_copy(update={"tiers": (step,)})):
         policy = RentOrBuy(tariff)
         driven = Drive(Scenario(messages, Budget(window=400_000), "anthropic"), policy=policy)
         peaks.append(max(request.tokens for request in driven.run().requests))
 
-    assert peaks[0] > 50_000 >= peaks[1]
+    assert peaks[0] > 80_000 >= peaks[1]

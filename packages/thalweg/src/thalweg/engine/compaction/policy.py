@@ -131,6 +131,9 @@ class RentOrBuy:
     reads show that more follow."""
     MOST_RETURN = 2.0
     """Most prices of a return that a removal has to recover."""
+    UNUSED, UNUSED_TOKENS = 8.0, 60_000
+    """Until an answer has used an old result, what was read may be for later: below this size of a
+    request, a return counts so many times, up to twice `MOST_RETURN`. See docs/harm.md."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
     sessions at DeepSeek's prices, 1 of 26 short ones costs more than sending everything; 4 without
@@ -250,7 +253,10 @@ class RentOrBuy:
         return is_near and offer.freed > context.budget.progress
 
     def _price(self, offer: CandidateAction, context: PlanningContext) -> float:
-        return offer.price + min(self.MOST_RETURN, self._return_share(context)) * offer.returning
+        most, share = self.MOST_RETURN, self._return_share(context)
+        if "used" not in self.memory and context.window.tokens < self.UNUSED_TOKENS:
+            most, share = 2 * most, self.UNUSED * share
+        return offer.price + min(most, share) * offer.returning
 
     def _return_share(self, context: PlanningContext) -> float:
         """Return the share of a return's price that counts: each return so far doubles it."""

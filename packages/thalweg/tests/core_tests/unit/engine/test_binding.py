@@ -25,7 +25,7 @@ def binding_engine(window: int = 200_000) -> Engine:
     """Make an engine for a model that binds reasoning."""
     engine = Engine(
         Budget(window=window),
-        RentOrBuy(TARIFFS["anthropic"]),
+        RentOrBuy(TARIFFS["anthropic"], memory={"used": 0.0}),
         exact_counter(),
         lambda first, last: f"t:{first}-{last}",
         binds=True,

@@ -78,6 +78,24 @@ def _looks_up(order: int) -> tuple[Message, ...]:
     return Message("assistant", (use,)), Message("tool", (Text("Noted."),), answers=f"n{order}")
 
 
+def _after_a_use(**memory: float) -> RentOrBuy:
+    """Return the policy of a thread in which an answer has used an old result."""
+    return RentOrBuy(TARIFFS["anthropic"], memory={"used": 0.0, **memory})
+
+
+def test_what_was_read_stays_longer_until_an_old_result_was_used() -> None:
+    """It may all be for later; but a request above 60,000 tokens is dear enough."""
+    scenario = Scenario((user("Go"), *steps(300, 60)), Budget(window=400_000), "anthropic")
+    peaks = []
+    for policy in (_after_a_use(), RentOrBuy(TARIFFS["anthropic"])):
+        driven = Drive(scenario, policy=policy).run()
+        peaks.append(max(request.tokens for request in driven.requests))
+    limit = RentOrBuy.UNUSED_TOKENS
+
+    assert peaks[0] < limit / 2
+    assert limit * 0.9 < peaks[1] < limit * 1.1
+
+
 @pytest.mark.parametrize(("first", "is_removed"), [(10_000, False), (90_000, True)])
 def test_old_results_that_answers_use_are_not_removed(first: int, *, is_removed: bool) -> None:
     """Of 120 calls each names a record that one of eight early results has, or none."""
@@ -95,9 +113,9 @@ def test_old_results_that_answers_use_are_not_removed(first: int, *, is_removed:
     ]
     used = [m for k in range(120) for m in _looks_up(first + k)]
     messages = (user("Check the orders."), *results, *used)
-    driven = Drive(Scenario(messages, Budget(window=128_000), "anthropic")).run()
+    scenario = Scenario(messages, Budget(window=128_000), "anthropic")
 
-    assert bool(_folds(driven)) == is_removed
+    assert bool(_folds(Drive(scenario, policy=_after_a_use()).run())) == is_removed
 
 
 @pytest.mark.parametrize(("holders", "is_used"), [(1, True), (3, True), (4, False)])
@@ -179,7 +197,7 @@ def test_a_return_makes_the_next_removal_dearer() -> None:
     messages = (user("Go"), *steps(300, 60))
     turns = []
     for returns in (0.0, 1.0, 2.0, 9.0):
-        policy = RentOrBuy(TARIFFS["anthropic"], memory={"returns": returns})
+        policy = _after_a_use(returns=returns)
         driven = Drive(Scenario(messages, Budget(window=400_000), "anthropic"), policy=policy).run()
         turns.append(next(edit.turn for edit in driven.engine.history))
 
@@ -203,7 +221,7 @@ def test_old_results_are_cleared_but_not_what_was_fetched_back() -> None:
     """Showing less of large results can be the cheaper step; reading would be a loop (I27)."""
     some = (m for k in range(10) for m in (*steps(10, 200), *_recall(k, "it " * 400)))
     messages = (user("Go"), *some)
-    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    policy = RentOrBuy(TARIFFS["anthropic"], summarizes=True, memory={"used": 0.0})
     scenario = Scenario(messages, Budget(window=400_000), "anthropic")
     driven = Drive(scenario, policy=policy).run()
     fetched = {p for p, m in enumerate(messages) if m.name == "recall"}
