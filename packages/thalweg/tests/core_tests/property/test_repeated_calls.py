@@ -115,7 +115,8 @@ def _agent(
     **given: object,
 ) -> Reacting:
     budget = Budget(window=window, **AMOUNTS[cost].model_dump())
-    by_prices = RentOrBuy(TARIFFS["anthropic"], summarizes=True)
+    # as after a first use of an old result: else nothing is removed this early
+    by_prices = RentOrBuy(TARIFFS["anthropic"], summarizes=True, memory={"used": 0.0})
     drive = Drive(Scenario((), budget, "anthropic"), policy=policy or by_prices)
     gathers, most = bool(given["gathers"]), int(str(given.get("most_at_once", 1)))
     notes = int(str(given.get("notes", 0)))
