@@ -132,7 +132,7 @@ class RentOrBuy:
     MOST_RETURN = 2.0
     """Most prices of a return that a removal has to recover."""
     UNUSED, UNUSED_TOKENS = 8.0, 60_000
-    """Until an answer has used an old result, what was read may be for later: below this size of a
+    """Until an answer has used an old result, all results may be for later: below this size of a
     request, a return counts so many times, up to twice `MOST_RETURN`. See docs/harm.md."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
