@@ -49,7 +49,7 @@ def answer(messages: Sequence[BaseMessage]) -> str:
     """Answer a question with 60 words, and a request for a summary with one."""
     last = str(messages[-1].text)
     number = last.split()[1] if last.startswith("Question") else ""
-    return f"Answer {number} " + "so " * 60 if number else f"Summary: {SUMMARY}"
+    return f"Answer {number} " + "so " * 60 if number else f"## State of work\n- {SUMMARY}"
 
 
 def talk(yaml: str, turns: int, *, words: int = 60, window: int = 32_000) -> list[Request]:

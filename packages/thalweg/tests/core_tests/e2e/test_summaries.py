@@ -301,10 +301,10 @@ def test_what_is_asked_apart_is_made_of_originals_alone() -> None:
 
 BAD: dict[str, tuple[str | AIMessage | Exception, str]] = {
     "fails": (RuntimeError("the line is dead"), "RuntimeError: the line is dead"),
-    "refuses": ("I'm sorry, but I can't help with that.", "refus"),
+    "refuses": ("I'm sorry, but I can't help with that.", "requested sections"),
     "is empty": ("", "it is empty"),
     "is blank": (" \n\n ", "it is empty"),
-    "is OK": ("OK", "acknowledg"),
+    "is OK": ("OK", "requested sections"),
     "announces": ("Sure, here is the summary:", ""),
     "has headings alone": ("## Goal\n\n## Constraints\n", ""),
     "is cut off": (

@@ -405,7 +405,11 @@ class Summarizer:
             finish = str(meta.get("finish_reason") or meta.get("stop_reason") or "")
             try:
                 summary, dropped = source.checked(
-                    summaries.read_summary(str(answer.text), finish=finish)
+                    summaries.read_summary(
+                        str(answer.text),
+                        finish=finish,
+                        is_custom=self.policy.summary_prompt is not None,
+                    )
                 )
             except SummaryError as error:
                 self.faults.append(SummaryDefect("refused", str(error)))

@@ -25,7 +25,9 @@ UNMARKED = {"b38-13"}
 def test_a_faithful_summary_is_kept_and_an_invention_is_marked(case: dict[str, Any]) -> None:
     messages = [Message(m["role"], (Text(m["content"]),)) for m in case["messages"]]
 
-    summary, defects = SummarySource.of(messages).checked(read_summary(case["summary"]))
+    summary, defects = SummarySource.of(messages).checked(
+        read_summary(case["summary"], is_custom=True)
+    )
 
     assert not summary.is_empty
     assert bool(defects) == (case["kind"] == "false" and case["id"] not in UNMARKED)

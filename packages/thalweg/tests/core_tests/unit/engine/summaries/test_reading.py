@@ -37,7 +37,6 @@ READ = Summary(
         ASKED,
         ASKED.upper().replace("## GOAL", "## GOAL"),
         ASKED.replace("## ", "### "),
-        f"Sure, here is the summary:\n\n{ASKED}\n\nLet me know if you need more.",
         f"```markdown\n{ASKED}```",
         f"<summary>\n{ASKED}</summary>",
         f"<think>\nThe user wants a table.\n## Goal\n- nonsense\n</think>\n{ASKED}",
@@ -46,7 +45,7 @@ READ = Summary(
     ],
 )
 def test_headings_are_known_in_any_dress(answer: str) -> None:
-    """Level, case, fences, reasoning and politeness around them change nothing."""
+    """Level, case, fences and reasoning around them change nothing."""
     summary = read_summary(answer)
 
     assert [len(found) for found in summary.sections.values()] == [1, 1, 1, 2, 1, 1]
@@ -61,20 +60,16 @@ def test_the_form_that_is_asked_for_is_read_to_the_letter() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "**Goal:** ship it\n**Next steps:**\n1. tag\n2. push",
-        "Goal: ship it\n\nNext steps:\n- tag\n- push",
-        "1. **Goal**: ship it\n2. **Next steps**\n   - tag\n   - push",
-        "Goal\n====\nship it\n\nNext steps\n----------\n1) tag\n2) push",
-        '{"Goal": "ship it", "next_steps": ["tag", "push"], "open questions": []}',
-        '{"summary": {"goal": ["ship it"], "Next Steps": "- tag\\n- push"}}',
-        "# 目标\n- ship it\n# 下一步\n- tag\n- push\n# 未决问题\n无",
-        "一、目标:ship it\n二、下一步:\n- tag\n- push".replace(":", "\uff1a"),
-        "## Session intent\nship it\n## Next steps\n- [ ] tag\n- [ ] push\n".replace("[ ] ", ""),
+        "**Goal:** ship it in May\n**Next steps:**\n1. tag\n2. push",
+        "**Goal**: ship it in May\n__Next steps__\n1. tag\n2. push",
+        "Goal: ship it in May\n\nNext steps:\n- tag\n- push",
+        "Goal\n====\nship it in May\n\nNext steps\n----------\n1) tag\n2) push",
+        "# GOAL:\n* ship it in May\n# next steps\n* tag\n* push\n# Open questions\nNone.",
     ],
 )
 def test_other_forms_say_the_same(answer: str) -> None:
-    """Colons, numbers, underlines, JSON and Chinese."""
-    assert read_summary(answer) == Summary(goal=("ship it",), next_steps=("tag", "push"))
+    """Colons, numbers and underlines."""
+    assert read_summary(answer) == Summary(goal=("ship it in May",), next_steps=("tag", "push"))
 
 
 def test_text_under_no_known_heading_is_the_state_of_work() -> None:
@@ -106,27 +101,16 @@ def test_a_wrapped_line_is_one_line() -> None:
         (" \n\t", "empty"),
         ("<think>I should summarise.</think>", "empty"),
         ("<think>I should summ", "empty"),
-        ("OK", "acknowledges"),
-        ("Sure, I'll summarise the conversation for you.", "acknowledges"),
-        ("ACK_21", "acknowledges"),
-        ("好的", "acknowledges"),
-        ("Understood. I will continue with the task.", "acknowledges"),
-        ("I'm sorry, but I can't help with that.", "refusal"),
-        ("I cannot summarize this conversation. It may hold private data.", "refusal"),
-        ("抱歉,我无法完成这个请求。", "refusal"),
-        ("Lo siento, no puedo ayudar con eso.", "refusal"),
-        ("Es tut mir leid, dabei kann ich nicht helfen.", "refusal"),
-        ("## Goal\nI'm sorry, I can't help with that.", "refusal"),
+        ("OK", "none of the requested sections"),
+        ("Sure, I'll summarise the conversation for you.", "none of the requested sections"),
+        ("好的", "none of the requested sections"),
+        ("I'm sorry, but I can't help with that.", "none of the requested sections"),
+        ("抱歉,我无法完成这个请求。", "none of the requested sections"),
+        ("Es tut mir leid.\n\n- Dabei kann ich nicht helfen.", "none of the requested sections"),
+        ("# Error\nThe conversation was too long.", "none of the requested sections"),
         ("## Goal\n\n## Constraints\n\n## Next steps\n", "headings"),
         ("## Goal\nNone\n## Open questions\n- N/A", "headings"),
-        ("Hm.", "too short"),
-        ("Error generating summary: timeout", "error text"),
-        (
-            "Error generating summary: Error code: 429 - {'error': 'slow down'}\nRetry.",
-            "error text",
-        ),
-        ("Previous conversation was too long to summarize.", "error text"),
-        ("No previous conversation history.", "error text"),
+        ("## Goal\nHm.", "too short"),
     ],
 )
 def test_what_says_nothing_is_refused(answer: str, why: str) -> None:
@@ -135,10 +119,27 @@ def test_what_says_nothing_is_refused(answer: str, why: str) -> None:
         read_summary(answer)
 
 
-def test_a_summary_about_such_an_error_is_read() -> None:
-    """The words are refused as the beginning of an answer alone."""
-    text = "## Goal\nFix 'Error generating summary: timeout'.\n## Next steps\n- Run it again."
-    assert read_summary(text).goal == ("Fix 'Error generating summary: timeout'.",)
+def test_a_prompt_of_the_user_may_have_any_form() -> None:
+    """All of the answer is the state of work, but for the sections that have the known titles."""
+    answer = "We tagged 1.2.\n\n## Artifacts\n- dist.zip\n## Next steps\n- push it"
+
+    summary = read_summary(answer, is_custom=True)
+
+    assert summary.state == ("We tagged 1.2.", "Artifacts: dist.zip")
+    assert summary.next_steps == ("push it",)
+    assert read_summary("It all went well so far.", is_custom=True).state
+    for empty in ("OK", "", "## Artifacts\n"):
+        with pytest.raises(SummaryError):
+            read_summary(empty, is_custom=True)
+
+
+def test_a_deeper_heading_belongs_to_its_section() -> None:
+    answer = "## Decisions\n### Storage\n- SQLite it is\n## Timings\n- 12 s"
+
+    summary = read_summary(answer)
+
+    assert summary.decisions == ("Storage: SQLite it is",)
+    assert summary.state == ("Timings: 12 s",)
 
 
 @pytest.mark.parametrize(
