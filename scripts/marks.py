@@ -211,18 +211,18 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (22_112, 16_500),
+    "code lines of thalweg": (21_951, 16_500),
     "code lines of thalweg_agent": (10_563, 10_500),
     "code lines of thalweg_evals": (2_474, 2_474),
-    "code lines of thalweg_integrations": (907, 900),
+    "code lines of thalweg_integrations": (828, 900),
     "code lines of thalweg_memory": (8_296, 7_500),
     "code lines of thalweg_recorder": (6_483, 4_800),
     "code lines of thalweg_server": (15_795, 11_500),
-    "code lines in all without strict_llm": (66_551, 59_500),
+    "code lines in all without strict_llm": (66_390, 59_500),
     "files in all packages": (665, 750),
     "files visited by one turn": (37, 30),
-    "changes of file in one turn": (407, 300),
-    "calls of functions in one turn": (938, 600),
+    "changes of file in one turn": (412, 300),
+    "calls of functions in one turn": (941, 600),
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -18,7 +18,7 @@ from thalweg_server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 Client = Any
-"""LangGraph's; its overloads tell apart what is one call here."""
+"""LangGraph's client; its overloads distinguish calls that are one here."""
 YEARLY, SECONDLY = "0 0 1 1 *", "* * * * * *"
 PATIENCE_S = 60.0
 

@@ -1,4 +1,4 @@
-"""What every table of crons promises."""
+"""The contract of a table of crons."""
 
 import asyncio
 from dataclasses import replace
@@ -26,7 +26,7 @@ async def waiting(journal: Journal) -> list[str]:
 
 @pytest.mark.anyio
 class CronContract:
-    """The promises of crons, as tests; see `JournalContract`."""
+    """The contract of crons, as tests; see `JournalContract`."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -47,7 +47,7 @@ class CronContract:
             assert await waiting(journal) == ["*cron 1000", "r1", "*cron 2000"]
 
     async def test_a_change_replaces_the_job(self, journals: Journals) -> None:
-        """Also one of a cron that was changed meanwhile changes nothing."""
+        """One of a cron that was changed since then changes nothing."""
         changed = replace(CRON, due_ms=1_500, body='{"a": 1}', updated_ms=2)
         async with journals() as journal:
             await journal.put_cron(CRON)

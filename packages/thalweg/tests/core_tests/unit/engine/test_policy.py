@@ -84,7 +84,7 @@ def _after_a_use(**memory: float) -> RentOrBuy:
 
 
 def test_what_was_read_stays_longer_until_an_old_result_was_used() -> None:
-    """It may all be for later; but a request above 60,000 tokens is dear enough."""
+    """Above 60,000 tokens a request costs enough, used or not."""
     scenario = Scenario((user("Go"), *steps(300, 60)), Budget(window=400_000), "anthropic")
     peaks = []
     for policy in (_after_a_use(), RentOrBuy(TARIFFS["anthropic"])):
