@@ -221,8 +221,8 @@ CEILINGS = {
     "code lines in all without strict_llm": (66_390, 59_500),
     "files in all packages": (665, 750),
     "files visited by one turn": (37, 30),
-    "changes of file in one turn": (412, 300),
-    "calls of functions in one turn": (941, 600),
+    "changes of file in one turn": (414, 300),
+    "calls of functions in one turn": (945, 600),  # from run to run 938 to 943: threads
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -315,6 +315,8 @@ class RentOrBuy:
             if entry.message.role != "assistant" or entry.position <= seen:
                 continue
             for source in used_results(context, entry, tail_tokens, self.names):
+                if "used" not in self.memory:  # else what the higher price kept is due at once
+                    self.memory |= {"fold": 0.0, "clear": 0.0}
                 self.memory["used"] = entry.position
                 price = STEPS_PER_USE * self._step_price(context, context.shown_tokens(source))
                 for name in ("fold", "clear"):

@@ -96,6 +96,23 @@ def test_what_was_read_stays_longer_until_an_old_result_was_used() -> None:
     assert limit * 0.9 < peaks[1] < limit * 1.1
 
 
+@pytest.mark.parametrize("reads", [32, 45])
+def test_the_first_use_of_a_result_does_not_remove_the_others(reads: int) -> None:
+    """Records are read, then used one by one: rent from before the first use does not count."""
+    read = [
+        m
+        for k in range(reads)
+        for m in (
+            Message("assistant", (ToolCall(f"r{k}", "get_order", f'{{"order": {k}}}'),)),
+            Message("tool", (Text(f"ORD-{10_000 + k}: " + f"item {k} " * 330),), answers=f"r{k}"),
+        )
+    ]
+    used = [m for k in range(reads) for m in _looks_up(10_000 + k)]
+    driven = Drive(Scenario((user("Go"), *read, *used), Budget(window=128_000), "anthropic")).run()
+
+    assert not [fold for fold in _folds(driven) if fold.turn <= reads + reads // 2]
+
+
 @pytest.mark.parametrize(("first", "is_removed"), [(10_000, False), (90_000, True)])
 def test_old_results_that_answers_use_are_not_removed(first: int, *, is_removed: bool) -> None:
     """Of 120 calls each names a record that one of eight early results has, or none."""
