@@ -133,7 +133,8 @@ class RentOrBuy:
     """Most prices of a return that a removal has to recover."""
     UNUSED, UNUSED_TOKENS = 8.0, 60_000
     """Until an answer has used an old result, all results may be for later: below this size of a
-    request, a return counts so many times, up to twice `MOST_RETURN`. See docs/harm.md."""
+    request, or a dearer tier, a return counts so many times, up to twice `MOST_RETURN`. See
+    docs/harm.md."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
     sessions at DeepSeek's prices, 1 of 26 short ones costs more than sending everything; 4 without
@@ -254,7 +255,8 @@ class RentOrBuy:
 
     def _price(self, offer: CandidateAction, context: PlanningContext) -> float:
         most, share = self.MOST_RETURN, self._return_share(context)
-        if "used" not in self.memory and context.window.tokens < self.UNUSED_TOKENS:
+        small = min([self.UNUSED_TOKENS, *(tier.above for tier in self.tariff.tiers)])
+        if "used" not in self.memory and context.window.tokens < small:
             most, share = 2 * most, self.UNUSED * share
         return offer.price + min(most, share) * offer.returning
 
