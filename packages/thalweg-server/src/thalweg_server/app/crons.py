@@ -13,14 +13,20 @@ from zoneinfo import ZoneInfo
 from croniter import CroniterBadDateError, croniter
 from pydantic import ValidationError
 
-from thalweg.errors import ConfigError, StorageError, ThalwegError
+from thalweg.errors import (
+    BusyError,
+    ConfigError,
+    NoSuchThreadError,
+    StorageError,
+    ThalwegError,
+)
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app.assistants import TenantAssistants
 from thalweg_server.app.graph_runs import TenantGraphRuns, graph_run
 from thalweg_server.app.graph_threads import TenantGraphThreads
 from thalweg_server.app.runs import now_ms
 from thalweg_server.app.spending import TenantUsage
-from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.crons import CronRecord
 
 if TYPE_CHECKING:
@@ -28,15 +34,22 @@ if TYPE_CHECKING:
 
 LATE_MS = 60_000
 """A due time that is this late has no run if the cron was due again since."""
-MOST_CRONS = 100
-"""Crons of an owner."""
 _MOST_BYTES = 262_144
-"""Of the request of a cron."""
+"""Maximum bytes of a cron's request."""
 _MOST_DELETED = 3
 """Threads of earlier runs that are deleted after a run is submitted."""
 _PATIENCE_S = 10.0
 """How long runs that a cron cancels may take to end."""
 _log = logging.getLogger("thalweg.server.crons")
+
+
+class _PostponedError(BusyError):
+    """The run of a cron cannot start yet."""
+
+    sentence = "{problem}"
+
+    problem: str
+    """The reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +80,8 @@ class TenantCrons:
         found = await self._journal.crons(self._owner, id_)
         return _read(found[0]) if found else None
 
-    async def create(self, thread: str | None, new: NewCron) -> Cron:
-        """Store a cron.
+    async def create(self, thread: str | None, new: NewCron) -> Cron | None:
+        """Store a cron; return `None` if the owner has `MOST_CRONS`.
 
         Args:
             thread: The thread of its runs; by default each has a new one.
@@ -82,14 +95,12 @@ class TenantCrons:
         if thread is not None:
             await self._threads.get(thread)
         assistant = await self._assistants.get(new.assistant_id)
-        completion = None if thread else new.on_run_completed or "delete"
-        changes = {"assistant_id": assistant.id, "on_run_completed": completion}
+        changes = {"assistant_id": assistant.id, "on_run_completed": _completion(thread, new)}
         new = new.model_copy(update=changes)
         now = now_ms()
         id_, due_ms = str(uuid4()), await asyncio.to_thread(first_due, new, now)
         record = CronRecord(self._owner, id_, thread or "", due_ms, _body(new), now, now)
-        await self._journal.put_cron(record)
-        return Cron(record, new)
+        return Cron(record, new) if await self._journal.put_cron(record) else None
 
     async def update(self, id_: str, fields: Mapping[str, Any]) -> Cron | None:
         """Change fields of a cron; `metadata` is merged. Return `None` if there is none.
@@ -100,7 +111,9 @@ class TenantCrons:
         while (old := await self.get(id_)) is not None:
             new = NewCron.model_validate({**old.new.model_dump(exclude_unset=True), **fields})
             metadata = {**(old.new.metadata or {}), **(new.metadata or {})}
-            new = new.model_copy(update={"metadata": metadata})
+            completion = _completion(old.record.thread, new)
+            changes = {"metadata": metadata, "on_run_completed": completion}
+            new = new.model_copy(update=changes)
             due_ms, now = old.record.due_ms, now_ms()
             if _times(new) != _times(old.new):
                 due_ms = await asyncio.to_thread(first_due, new, now)
@@ -119,35 +132,42 @@ class TenantCrons:
     async def fire(self, key: RunKey) -> None:
         """Submit the run of a due time, unless it has one or the cron was changed.
 
-        If no run can start, the reason is logged, and the cron waits for its next due time.
+        If no run can start, the reason is logged, and the cron waits for its next due time. A
+        cron whose thread is deleted is deleted, too.
 
         Raises:
+            BusyError: A run that it cancels has not ended, or the owner has too many runs, up to
+                the next due time: call it again later.
+            ConfigError: The schedule or the time zone is invalid here.
             StorageError: A database failed.
         """
         cron = await self.get(key.thread)
         if cron is None or cron.record.job != key:
             return
         record, now = cron.record, now_ms()
-        due_ms, next_ms = record.due_ms, 0
+        due_ms = record.due_ms
+        if now - due_ms > LATE_MS:
+            due_ms = max(due_ms, last_due(cron.new, now))
+        next_ms = next_due(cron.new, due_ms)
         try:
-            if now - due_ms > LATE_MS:
-                due_ms = max(due_ms, last_due(cron.new, now))
-            next_ms = next_due(cron.new, due_ms)
-            async with asyncio.timeout(_PATIENCE_S):
-                is_fired = await self._start(cron, due_ms, next_ms)
-        except StorageError:
+            is_fired = await self._start(cron, due_ms, next_ms)
+        except (StorageError, _PostponedError):
             raise
-        except (ThalwegError, ValidationError, TimeoutError) as error:
+        except NoSuchThreadError as error:
+            if not record.thread:
+                raise
+            _log.warning("cron %s of %s is deleted: %s", record.id, self._owner, error)
+            await self._journal.delete_cron(record)
+        except (ThalwegError, ValidationError) as error:
             due = datetime.fromtimestamp(due_ms / 1000, UTC).isoformat()
-            problem = str(error) or "a run of its thread does not end"
-            _log.warning("cron %s of %s has no run at %s: %s", record.id, self._owner, due, problem)
-            await self._journal.skip(record, next_ms and next_due(cron.new, max(now, due_ms)))
+            _log.warning("cron %s of %s has no run at %s: %s", record.id, self._owner, due, error)
+            await self._journal.skip(record, next_ms)
         else:
             if is_fired:
                 await self._runs.delete_temporary(_MOST_DELETED)
 
     async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
-        await self._check_limits()
+        await self._check_limits(cron.record.id, next_ms)
         record, new = cron.record, cron.new
         run = graph_run(await self._assistants.get(new.assistant_id), new, record.id)
         thread = record.thread or str(uuid5(UUID(record.id), f"thread {due_ms}"))
@@ -156,22 +176,40 @@ class TenantCrons:
             run,
             new.multitask_strategy or "enqueue",
             creates=not record.thread,
-            is_temporary=new.on_run_completed == "delete",
+            is_temporary=not record.thread and new.on_run_completed == "delete",
+            end=lambda unended: self._end(cron, unended),
         )
         if not record.thread:
             await self._threads.merge(thread, new.metadata or {})
         key = RunKey(self._owner, thread, str(uuid5(UUID(record.id), str(due_ms))))
         is_fired = await self._journal.fire(record, next_ms, key, run.model_dump_json())
-        if not (is_fired or record.thread or await self._journal.get(key)):
-            with suppress(ThalwegError):
-                await self._runs.delete_thread(thread)
+        if not (is_fired or record.thread):
+            current = await self.get(record.id)  # at the same due time, its job uses the thread
+            is_left = current is None or current.record.due_ms != record.due_ms
+            if is_left and await self._journal.get(key) is None:
+                with suppress(ThalwegError):
+                    await self._runs.delete_thread(thread)
         return is_fired
 
-    async def _check_limits(self) -> None:
-        """Check what the owner does and spent today.
+    async def _end(self, cron: Cron, unended: Sequence[RunRecord]) -> None:
+        """End runs that were found before, unless one of them may be the cron's own."""
+        id_ = cron.record.id
+        if await self.get(id_) != cron:
+            raise _PostponedError(id_, id_, f"cron {id_} was changed since it was read")
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._runs.end(unended)
+        except TimeoutError:
+            raise _PostponedError(
+                id_, id_, f"a run that cron {id_} cancels has not ended"
+            ) from None
+
+    async def _check_limits(self, id_: str, next_ms: int) -> None:
+        """Check the owner's limits.
 
         Raises:
-            ConfigError: It is as much as the owner may.
+            BusyError: The owner has too many runs; the next due time has not come.
+            ConfigError: A limit is reached.
         """
         limits = self._parts.settings().gateway.limits_of(self._owner)
         spent = await TenantUsage(self._owner, self._parts).today()
@@ -183,8 +221,10 @@ class TenantCrons:
         for name, value in reached.items():
             most = getattr(limits, name)
             if most is not None and value >= most:
-                place, problem = f"limits.{name}", f"{most:,} is reached"
-                raise ConfigError(place, problem, "raise it")
+                error = ConfigError(f"limits.{name}", f"{most:,} is reached", "raise it")
+                if name == "runs_at_once" and not 0 < next_ms <= now_ms():
+                    raise _PostponedError(id_, id_, str(error))
+                raise error
 
 
 def next_due(new: NewCron, after_ms: int) -> int:
@@ -243,6 +283,11 @@ def _end_ms(new: NewCron) -> int:
 
 def _times(new: NewCron) -> tuple[object, ...]:
     return new.schedule, new.timezone, new.end_time, new.enabled
+
+
+def _completion(thread: str | None, new: NewCron) -> str | None:
+    """Return what happens to the threads of runs; a thread that the user made is kept."""
+    return None if thread else new.on_run_completed or "delete"
 
 
 def _body(new: NewCron) -> str:

@@ -1,7 +1,7 @@
 """Runs of graphs of one owner: started behind others of their thread, or instead of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -77,9 +77,25 @@ class TenantGraphRuns:
         return await self._parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
 
     async def prepare(
-        self, id_: str, new: GraphRun, strategy: Strategy, *, creates: bool, is_temporary: bool
+        self,
+        id_: str,
+        new: GraphRun,
+        strategy: Strategy,
+        *,
+        creates: bool,
+        is_temporary: bool,
+        end: Callable[[Sequence[RunRecord]], Awaitable[None]] | None = None,
     ) -> None:
-        """Make a thread ready for a new run; see `start`."""
+        """Make a thread ready for a new run; see `start`.
+
+        Args:
+            id_: The thread.
+            new: The request.
+            strategy: See `start`.
+            creates: See `start`.
+            is_temporary: See `start`.
+            end: Ends the runs that have not ended; `self.end` by default.
+        """
         parts = self._parts
         await check_run(parts, self._owner, id_, new)
         if not creates:
@@ -94,7 +110,7 @@ class TenantGraphRuns:
         if unended and strategy == "reject":
             raise BusyError(id_, unended[-1].key.run)
         if unended and strategy in {"interrupt", "rollback"}:
-            await self.end_all(id_)
+            await (end or self.end)(unended)
             if strategy == "rollback":
                 await self.roll_back(id_, {run.key.run for run in unended})
 
@@ -144,7 +160,11 @@ class TenantGraphRuns:
 
     async def end_all(self, thread: str) -> None:
         """Cancel the runs of a thread that have not ended, and wait for their end."""
-        for run in await self._parts.journal.unended(self._owner, thread):
+        await self.end(await self._parts.journal.unended(self._owner, thread))
+
+    async def end(self, runs: Sequence[RunRecord]) -> None:
+        """Cancel runs, and wait for their end."""
+        for run in runs:
             await self._end(run.key)
 
     async def delete(self, thread: str, run: str) -> None:

@@ -64,10 +64,11 @@ class OwnerDeletion:
             return await self._erase(left)
 
     async def complete(self, key: RunKey) -> None:
-        """Complete a deletion that broke off, unless the owner used a thread after the request."""
-        await self._parts.journal.delete_crons(self._owner)
+        """Complete a deletion that broke off, unless there was use after the request."""
+        journal, request_ms = self._parts.journal, int(key.run.split()[-1])
+        await journal.delete_crons(self._owner, request_ms)
         newest = await asyncio.to_thread(self._parts.registry.list, self._owner, 1)
-        if newest and newest[0].updated > int(key.run.split()[-1]):
+        if (newest and newest[0].updated > request_ms) or await journal.crons(self._owner):
             _log.warning("owner %s is not deleted: there was use after the request", self._owner)
             return
         left = await self._erase(await self._delete_rows())
@@ -91,6 +92,7 @@ class OwnerDeletion:
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))
+        await parts.journal.delete_crons(owner)  # one of meanwhile has no job any more
         return left
 
     async def _erase(self, left: Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ CHORE = "*"
 AGE = f"{CHORE}age"
 """The chore of a thread that deletes what is older than the settings' ages."""
 CRON = f"{CHORE}cron"
-"""The chore of a cron at a due time, `…*cron MILLISECONDS`, with its id for a thread's."""
+"""The job of a cron at a due time: `*cron MILLISECONDS`; the cron's id is in place of the
+thread's."""
 
 POOLS: WeakSet[Any] = WeakSet()
 """The pools of connections to PostgreSQL for runs and checkpoints, which metrics show."""

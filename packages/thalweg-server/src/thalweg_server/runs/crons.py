@@ -5,13 +5,16 @@ and its job in one transaction. So each due time has one run, and a job of anoth
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from thalweg.database.jobs import BETWEEN, JobSql
+from thalweg.database.jobs import BETWEEN, NEVER_MS, JobSql
 from thalweg_server.runs.base import CRON, RunKey
 from thalweg_server.runs.drafts import sound
 from thalweg_server.runs.tables import INTO_RUNS, Tables
+
+MOST_CRONS = 100
+"""Crons of an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +54,13 @@ class CronTables(Tables):
         """Store a new cron, or one in place of an old one, with its job.
 
         Returns:
-            False if the old one was changed meanwhile.
+            False if the old one was changed since it was read, or there are `MOST_CRONS`.
         """
-        body = sound(new.body)
+        new = replace(new, body=sound(new.body))
         if old is None:
-            values = (
-                new.owner,
-                new.id,
-                new.thread,
-                new.due_ms,
-                body,
-                new.created_ms,
-                new.updated_ms,
-            )
-            return await self._change_cron(new, _INSERT, values)
-        changed = (new.due_ms, body, new.updated_ms, *_place(old))
+            values = (*astuple(new), new.owner, MOST_CRONS)
+            return await self._change_cron(new, _INSERT, values, new.owner)
+        changed = (new.due_ms, new.body, new.updated_ms, *_place(old))
         return await self._change_cron(new, _UPDATE, changed)
 
     async def delete_cron(self, cron: CronRecord) -> None:
@@ -73,9 +68,9 @@ class CronTables(Tables):
         gone = replace(cron, due_ms=0)
         await self._change_cron(gone, f"{_DELETE} AND cron = ? RETURNING 1", (cron.owner, cron.id))
 
-    async def delete_crons(self, owner: str) -> None:
-        """Delete the crons of an owner; their jobs have no effect any more."""
-        await self._change(owner, f"{_DELETE} RETURNING 1", (owner,))
+    async def delete_crons(self, owner: str, until_ms: int = NEVER_MS) -> None:
+        """Delete the crons of an owner updated up to a time; their jobs have no effect any more."""
+        await self._change(owner, f"{_DELETE} AND updated <= ? RETURNING 1", (owner, until_ms))
 
     async def fire(self, cron: CronRecord, due_ms: int, key: RunKey, request: str) -> bool:
         """Submit the run of a cron that is due.
@@ -103,20 +98,20 @@ class CronTables(Tables):
         lock, values = cron.job.lock, (due_ms, *_place(cron))
         return bool(await self._change(cron.owner, _MOVE, values, locked=lock, then=every))
 
-    async def _change_cron(self, cron: CronRecord, statement: str, values: Sequence[Any]) -> bool:
-        """Run a statement on a cron; its job of before is replaced if that returns a row."""
+    async def _change_cron(
+        self, cron: CronRecord, statement: str, values: Sequence[Any], locked: str = ""
+    ) -> bool:
+        """Run a statement on a cron; replace its waiting job if a row is returned."""
         lock = cron.job.lock
         others = self.jobs.discard(f"{lock}{BETWEEN}{CRON}", held=False)
         then = (others, *self._submitted(cron))
-        return bool(await self._change(cron.owner, statement, values, locked=lock, then=then))
+        locked = locked or lock
+        return bool(await self._change(cron.owner, statement, values, locked=locked, then=then))
 
     def _submitted(self, cron: CronRecord) -> Sequence[JobSql]:
         key, due_ms = cron.job, cron.due_ms
-        return (
-            (self.jobs.submit(key.job, key.lock, due_ms=due_ms, priority=_PRIORITY),)
-            if due_ms
-            else ()
-        )
+        job = self.jobs.submit(key.job, key.lock, due_ms=due_ms, priority=_PRIORITY)
+        return (job,) if due_ms else ()
 
 
 _SELECT = """
@@ -125,7 +120,8 @@ _SELECT = """
 """
 _INSERT = """
     INSERT INTO run_cron (owner, cron, thread, due, body, created, updated)
-    VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING 1
+    SELECT ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM run_cron WHERE owner = ?) < ?
+    RETURNING 1
 """
 _THIS = "owner = ? AND cron = ? AND due = ? AND updated = ?"
 _MOVE = f"UPDATE run_cron SET due = ? WHERE {_THIS} RETURNING 1"  # noqa: S608 (constants)
@@ -135,7 +131,7 @@ DELETE_CRONS = f"{_DELETE} AND thread = ?"
 """Deletes the crons of a thread."""
 _RUN = f"{INTO_RUNS} VALUES (?, ?, ?, ?, 0, {{now}}) ON CONFLICT DO NOTHING"
 _PRIORITY = -1
-"""Of crons and their runs: behind the runs of people."""
+"""Of crons and their runs. Lower than that of runs that clients start."""
 
 
 def _place(cron: CronRecord) -> tuple[str, str, int, int]:

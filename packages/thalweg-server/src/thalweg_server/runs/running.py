@@ -45,9 +45,10 @@ _CHORE_PAUSE_S = 300.0
 _LATER_S = 3_600.0
 """Likewise, after an error of another kind."""
 _CRON_LATER_S = 60.0
-"""Likewise, of a cron."""
+"""Seconds until a cron is retried after an unexpected error."""
 _GIVEN_UP_S = 86_400.0
-"""Likewise, for deletion by age, after it ended the processes that performed it."""
+"""Seconds until a deletion by age or a cron is retried after it ended the processes that performed
+it."""
 _STOP_S = 10.0
 """How long a run that is to stop may take over it."""
 _LEAVE_S = 2.0

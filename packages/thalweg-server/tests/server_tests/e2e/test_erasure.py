@@ -30,6 +30,7 @@ from thalweg_server.app.owner_deletion import FORGET
 from thalweg_server.app.runs import now_ms
 from thalweg_server.cli.forgetting import forget_owner
 from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.crons import CronRecord
 
 pytestmark = pytest.mark.anyio
 WORD = "swordfish"
@@ -333,6 +334,50 @@ async def test_a_broken_off_deletion_spares_what_the_owner_made_after_it(tmp_pat
         assert len((await ada.threads.list()).items) == 1
         await app._perform_chore(RunKey("ada", "", f"{FORGET} {now_ms()}"))  # noqa: SLF001
         assert (await ada.threads.list()).items == ()
+
+
+async def test_a_broken_off_deletion_spares_later_crons(tmp_path: Path) -> None:
+    cron = CronRecord("ada", "c1", "", 0, "{}", 1, now_ms())
+    async with open_app(settings(), home=tmp_path) as app:
+        ada, journal = app.tenant("ada"), app.parts.journal
+        await say(ada, "t1", WORD)
+        await journal.put_cron(cron)
+        before = RunKey("ada", "", f"{FORGET} {cron.updated_ms - 1}")
+        await app._perform_chore(before)  # noqa: SLF001 (as a worker does)
+        assert await journal.crons("ada") == [cron]
+        assert len((await ada.threads.list()).items) == 1
+        await app._perform_chore(RunKey("ada", "", f"{FORGET} {now_ms()}"))  # noqa: SLF001
+        assert await journal.crons("ada") == []
+
+
+async def test_a_later_cron_alone_keeps_what_the_owner_has(tmp_path: Path) -> None:
+    async with open_app(settings(), home=tmp_path) as app:
+        ada, journal = app.tenant("ada"), app.parts.journal
+        await say(ada, "t1", WORD)
+        asked_ms = now_ms() + 1_000
+        cron = CronRecord("ada", "c1", "", 0, "{}", 1, asked_ms + 1)
+        await journal.put_cron(cron)
+        await app._perform_chore(RunKey("ada", "", f"{FORGET} {asked_ms}"))  # noqa: SLF001
+        assert await journal.crons("ada") == [cron]
+        assert len((await ada.threads.list()).items) == 1
+
+
+async def test_a_cron_made_during_a_deletion_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its job is discarded with the owner's others, so it would never run."""
+    async with open_app(settings(), home=tmp_path) as app:
+        parts, loop = app.parts, asyncio.get_running_loop()
+        forget_rows = parts.registry.forget
+
+        def forget_and_meet_a_cron(owner: str) -> None:
+            forget_rows(owner)
+            cron = CronRecord(owner, "c1", "", 1 << 50, "{}", 1, 1)
+            asyncio.run_coroutine_threadsafe(parts.journal.put_cron(cron), loop).result()
+
+        monkeypatch.setattr(parts.registry, "forget", forget_and_meet_a_cron)
+        await app.tenant("ada").deletion.delete()
+        assert await parts.journal.crons("ada") == []
 
 
 async def test_the_command_erases_large_files_too(

@@ -7,13 +7,13 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from thalweg_server.api.graph_runs import Fields, NewCron
-from thalweg_server.app.crons import MOST_CRONS
 from thalweg_server.app.graph_views import View, cron_view
 from thalweg_server.gateway.access import CurrentTenant
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.runs import PathThread
 from thalweg_server.gateway.langgraph_api.shapes import CronCount, CronSearch, has_fields, selected
 from thalweg_server.gateway.problems import GatewayRefusal
+from thalweg_server.runs.crons import MOST_CRONS
 
 crons = APIRouter(tags=["langgraph"], route_class=GatewayRoute, include_in_schema=False)
 _ONE = "/runs/crons/{cron}"
@@ -23,10 +23,11 @@ _ONE = "/runs/crons/{cron}"
 @crons.post("/threads/{thread}/runs/crons")
 async def langgraph_create_cron(tenant: CurrentTenant, thread: PathThread, new: NewCron) -> View:
     """Create a cron of a thread, or one whose runs have threads of their own."""
-    if len(await tenant.crons.list()) >= MOST_CRONS:
+    made = await tenant.crons.create(thread, new)
+    if made is None:
         detail = f"your limit is {MOST_CRONS} crons; delete one"
         raise GatewayRefusal(429, "limit.crons", detail)
-    return cron_view(await tenant.crons.create(thread, new))
+    return cron_view(made)
 
 
 @crons.post("/runs/crons/search")

@@ -168,7 +168,7 @@ class NamespaceSearch(Page):
 
 
 class CronCount(Body):
-    """What crons have."""
+    """Filters of crons."""
 
     assistant_id: str | None = None
     thread_id: str | None = None
@@ -177,7 +177,7 @@ class CronCount(Body):
 
 
 class CronSearch(CronCount, Page):
-    """Which of these crons."""
+    """Filters, order and page of crons."""
 
     sort_by: Literal[
         "cron_id", "assistant_id", "thread_id", "next_run_date", "end_time", "created_at",

@@ -8,7 +8,7 @@ import pytest
 from server_tests.contract.suites.runs import Journals
 from thalweg.errors import BusyError
 from thalweg_server.runs.base import RunKey
-from thalweg_server.runs.crons import CronRecord
+from thalweg_server.runs.crons import MOST_CRONS, CronRecord
 from thalweg_server.runs.journal import Journal
 
 CRON = CronRecord("ada", "c1", "t1", 1_000, "{}", 1, 1)
@@ -61,6 +61,17 @@ class CronContract:
             assert await waiting(journal) == []
             assert (await journal.crons("ada"))[0].due_ms == 0
 
+    async def test_an_owner_has_a_number_of_crons(self, journals: Journals) -> None:
+        """It holds for processes that add crons at once, and not for another owner."""
+        made = [replace(CRON, id=f"c{number}", due_ms=0) for number in range(MOST_CRONS + 10)]
+        async with journals() as journal, journals() as other:
+            stored = await asyncio.gather(
+                *((journal, other)[n % 2].put_cron(one) for n, one in enumerate(made))
+            )
+            assert sum(stored) == len(await journal.crons("ada")) == MOST_CRONS
+            assert await journal.put_cron(replace(CRON, owner="bob"))
+            assert await waiting(journal) == ["*cron 1000"]
+
     async def test_a_deleted_cron_has_no_job(self, journals: Journals) -> None:
         """By itself, with its thread, or with its owner; others remain."""
         others = [replace(CRON, id="c2", thread=""), replace(CRON, owner="bob")]
@@ -81,6 +92,8 @@ class CronContract:
             assert await journal.crons("ada") == [CRON]
             await journal.delete("ada", "t1")
             assert await journal.crons("ada") == []
-            await journal.delete_crons("bob")
+            await journal.delete_crons("bob", 0)
+            assert len(await journal.crons("bob")) == 1
+            await journal.delete_crons("bob", 1)
             assert await journal.crons("bob") == []
             assert not await journal.fire(CRON, 2_000, RUN, "{}")
