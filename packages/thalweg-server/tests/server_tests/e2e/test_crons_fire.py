@@ -60,7 +60,7 @@ async def due(
 async def thread_with_run(app: App, owner: str, thread: str) -> RunKey:
     """Make a thread with a run that another process performs."""
     journal = app.parts.journal
-    app.parts.registry.touch(owner, thread, "hello")
+    app.parts.registry.touch(owner, thread, now_ms())
     run = RunKey(owner, thread, "r1")
     await journal.create(run, "{}")
     assert await journal.claim(run) is not None
@@ -132,7 +132,7 @@ def change_meanwhile(
 
 @pytest.mark.parametrize("changes", [{"due_ms": 1 << 50}, {"updated_ms": 2}])
 async def test_a_changed_cron_cancels_no_run(
-    app: App, monkeypatch: pytest.MonkeyPatch, changes: dict[str, int]
+    app: App, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     """The run may be the one that another process submitted for this due time."""
     run = await thread_with_run(app, "ada", "t1")
@@ -146,7 +146,7 @@ async def test_a_changed_cron_cancels_no_run(
 
 @pytest.mark.parametrize(("changes", "left"), [({"due_ms": 0}, 0), ({"updated_ms": 2}, 1)])
 async def test_a_changed_cron_keeps_a_thread_that_it_needs(
-    app: App, monkeypatch: pytest.MonkeyPatch, changes: dict[str, int], left: int
+    app: App, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], left: int
 ) -> None:
     """A cron with the same due time will use the thread; otherwise it is deleted."""
     cron = await due(app)
