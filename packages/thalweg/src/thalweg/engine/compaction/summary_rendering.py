@@ -184,16 +184,19 @@ def _requests(
             pinned[quote.position] = (*pinned.get(quote.position, ()), quote.text)
     lines = [_QuotedRequest(q, "", 0, pinned.get(q.position, ())) for q in record.requests]
     _quote_all(lines, handle, room, count)
+    _shorten(lines, handle, widest_tokens, count, CONSTRAINT_CHARS[0])
     plain = [
-        line for line in lines[1:] if not line.pinned and not constraint_lines(line.quote.text)
+        line
+        for line in lines[1:-1]
+        if not (line.pinned or line.quote.refused or constraint_lines(line.quote.text))
     ]
     total = sum(line.tokens for line in lines)
     obliging = total - sum(line.tokens for line in plain)
-    room = min(widest_tokens, max(room, min(total, room + obliging)))
+    room = min(widest_tokens, max(room, min(total, room + obliging) if room else total))
     _name_oldest(plain, total - room, count)
-    _shorten(lines, handle, room, count, CONSTRAINT_CHARS[0])
+    rest_tokens = widest_tokens - sum(line.tokens for line in lines[:1])
     for max_chars in CONSTRAINT_CHARS[1:]:
-        _shorten(lines[1:], handle, room - sum(line.tokens for line in lines[:1]), count, max_chars)
+        _shorten(lines[1:], handle, rest_tokens, count, max_chars)
     kept = _without_oldest(lines, room, count)
     for line in kept:
         line.ends = QUOTE_LEVELS[-1]
@@ -255,8 +258,9 @@ def _without_oldest(
     """
     excess_tokens = sum(line.tokens for line in lines) - room
     dropped_indices: set[int] = set()
-    droppable = (
-        [k for k, line in enumerate(lines) if k and not line.pinned] if excess_tokens > 0 else []
+    droppable = sorted(
+        (k for k, line in enumerate(lines) if k and not line.pinned and excess_tokens > 0),
+        key=lambda k: k == len(lines) - 1 or bool(constraint_lines(lines[k].quote.text)),
     )
     strict_lines = {k: strict_constraint_lines(lines[k].quote.text) for k in droppable}
     for k in (k for k in droppable if not strict_lines[k]):

@@ -3,7 +3,8 @@
 An answer without content must never replace the content it should summarise (I35): an empty answer,
 headings without lines, an answer without a section of the requested form, as apologies and
 acknowledgements are, and an answer that was cut off. Reasoning, and a code fence or tags around the
-whole answer, are removed before it is parsed. No rule here depends on the language of the text.
+whole answer, are removed before it is parsed. Apart from the requested headings, `none` and `n/a`,
+no rule depends on the language of the text.
 """
 
 import re
@@ -25,8 +26,10 @@ MAX_LINE_CHARS = 1_200
 MAX_CHARS = 400_000
 """Most characters of an answer that are read."""
 _SECTION_BY_TITLE = {title.casefold(): name for name, title in SECTIONS.items()}
-_HEADING = re.compile(r"#{1,6}\s|(\*\*|__).*\1:?")
-"""Matches the beginning of a Markdown heading, or a line that is bold as a whole."""
+_HEADING = re.compile(r"#{1,6}\s.*|(\*\*|__).*\1[:\uff1a]?")
+"""Matches a Markdown heading, or a line that is bold as a whole."""
+_AROUND_TITLE = re.compile(r"^[\W\d_]+|[\W_]+$")
+"""Matches the number and the marks of a heading, on both sides of its title."""
 _BULLET = re.compile(r"^\s*(?:[-*•+\u2013]|\d{1,3}[.)])\s+")
 _NO_CONTENT = re.compile(r"\W*(?:none|n/?a)?\W*", re.IGNORECASE)
 _LEAST_WEIGHT = 16
@@ -87,8 +90,8 @@ def unwrapped(text: str) -> str:
 def read_summary(text: str, *, finish: str = "", is_custom: bool = False) -> Summary:
     r"""Parse a model's answer as a summary.
 
-    A heading may be of any level, bold, or end with a colon. Text below another heading, or
-    before the first one, is added to the state of work.
+    A heading may be of any level, numbered, bold, or end with a colon; that of a list is bold as a
+    whole. Text below another heading, or before the first one, is added to the state of work.
 
     Args:
         text: The answer.
@@ -142,25 +145,31 @@ class _SummaryParser:
             bare = line.strip()
             if bare.startswith("```"):
                 self._in_code, self._may_continue = not self._in_code, False
-            elif self._in_code:
-                self._add(bare)
-            elif _NO_CONTENT.fullmatch(_BULLET.sub("", line)):
+            elif not (self._in_code and bare) and _NO_CONTENT.fullmatch(_BULLET.sub("", line)):
                 self._may_continue = False
-            elif _BULLET.match(line) or not self._read_heading(bare):
-                self._read_line(line)
+            elif not self._read_heading(bare):
+                add = self._add if self._in_code else self._read_line
+                add(line)
 
     def _read_heading(self, line: str) -> bool:
-        """Begin a section if a line is a heading; its rest is the first line of the section."""
-        head, _, rest = line.lstrip("# ").partition(":")
+        """Begin a section if a line is a heading; its rest is the first line of the section.
+
+        A requested heading ends a code block: the block encloses the summary, or was never closed.
+        """
+        text = _BULLET.sub("", line)
+        head, *rests = re.split(r"[:\uff1a]", text, maxsplit=1)
         level = len(line) - len(line.lstrip("#"))
-        if section := _SECTION_BY_TITLE.get(head.strip("*_ ").casefold()):
+        is_heading = _HEADING.fullmatch(text) is not None
+        is_plain = text is line and not self._in_code
+        section = _SECTION_BY_TITLE.get(_AROUND_TITLE.sub("", head).casefold())
+        if section and (is_heading or is_plain):
             self._section, self._level, self.has_form = section, level, True
-            self._pending_heading = ""
-            if rest := rest.lstrip("*_ "):
+            self._pending_heading, self._in_code = "", False
+            if rest := "".join(rests).lstrip("*_ "):
                 self._add(rest)
             self._may_continue = bool(rest)
             return True
-        if _HEADING.match(line) is None:
+        if not (is_heading and is_plain):
             return False
         if not level or level <= self._level:
             self._section = "state"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
 from thalweg.engine.compaction.summary_rendering import REQUESTS_TOKENS, _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
+from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import Quote, Record
 from thalweg.engine.window.budget import BARE_RECORD_TOKENS
 from thalweg.engine.window.items import text_for_tool
@@ -99,6 +101,66 @@ def test_a_summary_widens_for_constraints_and_the_oldest_other_requests_are_name
     assert "Part 199 ends." in text
     assert "Part 30 ends." not in text
     assert re.search(r"^#\d+ Paint part 120 in shade 120\. It is a dull.*…$", text, re.MULTILINE)
+
+
+def short_requests(number: int) -> list[Message]:
+    """Requests without a constraint, of about 30 tokens each."""
+    texts = (
+        f"Paint part {n} in shade {n}: {'it is dull, ' * 8}that is {n}." for n in range(number)
+    )
+    return [m for text in texts for m in (user(text), says("Done."))]
+
+
+def test_a_bare_summary_shows_every_request_that_fits_its_widest_form() -> None:
+    record = absorb(Record(), entries(*short_requests(6)))
+    text = render(record, handle=HANDLE, budget=0, count=quick_count, widest_tokens=12_000)
+
+    assert all(f"that is {n}." in text for n in range(6))
+
+
+def test_a_bare_summary_quotes_the_newest_request_if_it_is_a_paste() -> None:
+    """Of a long text, its beginning is more than a name."""
+    paste = user("Make this run:\n" + "\n".join(f"step {n} of the log" for n in range(2_000)))
+    record = absorb(Record(), entries(*short_requests(2), paste))
+    text = render(record, handle=HANDLE, budget=0, count=quick_count, widest_tokens=1_000)
+
+    assert "#4 Make this run:\nstep 0 of the log\nstep 1 of the log" in text
+
+
+def test_pasted_rules_are_shortened_before_other_requests() -> None:
+    rules = "\n".join(f"You should keep field {n} as in the old table, please." for n in range(900))
+    messages = [user("Goal."), user(f"Build it by this.\n{rules}"), *short_requests(6)]
+    record = absorb(Record(), entries(*messages))
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=12_000)
+
+    assert all(f"that is {n}." in text for n in range(6))
+
+
+def test_other_requests_are_named_before_constraints_are_shortened() -> None:
+    rules = "\n".join(f"You should keep field {n} as it is, please." for n in range(60))
+    messages = [user("Goal."), user(f"Build it by this.\n{rules}"), *short_requests(400)]
+    record = absorb(Record(), entries(*messages))
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=24_000)
+
+    assert all(f"keep field {n} as it is" in text for n in range(60))
+    assert "that is 0." not in text
+
+
+def test_the_newest_request_and_words_of_a_refusal_are_not_reduced_to_names() -> None:
+    messages = [*short_requests(400), user("Look at the log. " * 40)]
+    record = absorb(Record(), entries(*messages))
+    refused = Quote(1, f"{'Wait for the others, ' * 20}and ask me.", "Bash(deploy)")
+    requests = (record.requests[0], refused, *record.requests[1:])
+    text = render(
+        replace(record, requests=requests),
+        handle=HANDLE,
+        budget=1_500,
+        count=quick_count,
+        widest_tokens=60_000,
+    )
+
+    assert "Look at the log. " * 9 in text
+    assert prompt("refusal").render(call="Bash(deploy)") in text
 
 
 def test_an_error_that_was_mended_is_open_no_more() -> None:

@@ -1,5 +1,7 @@
 """An answer of a model is read as a summary, or refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from thalweg.engine.summaries.reading import MAX_LINE_CHARS, MAX_LINES, read_summary
@@ -64,12 +66,45 @@ def test_the_form_that_is_asked_for_is_read_to_the_letter() -> None:
         "**Goal**: ship it in May\n__Next steps__\n1. tag\n2. push",
         "Goal: ship it in May\n\nNext steps:\n- tag\n- push",
         "Goal\n====\nship it in May\n\nNext steps\n----------\n1) tag\n2) push",
+        "## 1. Goal\n- ship it in May\n## 2. Next steps\n- tag\n- push",
+        "**1. Goal**\n- ship it in May\n**2. Next steps**\n- tag\n- push",
+        "1. **Goal**\n   - ship it in May\n2. **Next steps**\n   - tag\n   - push",
+        "- **Goal:**\n  - ship it in May\n- **Next steps:**\n  - tag\n  - push",
+        "## Goal：\n- ship it in May\n**Next steps：**\n- tag\n- push",
+        "## Goal ##\n- ship it in May\n## Next steps ##\n- tag\n- push",
+        "## Goal\n```\nship it in May\n\n## Next steps\n- tag\n- push",
         "# GOAL:\n* ship it in May\n# next steps\n* tag\n* push\n# Open questions\nNone.",
     ],
 )
 def test_other_forms_say_the_same(answer: str) -> None:
     """Colons, numbers and underlines."""
     assert read_summary(answer) == Summary(goal=("ship it in May",), next_steps=("tag", "push"))
+
+
+def test_a_fence_around_the_summary_alone_is_no_part_of_it() -> None:
+    """Words before it are the state of work, as without a fence; words after it a last line."""
+    summary = read_summary(f"Here it is:\n\n```markdown\n{ASKED}```\n\nThat is all.")
+
+    assert summary == replace(
+        READ,
+        state=("Here it is:", *READ.state),
+        questions=(*READ.questions, "That is all."),
+    )
+
+
+@pytest.mark.parametrize("line", ["- goal: 3 parts", "1. Goal", "```\ngoal: 3\n# parts\n```"])
+def test_a_line_of_a_list_or_of_code_is_no_heading(line: str) -> None:
+    """But for a requested title that is bold, or a heading of Markdown."""
+    summary = read_summary(f"## Decisions\n- Keep the old endpoint.\n{line}\n- Drop it later.")
+
+    assert not summary.goal
+    assert summary.decisions[-1] == "Drop it later."
+
+
+def test_a_line_that_begins_bold_is_kept() -> None:
+    summary = read_summary("## Goal\n- ship it in May\n\n**By noon** if we can")
+
+    assert "**By noon** if we can" in summary.goal
 
 
 def test_text_under_no_known_heading_is_the_state_of_work() -> None:
