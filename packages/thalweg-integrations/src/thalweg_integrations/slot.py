@@ -10,7 +10,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -33,6 +33,7 @@ from thalweg.archive.threads.journal import (
 from thalweg.archive.threads.session import (
     HeldState,
     Retry,
+    StateDigest,
     ThreadSession,
     held_state,
     manual_operations_since,
@@ -287,12 +288,15 @@ class EngineSlot:
         """Delete a thread: its messages, its journal and its references."""
         key = ThreadKey(self.owner, thread)
         with self._lock:
-            self._open.pop(key, None)
-            self._shown.pop(key, None)
-            self._turns.pop(key, None)
-            self._replaced.pop(key, None)
+            self._close(key)
             self.archive.delete(key)
             self.archive.prune()
+
+    def _close(self, key: ThreadKey) -> None:
+        self._open.pop(key, None)
+        self._shown.pop(key, None)
+        self._turns.pop(key, None)
+        self._replaced.pop(key, None)
 
     def _with(self, key: ThreadKey, messages: Sequence[Message], act: Act) -> list[Message]:
         tries = Retry()
@@ -308,10 +312,7 @@ class EngineSlot:
                 if session.number is not None:
                     self._turns[key] = session.number, session.number + 1
                 while len(self._open) > OPEN_THREADS:
-                    oldest, _ = self._open.popitem(last=False)
-                    self._shown.pop(oldest, None)
-                    self._turns.pop(oldest, None)
-                    self._replaced.pop(oldest, None)
+                    self._close(next(iter(self._open)))
                 return done
 
     def _synced(
@@ -327,13 +328,14 @@ class EngineSlot:
             turns, newest = self.archive.turn_count(key), _newest(self.archive, key)
             session, own = None, -1 if newest is None else newest
             self._turns[key] = own, turns
-        number = None if own < 0 else own
+        number, held = None if own < 0 else own, None
         if session is None:
             held = held_state(self.archive, key, number, messages)
             session = self._opened(key, number, held.messages, held)
         messages = all_messages(session, messages, self._replaced.get(key, ((), ())))
         if not session.knows(messages):
-            session = self._opened(key, number, messages)
+            fresh = held and replace(held, digest=StateDigest())
+            session = self._opened(key, number, messages, fresh)
         session.sync(messages, others_belong=lambda: False)
         return session, messages
 
@@ -342,7 +344,7 @@ class EngineSlot:
         key: ThreadKey,
         number: int | None,
         messages: Sequence[Message],
-        held: HeldState | None = None,
+        held: HeldState | None,
     ) -> ThreadSession:
         by_hand = manual_operations_since(self.archive, key, number)
         return open_session(self.archive, key, number, messages, self._engine, by_hand, held=held)

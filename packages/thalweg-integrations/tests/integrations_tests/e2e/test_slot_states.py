@@ -183,7 +183,7 @@ def test_a_message_that_was_changed_before_a_restart_is_noticed(
         slot.view("t", said, CALL)
     said[position] = replace(said[position], parts=(Text("Something else."),))
     view, read = reopened(tmp_path / "t.db", [*said, user("and now?")], monkeypatch)
-    assert read >= len(said)
+    assert len(said) <= read < 2 * len(said)
     kept = "\n".join(m.text for m in view)
     assert "Something else." in kept
     assert position or "question 0" not in kept
@@ -195,7 +195,8 @@ def test_a_message_that_was_removed_before_a_restart_is_in_no_request(
     said = [user("My code is 4711."), *thread(10), user("more")]
     with EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
         assert "4711" in "".join(m.text for m in slot.view("t", said, CALL))
-    view, _ = reopened(tmp_path / "t.db", [*said[1:], user("and now?")], monkeypatch)
+    view, read = reopened(tmp_path / "t.db", [*said[1:], user("and now?")], monkeypatch)
+    assert read < 2 * len(said)
     assert "4711" not in "".join(m.text for m in view)
 
 
