@@ -42,20 +42,23 @@ class FileChange:
     path: Path
     before: str | None
     after: str | None
+    original: str | None = None
+    """The content without us, which `thalweg record off` restores."""
     agent: str = ""
     folder: str = ""
     """The folder of the agent's sessions."""
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """The change as a unified diff; the folder of the sessions if only that changes."""
         lines = unified_diff(
             (self.before or "").splitlines(keepends=True),
             (self.after or "").splitlines(keepends=True),
             str(self.path),
             str(self.path) if self.after is not None else "/dev/null",
         )
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        return text or f"{self.path}: sessions in {self.folder}\n"
 
 
 def pick_agents(machine: Machine, names: Sequence[str] = ()) -> list[AgentPlaces]:
@@ -90,7 +93,7 @@ def commands_for(folder: Path) -> HostCommands:
 
 
 def plan_install(machine: Machine, folder: Path, agents: Sequence[AgentPlaces]) -> list[FileChange]:
-    """Plan the changes of an installation. Installed again, it changes nothing, or newer entries.
+    """Plan the changes of an installation. Installed again, it updates entries and folders.
 
     Raises:
         ConfigError: A configuration cannot be parsed in its format.
@@ -135,8 +138,11 @@ def _planned(
             for path in dict.fromkeys((one.path.resolve(), *others)):
                 text = _read(path)
                 original = _restored(text, one, manifest.get(str(path)))
-                changes.append(FileChange(path, text, after(one, original), agent.name, own))
-    return [change for change in changes if _content(change.before) != _content(change.after)]
+                new = after(one, original)
+                stays = everywhere or manifest.get(str(path), {}).get("folder") == own
+                if not stays or _content(text) != _content(new):
+                    changes.append(FileChange(path, text, new, original, agent.name, own))
+    return changes
 
 
 def _content(text: str | None) -> object:
@@ -162,12 +168,10 @@ def apply_changes(folder: Path, changes: Sequence[FileChange], *, installs: bool
         if _read(change.path) != change.before:
             raise ConfigError(str(change.path), "it was changed in the meantime", "try again")
         manifest = {**_manifest(folder)}
-        known = manifest.pop(str(change.path), None)
+        manifest.pop(str(change.path), None)
         if installs:
             # Written first: after a crash between the two, the file is still as it was before.
-            keeps = known is not None and known["written"] == _digest(change.before)
-            before = known["before"] if keeps and known is not None else _encoded(change.before)
-            written = {"before": before, "written": _digest(change.after)}
+            written = {"before": _encoded(change.original), "written": _digest(change.after)}
             manifest[str(change.path)] = {**written, "agent": change.agent, "folder": change.folder}
             write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
         if change.after is None:

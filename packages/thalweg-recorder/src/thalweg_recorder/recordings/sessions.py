@@ -6,7 +6,7 @@ from pathlib import Path
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.agents import AGENTS, Machine
 from thalweg_recorder.recordings.files import FORMATS, session_state, sessions_in
-from thalweg_recorder.recordings.opencode_database import is_database
+from thalweg_recorder.recordings.opencode_database import is_database, is_foreign
 
 _SUBAGENT = "agent-"
 """Prefix of Claude Code's files of subagents, which are no sessions of their own."""
@@ -47,6 +47,8 @@ def _found(
 
 def _dated(log: Path) -> Iterator[tuple[Path, int]]:
     try:
+        if is_foreign(log):
+            return
         if not is_database(log):
             state = log.stat()
             yield from [(log, state.st_mtime_ns)] if state.st_size else []

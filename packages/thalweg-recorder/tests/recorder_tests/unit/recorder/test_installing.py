@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from thalweg.errors import ConfigError
 from thalweg_recorder import hook
 from thalweg_recorder.installing import (
+    MANIFEST,
     apply_changes,
     installed_folders,
     pick_agents,
@@ -94,6 +95,25 @@ def test_hooks_of_an_earlier_version_are_replaced(home: Path) -> None:
     assert _state(home) != during
     _install(home)
     assert _state(home) == during
+
+
+def test_a_folder_that_an_earlier_version_noted_is_corrected(home: Path) -> None:
+    _install(home)
+    folder, correct = home / ".thalweg", installed_folders(home / ".thalweg")
+    manifest = json.loads((folder / MANIFEST).read_text())
+    earlier = {path: {**known, "folder": "/earlier"} for path, known in manifest.items()}
+    (folder / MANIFEST).write_text(json.dumps(earlier))
+    place = home / ".claude.json"
+    place.write_text(json.dumps(json.loads(place.read_text()), indent=7))  # as its agent may
+    plugin = next(
+        c for c in plan_install(Machine(home, {}), folder, AGENTS) if c.path.suffix == ".js"
+    )
+    assert plugin.diff == f"{plugin.path}: sessions in {home}/.local/share/opencode\n"
+    _install(home)
+    assert installed_folders(folder) == correct
+    assert plan_install(Machine(home, {}), folder, AGENTS) == []
+    _uninstall(home)
+    assert json.loads(place.read_text()) == json.loads(BEFORE[".claude.json"])
 
 
 def test_what_its_owner_changed_since_stays(home: Path) -> None:

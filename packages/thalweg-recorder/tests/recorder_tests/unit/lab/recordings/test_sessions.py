@@ -1,6 +1,8 @@
 """The sessions that coding agents keep on a machine."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,12 @@ def test_a_database_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     assert coding_sessions(Machine(tmp_path, {})) == [tmp_path / place]
     with pytest.raises(RecordingError, match="no database of opencode"):
         read_recording(tmp_path / place)
+
+
+def test_databases_of_others_beside_opencodes_are_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/opencode"
+    _write(tmp_path, ".local/share/opencode/text.db", 1_000, "no database")
+    for name in ("other.db", "opencode.db"):
+        with closing(sqlite3.connect(folder / name)) as db:
+            db.execute("CREATE TABLE notes (id)")
+    assert coding_sessions(Machine(tmp_path, {})) == [folder / "opencode.db"]
