@@ -218,7 +218,7 @@ CEILINGS = {
     "code lines of thalweg_memory": (8_296, 7_500),
     "code lines of thalweg_recorder": (6_496, 4_800),
     "code lines of thalweg_server": (15_825, 11_500),
-    "code lines in all without strict_llm": (66_450, 59_500),
+    "code lines in all without strict_llm": (66_444, 59_500),
     "files in all packages": (665, 750),
     "files visited by one turn": (37, 30),
     "changes of file in one turn": (414, 300),
