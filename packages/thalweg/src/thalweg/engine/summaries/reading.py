@@ -102,8 +102,8 @@ def read_summary(text: str, *, finish: str = "", is_custom: bool = False) -> Sum
         SummaryError: The answer is unusable.
 
     Example:
-        >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:** tag it").next_steps
-        ('tag it',)
+        >>> read_summary("## Goal\n- Ship 1.2\n\n**Next steps:**\n- tag the release").next_steps
+        ('tag the release',)
     """
     check_finish(finish, text)
     answer = unwrapped(without_thinking(text[:MAX_CHARS])).strip()
