@@ -102,11 +102,11 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
     for one in words:
         index.add([IndexEntry(one)])
     added = (time.process_time() - began) / len(texts) * 1_000
-    asked = [ask(text).words for text in questions]
+    word_lists = [ask(text).words for text in questions]
     began = time.process_time()
-    for question in asked:
+    for question in word_lists:
         index.find(question, 500)
-    ours = [added, (time.process_time() - began) / len(asked) * 1_000]
+    ours = [added, (time.process_time() - began) / len(word_lists) * 1_000]
     plain = sqlite3.connect(":memory:", isolation_level=None)
     plain.execute("CREATE VIRTUAL TABLE w USING fts5(words, content='', detail=none)")
     began = time.process_time()
@@ -115,9 +115,9 @@ def memory(texts: Sequence[str], questions: Sequence[str]) -> tuple[list[float],
     added = (time.process_time() - began) / len(texts) * 1_000
     ranked = "SELECT rowid, bm25(w) FROM w WHERE w MATCH ? ORDER BY 2 LIMIT 500"
     began = time.process_time()
-    for question in asked:
+    for question in word_lists:
         plain.execute(ranked, (" OR ".join(f'"{word}"' for word in question),)).fetchall()
-    return ours, [added, (time.process_time() - began) / len(asked) * 1_000]
+    return ours, [added, (time.process_time() - began) / len(word_lists) * 1_000]
 
 
 def main() -> None:
@@ -137,8 +137,8 @@ def main() -> None:
         for logged in read_thread(each).logged
         for _, text in split_passages(as_text(logged.message))
     ][:ITEMS]
-    asked = [case.question for cases in threads.values() for case in cases][:200]
-    ours, plain = memory(texts, asked)
+    questions = [case.question for cases in threads.values() for case in cases][:200]
+    ours, plain = memory(texts, questions)
     print(f"memory: {len(texts)} items\n{'index':12}{'an item, ms':>13}{'a search, ms':>14}")
     print(f"{'ours':12}{ours[0]:13.3f}{ours[1]:14.2f}\n{'FTS5':12}{plain[0]:13.3f}{plain[1]:14.2f}")
 

@@ -63,7 +63,7 @@ UNLIMITED = {"requests_per_minute": None, "runs_per_minute": None, "runs_at_once
 
 
 class Question(BaseModel):
-    """What the minimal application is asked."""
+    """The body of a request to the minimal application."""
 
     message: str
 
@@ -76,10 +76,10 @@ def minimal(saver: AsyncSqliteSaver, words: int) -> FastAPI:
     @application.post("/api/threads/{thread}/runs/stream")
     async def stream(thread: str, question: Question) -> StreamingResponse:
         async def events() -> AsyncIterator[str]:
-            asked: Any = {"messages": [{"role": "user", "content": question.message}]}
+            given: Any = {"messages": [{"role": "user", "content": question.message}]}
             config: Any = {"configurable": {"thread_id": thread}}
             number = 0
-            parts: Any = agent.astream(asked, config, stream_mode="messages")
+            parts: Any = agent.astream(given, config, stream_mode="messages")
             async for chunk, _ in parts:
                 number += 1
                 yield f"id: {number}\nevent: message\ndata: {json.dumps(chunk.text)}\n\n"
@@ -175,17 +175,17 @@ class Target:
 
     async def _run(self, thread: str) -> int:
         """Ask, and read the stream to its end; returns the number of events."""
-        asked: dict[str, Any] = {"message": "What time is it?"}
+        request: dict[str, Any] = {"message": "What time is it?"}
         prefix = "/api"
         if self.kind in WITH_LANGGRAPH:
             prefix = ""
-            asked = {
+            request = {
                 "assistant_id": "agent",
-                "input": {"messages": [{"role": "user", "content": asked["message"]}]},
+                "input": {"messages": [{"role": "user", "content": request["message"]}]},
                 "stream_mode": ["messages-tuple", "updates"],
                 "if_not_exists": "create",
             }
-        body = json.dumps(asked)
+        body = json.dumps(request)
         head = (
             f"POST {prefix}/threads/{thread}/runs/stream HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -298,7 +298,7 @@ def _row(kind: Kind, concurrency: int, rounds: Sequence[Round]) -> str:
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Serve, or measure the servers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS, help="of a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -30,14 +30,14 @@ def user(text: str) -> Message:
 
 def thread(rounds: int) -> list[Message]:
     """Make a thread of questions with one large tool result each."""
-    said: list[Message] = []
+    sent: list[Message] = []
     for k in range(rounds):
-        said.append(user(f"question {k}"))
-        said.append(Message("assistant", (ToolCall(f"c{k}", "look", f'{{"n": {k}}}'),)))
+        sent.append(user(f"question {k}"))
+        sent.append(Message("assistant", (ToolCall(f"c{k}", "look", f'{{"n": {k}}}'),)))
         text = "\n".join(f"{k} {line} is {k * line}" for line in range(250))
-        said.append(Message("tool", (Text(text),), answers=f"c{k}", name="look"))
-        said.append(Message("assistant", (Text(f"answer {k}"),)))
-    return said
+        sent.append(Message("tool", (Text(text),), answers=f"c{k}", name="look"))
+        sent.append(Message("assistant", (Text(f"answer {k}"),)))
+    return sent
 
 
 def logged(slot: EngineSlot) -> list[str]:
@@ -48,21 +48,21 @@ def logged(slot: EngineSlot) -> list[str]:
 def compacted(slot: EngineSlot) -> tuple[list[Message], list[Message]]:
     """Return a thread and its first view that is a compaction."""
     for rounds in range(1, 20):
-        said = [*thread(rounds), user(f"question {rounds}")]
-        view = slot.view("t", said, CALL)
+        sent = [*thread(rounds), user(f"question {rounds}")]
+        view = slot.view("t", sent, CALL)
         if "<thread-record>" in view[0].text:
-            return said, view
+            return sent, view
     pytest.fail("nothing was compacted")
 
 
 def test_a_view_takes_the_place_of_the_history(slot: EngineSlot) -> None:
-    said, view = compacted(slot)
+    sent, view = compacted(slot)
     slot.view("t", [*view, Message("assistant", (Text("so"),)), user("more")], CALL)
-    assert logged(slot) == [m.text for m in (*said, user("more")) if m.role == "user"]
+    assert logged(slot) == [m.text for m in (*sent, user("more")) if m.role == "user"]
 
 
 def test_adjacent_messages_of_a_view_are_joined(slot: EngineSlot) -> None:
-    said, view = compacted(slot)
+    sent, view = compacted(slot)
     asked = view[0].text + "\n\n" + "\n\n".join(m.text for m in view[1:] if m.role == "user")
     if all(m.role == "user" for m in view):
         state = [user(asked)]
@@ -70,15 +70,15 @@ def test_adjacent_messages_of_a_view_are_joined(slot: EngineSlot) -> None:
         first = next(k for k, m in enumerate(view) if m.role != "user")
         state = [user("\n\n".join(m.text for m in view[:first])), *view[first:]]
     slot.view("t", [*state, Message("assistant", (Text("so"),)), user("more")], CALL)
-    assert logged(slot) == [m.text for m in (*said, user("more")) if m.role == "user"]
+    assert logged(slot) == [m.text for m in (*sent, user("more")) if m.role == "user"]
 
 
 def test_words_joined_to_a_view_are_new(slot: EngineSlot) -> None:
-    said, view = compacted(slot)
+    sent, view = compacted(slot)
     last = view[-1]
     assert last.role == "user"
     slot.view("t", [*view[:-1], user(f"{last.text}\n\nand this")], CALL)
-    assert logged(slot) == [*(m.text for m in said if m.role == "user"), "and this"]
+    assert logged(slot) == [*(m.text for m in sent if m.role == "user"), "and this"]
 
 
 def test_another_history_begins_the_thread_there(slot: EngineSlot) -> None:
@@ -89,8 +89,8 @@ def test_another_history_begins_the_thread_there(slot: EngineSlot) -> None:
 
 def test_an_edited_message_is_logged_again(slot: EngineSlot) -> None:
     slot.view("t", thread(1), CALL)
-    said = [user("question zero"), *thread(1)[1:]]
-    view = slot.view("t", [*said, user("more")], CALL)
+    sent = [user("question zero"), *thread(1)[1:]]
+    view = slot.view("t", [*sent, user("more")], CALL)
     assert [m.text for m in view if m.role == "user"] == ["question zero", "more"]
     assert logged(slot) == ["question 0", "question zero", "more"]
 
@@ -153,23 +153,23 @@ class CountedReads:
 
 
 def reopened(
-    path: Path, said: list[Message], patch: pytest.MonkeyPatch
+    path: Path, sent: list[Message], patch: pytest.MonkeyPatch
 ) -> tuple[list[Message], int]:
     """Return the view of a thread in a new process, and how many messages of its log were read."""
     with patch.context() as context, EngineSlot(POLICY, archive=path) as slot:
         counted = CountedReads(context)
-        return slot.view("t", said, CALL), counted.read
+        return slot.view("t", sent, CALL), counted.read
 
 
 def test_a_restart_reads_only_what_the_last_request_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rounds in (10, 40):
-        path, said = tmp_path / f"{rounds}.db", [*thread(rounds), user("more")]
+        path, sent = tmp_path / f"{rounds}.db", [*thread(rounds), user("more")]
         with EngineSlot(POLICY, archive=path) as slot:
-            slot.view("t", said[:-5], CALL)
-            before = slot.view("t", said, CALL)
-        after, read = reopened(path, said, monkeypatch)
+            slot.view("t", sent[:-5], CALL)
+            before = slot.view("t", sent, CALL)
+        after, read = reopened(path, sent, monkeypatch)
         assert [m.text for m in after] == [m.text for m in before]
         assert read < 20
 
@@ -178,12 +178,12 @@ def test_a_restart_reads_only_what_the_last_request_had(
 def test_a_message_that_was_changed_before_a_restart_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, position: int
 ) -> None:
-    said = [*thread(10), user("more")]
+    sent = [*thread(10), user("more")]
     with EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
-        slot.view("t", said, CALL)
-    said[position] = replace(said[position], parts=(Text("Something else."),))
-    view, read = reopened(tmp_path / "t.db", [*said, user("and now?")], monkeypatch)
-    assert len(said) <= read < 2 * len(said)
+        slot.view("t", sent, CALL)
+    sent[position] = replace(sent[position], parts=(Text("Something else."),))
+    view, read = reopened(tmp_path / "t.db", [*sent, user("and now?")], monkeypatch)
+    assert len(sent) <= read < 2 * len(sent)
     kept = "\n".join(m.text for m in view)
     assert "Something else." in kept
     assert position or "question 0" not in kept
@@ -192,23 +192,23 @@ def test_a_message_that_was_changed_before_a_restart_is_noticed(
 def test_a_message_that_was_removed_before_a_restart_is_in_no_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [user("My code is 4711."), *thread(10), user("more")]
+    sent = [user("My code is 4711."), *thread(10), user("more")]
     with EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
-        assert "4711" in "".join(m.text for m in slot.view("t", said, CALL))
-    view, read = reopened(tmp_path / "t.db", [*said[1:], user("and now?")], monkeypatch)
-    assert read < 2 * len(said)
+        assert "4711" in "".join(m.text for m in slot.view("t", sent, CALL))
+    view, read = reopened(tmp_path / "t.db", [*sent[1:], user("and now?")], monkeypatch)
+    assert read < 2 * len(sent)
     assert "4711" not in "".join(m.text for m in view)
 
 
 def test_a_thread_of_an_older_version_is_compared_with_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [*thread(3), user("more")]
+    sent = [*thread(3), user("more")]
     with monkeypatch.context() as older, EngineSlot(POLICY, archive=tmp_path / "t.db") as slot:
         older.setattr("thalweg.archive.threads.session.StateDigest.of", lambda *_: "")
-        before = slot.view("t", said, CALL)
-    after, read = reopened(tmp_path / "t.db", said, monkeypatch)
+        before = slot.view("t", sent, CALL)
+    after, read = reopened(tmp_path / "t.db", sent, monkeypatch)
     assert [m.text for m in after] == [m.text for m in before]
-    assert read >= len(said)
-    _, read = reopened(tmp_path / "t.db", [*said, user("and now?")], monkeypatch)
-    assert read < 2 * len(said)
+    assert read >= len(sent)
+    _, read = reopened(tmp_path / "t.db", [*sent, user("and now?")], monkeypatch)
+    assert read < 2 * len(sent)

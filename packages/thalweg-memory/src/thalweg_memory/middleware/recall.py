@@ -536,9 +536,8 @@ def _shown_facts(
         for item in (placed.ranked.item,)
     ]
     left_out = count()
-    stored = [
-        item for item in items if item.fate.startswith("told") or next(left_out) < MOST_LEFT_OUT
-    ]
+    shows = {"told", "told before"}
+    stored = [item for item in items if item.fate in shows or next(left_out) < MOST_LEFT_OUT]
     return ShownFacts(uid, utc_now(), new.tokens, (*sections, *stored))
 
 

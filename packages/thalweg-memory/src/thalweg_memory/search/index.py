@@ -237,8 +237,8 @@ class WordRows:
     def words(self, keys: Collection[int]) -> dict[int, WordRow]:
         """Return words by key; words without items are omitted."""
         _, rows = self._size()
-        shelves = self._shelves({_row_of(key, rows) for key in keys})
-        found = ((key, shelves[_row_of(key, rows)].get(key)) for key in keys)
+        buckets = self._buckets({_row_of(key, rows) for key in keys})
+        found = ((key, buckets[_row_of(key, rows)].get(key)) for key in keys)
         return {key: read_word(entry) for key, entry in found if entry is not None}
 
     def _size(self) -> tuple[int, int]:
@@ -246,7 +246,7 @@ class WordRows:
         row = self.read((SIZE,)).get(SIZE)
         return (row.items, *_ROWS.unpack(row.recent)) if row else (0, 1)
 
-    def _shelves(self, numbers: Collection[int]) -> dict[int, dict[int, bytes]]:
+    def _buckets(self, numbers: Collection[int]) -> dict[int, dict[int, bytes]]:
         """Return the entries of words in rows, by the rows' numbers from 0."""
         rows = self.read([_FIRST + number for number in numbers])
         return {n: unpack_words(rows.get(_FIRST + n, _EMPTY).recent) for n in numbers}
@@ -293,12 +293,12 @@ class WordRows:
         """
         size, rows = self._size()
         places = {word: _row_of(word, rows) for word in changes}
-        shelves = self._shelves({*places.values()})
-        before = sum(map(len, shelves.values()))
+        buckets = self._buckets({*places.values()})
+        before = sum(map(len, buckets.values()))
         moved: dict[int, _Change] = {}
         changed: dict[int, WordRow] = {}
         for word, change in changes.items():
-            entry = shelves[places[word]].get(word)
+            entry = buckets[places[word]].get(word)
             row = read_word(entry) if entry else WordRow(in_blocks.get(word, 0))
             changed[word] = row
             elsewhere = _without(row, change.gone)
@@ -312,32 +312,32 @@ class WordRows:
         for word, removed in self._change_blocks(moved).items():
             changed[word].items -= removed
         for word, row in changed.items():
-            shelf = shelves[places[word]]
+            bucket = buckets[places[word]]
             if row.items or row.recent:
-                shelf[word] = write_word(word, row)
+                bucket[word] = write_word(word, row)
             else:
-                shelf.pop(word, None)
-        size += sum(map(len, shelves.values())) - before
-        rows = self._split(shelves, rows, math.ceil(size / WORDS_OF_ROW))
+                bucket.pop(word, None)
+        size += sum(map(len, buckets.values())) - before
+        rows = self._split(buckets, rows, math.ceil(size / WORDS_OF_ROW))
         self.put(
             {
                 _FIRST + n: WordRow(0, b"".join(words.values()))
-                for n, words in shelves.items()
+                for n, words in buckets.items()
                 if words
             }
             | {SIZE: WordRow(size, _ROWS.pack(rows))}
         )
-        empty = [(self._scope, _FIRST + n) for n, words in shelves.items() if not words]
+        empty = [(self._scope, _FIRST + n) for n, words in buckets.items() if not words]
         self._db.run_each("DELETE FROM memory_word WHERE scope = ? AND word = ?", empty)
 
-    def _split(self, shelves: dict[int, dict[int, bytes]], rows: int, enough: int) -> int:
+    def _split(self, buckets: dict[int, dict[int, bytes]], rows: int, enough: int) -> int:
         """Split rows in their order until there are enough; return how many there are."""
         sources = {new: new - (1 << new.bit_length() - 1) for new in range(rows, enough)}
-        shelves |= self._shelves({n for n in sources.values() if n < rows} - shelves.keys())
+        buckets |= self._buckets({n for n in sources.values() if n < rows} - buckets.keys())
         for new, source in sources.items():
-            words = shelves[source]
+            words = buckets[source]
             leaving = [word for word in words if _row_of(word, new + 1) == new]
-            shelves[new] = {word: words.pop(word) for word in leaving}
+            buckets[new] = {word: words.pop(word) for word in leaving}
         return max(rows, enough)
 
     def _changes(

@@ -42,7 +42,7 @@ def is_database(path: Path) -> bool:
 
 
 def is_foreign(path: Path) -> bool:
-    """Return whether a `*.db` beside those of opencode's own names has no table of sessions.
+    """Return whether a `*.db` without one of opencode's own names has no table of sessions.
 
     Raises:
         OSError: The file cannot be read.

@@ -76,8 +76,8 @@ class OwnerDeletion:
 
     async def _delete_rows(self) -> list[str]:
         parts, owner = self._parts, self._owner
-        await parts.journal.delete_crons(owner)
         for _ in range(_ROUNDS):
+            await parts.journal.delete_crons(owner)
             names = {*await parts.journal.newest(owner), *await asyncio.to_thread(self._names)}
             if not names:
                 break
@@ -88,11 +88,10 @@ class OwnerDeletion:
                     await self._threads.remove(thread)
         if runs := await parts.journal.list(owner, limit=1):
             raise BusyError(runs[0].key.thread, runs[0].key.run)
-        await parts.journal.delete_crons(owner)
         left = await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))
-        await parts.journal.delete_crons(owner)  # one of meanwhile has no job any more
+        await parts.journal.delete_crons(owner)  # those made since then have no jobs
         return left
 
     async def _erase(self, left: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,17 @@ from thalweg_memory.facts.values import Statement, Trust
 ADA = Scope("ada")
 
 
+def fill(path: Path) -> Statement:
+    """Make a memory with a fact and a turn, and return the turn."""
+    turn = Statement(
+        "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
+    )
+    with open_memory(path) as store:
+        store.capture(ADA, "t", [turn])
+        Memory(store, ADA).remember("The user sails a Folkboat.")
+    return turn
+
+
 def as_written_by_version_1(path: Path) -> None:
     """Take from a file what later versions added."""
     with sqlite3.connect(path) as connection:
@@ -32,12 +43,7 @@ def as_written_by_version_1(path: Path) -> None:
 def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
     """It is upgraded when it is opened; what it holds is found, and its index is rebuilt."""
     path = tmp_path / "memory.db"
-    turn = Statement(
-        "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
-    )
-    with open_memory(path) as store:
-        store.capture(ADA, "t", [turn])
-        Memory(store, ADA).remember("The user sails a Folkboat.")
+    fill(path)
     as_written_by_version_1(path)
 
     with open_memory(path) as store:
@@ -57,12 +63,8 @@ def test_a_database_of_the_former_version_goes_on(tmp_path: Path) -> None:
 def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
     """The first read of a scope converts its index, and items keep their numbers."""
     path = tmp_path / "memory.db"
-    turn = Statement(
-        "t", 0, "user", "I keep bees in Porto.", "2026-01-01T00:00:00Z", Trust.USER, uid="m"
-    )
+    turn = fill(path)
     with open_memory(path) as store:
-        store.capture(ADA, "t", [turn])
-        Memory(store, ADA).remember("The user sails a Folkboat.")
         before = store.find(ADA, ["porto", "folkboat"])
     with sqlite3.connect(path) as connection:
         (scope,) = connection.execute("SELECT id FROM memory_scope").fetchone()
@@ -82,13 +84,12 @@ def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
 def test_an_index_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     """A process that still runs while a newer one converted it would write what is not found."""
     path = tmp_path / "memory.db"
-    turn = Statement("t", 0, "user", "I sail.", "2026-01-01T00:00:00Z", Trust.USER, uid="m")
+    turn = fill(path)
     with open_memory(path) as store:
-        store.capture(ADA, "t", [turn])
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE memory_scope SET format = 4")
         connection.close()
         with pytest.raises(ConfigError, match="has memory format 4, this version reads 3"):
             store.capture(ADA, "t", [replace(turn, text="I row.", uid="n")])
         with pytest.raises(ConfigError, match="update thalweg"):
-            store.find(ADA, ["sail"])
+            store.find(ADA, ["bees"])

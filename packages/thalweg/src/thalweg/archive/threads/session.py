@@ -696,9 +696,9 @@ def open_session(
         ConflictError: Another process appended at the same time; open the thread again.
     """
     generation = archive.extent(key).generation if generation is None else generation
-    number, page = _newest_readable(archive, key, state_turn)
     held = held or held_state(archive, key, state_turn, messages)
-    alignment, positions = plan_alignment(held.messages, messages), [*held.line]
+    number, page = held.number, held.page
+    alignment, positions = plan_alignment(held.messages, messages), [*ThreadBranch(page.held)]
     kept = [positions[k] for k in alignment.kept]
     dropped = {positions[k] for k in alignment.dropped}
     if manual is not None:
@@ -778,8 +778,10 @@ def _newest_readable(
 class HeldState:
     """The messages that a state had at a turn, in its order."""
 
-    line: ThreadBranch
-    """Their positions in the log."""
+    number: int | None
+    """The place of the record that names them, the newest readable one; `None` if there is none."""
+    page: TurnRecord
+    """That record."""
     messages: Sequence[Message]
     digest: StateDigest
     """That of the messages, if the present state begins with them; else an empty one."""
@@ -798,12 +800,13 @@ def held_state(
         state_turn: Place of the last record of the state; `None` for a new one.
         messages: The messages of the present state.
     """
-    _, page = _newest_readable(archive, key, state_turn)
+    number, page = _newest_readable(archive, key, state_turn)
     line, digest = ThreadBranch(page.held), StateDigest()
     first = messages[: len(line)]
     if page.held_digest and page.held_digest == digest.of(first):
-        return HeldState(line, first, digest)
-    return HeldState(line, [m for _, m in read_branch(archive, key, line)], StateDigest())
+        return HeldState(number, page, first, digest)
+    logged = [message for _, message in read_branch(archive, key, line)]
+    return HeldState(number, page, logged, StateDigest())
 
 
 @dataclass(frozen=True, slots=True)
