@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
@@ -23,16 +22,6 @@ for folder in (ROOT / "tests", *PACKAGE_TESTS):
 DOCUMENTS = ROOT / "examples" / "documents"
 WINDOWS = [int(each) for each in os.environ.get("THALWEG_DOCUMENT_WINDOWS", "8000").split(",")]
 """Windows in which the blocks of YAML are observed, a minute each."""
-# fmt: off
-LONG = {
-    *range(1, 9), *range(10, 19), 20, 25, 26, *range(40, 47), 49, 50, 57, 59, 72, 74, 75, 76,
-    *range(82, 90), 98, 100, 101, 106, 107, 109, 125, 129, 131, 132, 137, *range(149, 158),
-}
-# fmt: on
-"""Rows of dozens of turns, of other processes or of pauses, which `.ci/nightly` runs: most of
-the time of all."""
-ROWS = range(1, 159)
-SHORT = [row for row in ROWS if row not in LONG]
 _RECORD = re.compile(r"about [\d,]+")
 
 
@@ -69,24 +58,15 @@ def test_the_page_lists_the_rows_that_there_are() -> None:
     assert rows == [(str(number), str(number)) for number in range(1, 159)]
 
 
-def check_rows(rows: Sequence[int]) -> None:
-    """Run rows in one process of their own: a reader's command."""
-    command = [sys.executable, str(DOCUMENTS), *map(str, rows)]
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_every_row_is_so() -> None:
+    """The rows in one process of their own: a reader's command."""
+    command = [sys.executable, str(DOCUMENTS)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     output = ended.stdout + ended.stderr
-    assert f"{len(rows)} of {len(rows)} rows are so" in output, output
+    assert "158 of 158 rows are so" in output, output
     assert ended.returncode == 0
-
-
-@pytest.mark.slow
-def test_every_short_row_is_so() -> None:
-    """The commands of the page, without the long ones."""
-    check_rows(SHORT)
-
-
-@pytest.mark.nightly
-def test_every_long_row_is_so() -> None:
-    check_rows(sorted(LONG))
 
 
 def test_a_row_that_is_not_so_fails(tmp_path: Path) -> None:
