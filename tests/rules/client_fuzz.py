@@ -41,7 +41,7 @@ from tests.rules.players import MODELS, client, note
 from tests.rules.rule import PROVIDERS, Provider
 from tests.rules.story import BROKEN, NAMES, ODD, WORDS, Call, Move
 from thalweg import ContextMiddleware, ContextPolicy
-from thalweg.archive.base import Archive, ThreadKey
+from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.paths import open_archive
 from thalweg.archive.threads.thread_history import history
 from thalweg.engine.transcript import as_text

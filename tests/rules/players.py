@@ -19,7 +19,7 @@ from tests.rules.endpoint import Endpoint
 from tests.rules.rule import Provider
 from tests.rules.story import PNG, Author, Result, ResultKind, Story, Turn
 from thalweg import ContextMiddleware, ContextPolicy
-from thalweg.archive.base import Archive, ThreadKey
+from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.entries import Media
 from thalweg.engine.transcript import as_text
 from thalweg_agent import create_deep_agent

@@ -10,7 +10,7 @@ from langgraph.types import Command
 
 from evals_tests.played import played
 from thalweg.archive.recalled_media import Recalled
-from thalweg.archive.tables import TableArchive
+from thalweg.archive.tables import Archive
 from thalweg.context.turn import context_tools
 from thalweg.engine.compaction import pins, summary_rendering
 from thalweg.engine.compaction.planning_context import PlanningContext
@@ -61,7 +61,7 @@ def no_recall(patch: pytest.MonkeyPatch) -> None:
 
 def no_search(patch: pytest.MonkeyPatch) -> None:
     """Let the archive find nothing."""
-    patch.setattr(TableArchive, "search", lambda *_, **__: [])
+    patch.setattr(Archive, "search", lambda *_, **__: [])
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=SLOW) if c in LONG else c for c in CASES])

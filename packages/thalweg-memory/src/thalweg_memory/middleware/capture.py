@@ -18,7 +18,7 @@ from typing import Any, Literal, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 
-from thalweg.archive.base import Archive, ThreadKey
+from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import ThreadBranch, read_branch
 from thalweg.archive.threads.thread_history import branch_at
 from thalweg.context.arguments import AgentName, Owner, as_owner

@@ -10,7 +10,6 @@ from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.archive.base import (
-        Archive,
         Handle,
         Logged,
         Passage,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.archive.paths import default_place, home, open_archive, open_existing
     from thalweg.archive.recall_tool import RECALL_TOOL, recall
     from thalweg.archive.sqlite import SqliteArchive
+    from thalweg.archive.tables import Archive
 
 __all__ = [
     "RECALL_TOOL",
@@ -55,6 +55,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "thalweg.archive.base")
     | {
+        "Archive": "thalweg.archive.tables",
         "RECALL_TOOL": "thalweg.archive.recall_tool",
         "SqliteArchive": "thalweg.archive.sqlite",
         "default_place": "thalweg.archive.paths",

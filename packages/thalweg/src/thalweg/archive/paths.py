@@ -4,9 +4,8 @@ import os
 from os import PathLike, fspath
 from pathlib import Path
 
-from thalweg.archive.base import Archive
 from thalweg.archive.sqlite import SqliteArchive
-from thalweg.archive.tables import TableArchive
+from thalweg.archive.tables import Archive
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.extras import needs_extra
 from thalweg.errors import ConfigError
@@ -75,8 +74,7 @@ def open_autoclosing(url_or_path: str | PathLike[str]) -> Archive:
     Its connections close when nothing refers to the archive any more, at the latest at exit.
     """
     archive = open_archive(url_or_path)
-    if isinstance(archive, TableArchive):
-        archive.close_when_collected()
+    archive.close_when_collected()
     return archive
 
 

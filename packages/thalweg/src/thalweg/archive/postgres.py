@@ -1,7 +1,7 @@
 """The archive in a PostgreSQL database, for any number of processes on any machines."""
 
 from thalweg.archive.search.postgres_words import WordRows
-from thalweg.archive.tables import TableArchive, closed_error
+from thalweg.archive.tables import Archive, closed_error
 from thalweg.database.erasure import POSTGRES_REMAINS
 from thalweg.database.postgres import PostgresDatabase
 
@@ -9,7 +9,7 @@ _FORMAT = 3
 """Format 2 of the SQLite archive, with row-level security."""
 
 
-class PostgresArchive(TableArchive):
+class PostgresArchive(Archive):
     """The log of every thread, in the tables `archive_…` of a PostgreSQL database.
 
     Writers of one thread wait for each other up to `busy_timeout_s`, others not at all. The methods

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.archive.base import Archive, Passage, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.base import Passage, Reading, Span, ThreadKey, render_passages
 from thalweg.archive.handles import is_handle, parse_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.archive.recalled_media import (
@@ -21,6 +21,7 @@ from thalweg.archive.recalled_media import (
     placed_media,
     text_only_note,
 )
+from thalweg.archive.tables import Archive
 from thalweg.engine.entries import RECALL, Media, Message, Opaque, Part
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, exact_counter

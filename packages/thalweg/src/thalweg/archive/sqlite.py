@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
-from thalweg.archive.tables import TableArchive, closed_error
+from thalweg.archive.tables import Archive, closed_error
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 
@@ -18,7 +17,7 @@ _FORMAT = 2
 added with, so a change of `words_of` needs a migration that deletes the index, as 0011 does."""
 
 
-class SqliteArchive(TableArchive):
+class SqliteArchive(Archive):
     """The log of every thread, in an SQLite file or in memory.
 
     The methods are documented in `Archive`, concurrent use in `SqliteDatabase`. A file that cannot
@@ -43,6 +42,7 @@ class SqliteArchive(TableArchive):
             busy_timeout_s=busy_timeout_s,
         )
         super().__init__(database, secret, version=_FORMAT)
+        self.outlives_process = database.place != MEMORY
 
     def search(
         self,
@@ -93,11 +93,6 @@ class SqliteArchive(TableArchive):
                 key = ThreadKey(owner, thread)
                 copy.append(key, self._logged(key))
             yield copy
-
-    @cached_property
-    def outlives_process(self) -> bool:
-        """Whether the archive is a file."""
-        return self._database.place != MEMORY
 
     def prune(self) -> int:
         """Delete unreferenced blobs; return bytes freed."""

@@ -1,14 +1,19 @@
-"""An archive on SQL tables, independent of the database."""
+"""The archive: an append-only log per thread in SQL tables, and all ways to read it.
+
+Two rules: a compaction never deletes or rewrites a message; a reference is returned only after its
+messages are durable.
+"""
 
 import hashlib
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 from thalweg.archive import search as searching
 from thalweg.archive.base import (
-    Archive,
     Extent,
     Handle,
     Logged,
@@ -52,12 +57,18 @@ _NEWEST_STATES = (
 )
 
 
-class TableArchive(Archive):
-    """The log of every thread, in SQL tables. The methods are documented in `Archive`.
+class Archive(ABC):
+    """The log of every thread.
+
+    Calls block; each is atomic and durable when it returns. A key that was never written to
+    is an empty thread. Safe to share between threads of one process, and between processes.
 
     Databases differ only in the word index and in how space is freed. A transaction that changes a
     thread locks its row until the end.
     """
+
+    outlives_process: bool = True
+    """Whether appended messages can be read after the process has ended."""
 
     def __init__(
         self, database: Database[ArchiveRows], secret: bytes | None, *, version: int
@@ -75,8 +86,15 @@ class TableArchive(Archive):
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
 
     def close(self) -> None:
-        """Release connections and files."""
+        """Release connections and files. Closing twice is safe."""
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the archive."""
+        self.close()
 
     def close_when_collected(self) -> None:
         """Release connections and files when nothing refers to this archive any more."""
@@ -90,7 +108,20 @@ class TableArchive(Archive):
         expected: int | None = None,
         generation: int = 0,
     ) -> int:
-        """Append to the log, all or nothing; return its new length."""
+        """Append to the log, all or nothing.
+
+        Args:
+            key: The thread.
+            messages: Oldest first.
+            expected: Length of the log the writer has seen; `None` appends to any.
+            generation: As for `add_turn`.
+
+        Returns:
+            The new length of the log.
+
+        Raises:
+            ConflictError: The log is not `expected` long, or of another generation.
+        """
         stored = stored_messages(messages)
         with self._database.writing(key.owner) as db:
             thread, length = get_or_create_thread(db, key) if stored else lock_thread(db, key)
@@ -108,8 +139,12 @@ class TableArchive(Archive):
             thread, length = find_thread(db, key)
             return Extent() if thread is None else Extent(thread, length, _turn_count(db, thread))
 
+    def length(self, key: ThreadKey) -> int:
+        """Return the number of messages in the log."""
+        return self.extent(key).length
+
     def messages(self, key: ThreadKey, first: int = 0, last: int | None = None) -> list[Message]:
-        """Return messages, `last` included."""
+        """Return messages, equal to the appended ones (except for origins), `last` included."""
         with self._database.reading(key.owner) as db:
             thread, length = find_thread(db, key)
             if thread is None:
@@ -120,7 +155,11 @@ class TableArchive(Archive):
             ]
 
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Return the positions of messages by their ids."""
+        """Return the positions of messages by their ids (`Message.uid`).
+
+        Returns:
+            The positions of each id that is in the log, ascending. An empty id is ignored.
+        """
         uid_by_key = {uid_key(uid): uid for uid in uids if uid}
         positions_by_uid: dict[str, list[int]] = {}
         with self._database.reading(key.owner) as db:
@@ -145,7 +184,23 @@ class TableArchive(Archive):
         generation: int = 0,
         expected: int | None = None,
     ) -> int:
-        """Append a record to the journal, and messages to the log; return the record's place."""
+        """Append a record to the thread's journal, and messages to its log, all or nothing.
+
+        Args:
+            key: The thread.
+            turn: The record.
+            length: Length of the log that the writer has seen.
+            log: Messages to append, oldest first; the record was decided on these, too.
+            generation: Generation of the thread that the writer has seen; 0 for any.
+            expected: Records of the journal that the writer has seen; `None` appends to any.
+
+        Returns:
+            The record's place in the journal, from 0.
+
+        Raises:
+            ConflictError: The log is not `length` long any more, the journal does not have
+                `expected` records, or the thread was deleted.
+        """
         body, stored = zlib.compress(turn.body.encode(), 3), stored_messages(log)
         with self._database.writing(key.owner) as db:
             thread, current_length = get_or_create_thread(db, key)
@@ -170,6 +225,10 @@ class TableArchive(Archive):
             )
             return [unpack(body, packed=True) for (body,) in rows]
 
+    def turn_count(self, key: ThreadKey) -> int:
+        """Return the number of records in the journal."""
+        return self.extent(key).turns
+
     def turn_state(self, key: ThreadKey, turn: int) -> bytes:
         """Return the state of one record of the journal; empty if it has none."""
         with self._database.reading(key.owner) as db:
@@ -189,7 +248,11 @@ class TableArchive(Archive):
             return {decode(name): bytes(state or b"") for name, state in rows}
 
     def attach(self, key: ThreadKey, *texts: str) -> list[str]:
-        """Store texts of a thread; return their digests."""
+        """Store texts that belong to a thread and are in no message (a system prompt), together.
+
+        Returns:
+            The SHA-256 of each as 64 hex digits; the same text is stored once.
+        """
         blobs = [attachment_blob(text) for text in texts]
         with self._database.writing(key.owner) as db:
             thread, _ = get_or_create_thread(db, key)
@@ -197,7 +260,11 @@ class TableArchive(Archive):
         return [blob.hash.hex() for blob in blobs]
 
     def attachment(self, key: ThreadKey, digest: str) -> str:
-        """Return a text that was attached to this thread."""
+        """Return a text that was attached to this thread.
+
+        Raises:
+            HandleError: There is no such text.
+        """
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT data, packed FROM archive_blob JOIN archive_holding USING (hash)"
@@ -209,7 +276,16 @@ class TableArchive(Archive):
         return unpack(row[0], packed=bool(row[1]))
 
     def add_summary(self, key: ThreadKey, source: str, text: str) -> bool:
-        """Store a summary of some messages; return whether the thread exists."""
+        """Store a model's summary of some messages of a thread, until the thread is deleted.
+
+        Args:
+            key: The thread.
+            source: A digest of those messages, as hex digits. The first text of a source is kept.
+            text: The summary.
+
+        Returns:
+            Whether the thread exists: one that was deleted in the meantime is not created again.
+        """
         body = zlib.compress(encode(text), 3)
         with self._database.writing(key.owner) as db:
             thread, _ = lock_thread(db, key)
@@ -223,7 +299,7 @@ class TableArchive(Archive):
         return True
 
     def summary(self, key: ThreadKey, source: str) -> str:
-        """Return the stored summary of a source; empty if there is none."""
+        """Return the text stored by `add_summary`; empty if there is none."""
         with self._database.reading(key.owner) as db:
             row = db.row(
                 "SELECT body FROM archive_summary WHERE thread = ? AND source = ?",
@@ -232,7 +308,13 @@ class TableArchive(Archive):
         return "" if row is None else unpack(row[0], packed=True)
 
     def handle(self, key: ThreadKey, span: Span) -> Handle:
-        """Return a durable reference to a span."""
+        """Return a durable reference to a span, which protects it from pruning.
+
+        The same span of the same thread always has the same reference in one archive.
+
+        Raises:
+            RangeError: The span is not in the log.
+        """
         handle = make_handle(self._secret, key, span)
         with self._database.writing(key.owner) as db:
             thread, length = lock_thread(db, key)
@@ -257,7 +339,7 @@ class TableArchive(Archive):
             return {Handle(handle): Span(first, last) for handle, first, last in rows}
 
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
-        """Release references; they still resolve until the next `prune`."""
+        """Release references that no live view shows any more. Others are ignored."""
         with self._database.writing(key.owner) as db:
             thread, _ = lock_thread(db, key)
             if thread is None:
@@ -268,7 +350,11 @@ class TableArchive(Archive):
             )
 
     def span(self, key: ThreadKey, handle: str) -> Span:
-        """Resolve a reference."""
+        """Resolve a reference (`HANDLE`, `HANDLE#position` or `HANDLE#first-last`).
+
+        Raises:
+            HandleError: It refers to nothing in this thread of this owner.
+        """
         with self._database.reading(key.owner) as db:
             return resolve_handle(db, key, handle)[1]
 
@@ -282,7 +368,26 @@ class TableArchive(Archive):
         path: str = "",
         max_chars: int = 8_000,
     ) -> Reading:
-        """Return the text of a reference, bounded."""
+        """Return the text of a reference, bounded.
+
+        A span of one message reads as that message's text, to the byte; a longer one as a
+        transcript (`transcript.as_transcript`). A transcript longer than `max_chars` without a
+        requested range is replaced by an outline (`transcript.as_outline`), as many lines as fit;
+        only the messages shown are fetched.
+
+        Args:
+            key: The thread.
+            handle: `HANDLE`, `HANDLE#position` or `HANDLE#first-last`.
+            lines: First and last line, from 1, both included.
+            chars: Start and end character, from 0, end excluded.
+            path: A JSONPath (RFC 9535) into a text that is JSON; selects the text to return.
+            max_chars: Most characters to return; `Reading.next` states how to continue.
+
+        Raises:
+            HandleError: The reference does not exist here.
+            RangeError: Two kinds of range at once, a range outside the text, a path that is
+                invalid or matches nothing, or a text that is not JSON.
+        """
         with self._database.reading(key.owner) as db:
             thread, span = resolve_handle(db, key, handle)
             logged = (entry.message for entry in logged_messages(db, thread, span))
@@ -301,7 +406,14 @@ class TableArchive(Archive):
         within: Sequence[Span] | None = None,
         max_tokens: int = 2_000,
     ) -> list[Passage]:
-        """Return matching passages, best first, within a token budget."""
+        """Return passages that match words (any language), best first, within a token budget.
+
+        Args:
+            key: The thread.
+            query: A question or some words; it has no syntax.
+            within: Search only in these spans; `None` means the whole log.
+            max_tokens: Bound on `render_passages` of the result.
+        """
         self._index_new_messages(key)
         with self._database.reading(key.owner) as db:
             thread, _ = find_thread(db, key)
@@ -321,7 +433,16 @@ class TableArchive(Archive):
         max_tokens: int = 2_000,
         exchanges: bool = False,
     ) -> list[ThreadPassage]:
-        """Return matching passages of several threads, best first, within a token budget."""
+        """Return passages in the threads of an owner, best first, within a token budget.
+
+        Args:
+            owner: Owner of the threads.
+            query: A question or some words; it has no syntax. With several phrasings the hits
+                of each are fused by their ranks; without `exchanges` they are one query.
+            threads: Search only in these; `None` means all.
+            max_tokens: Bound on `render_passages` of the result.
+            exchanges: Return fewer hits, of different exchanges, with passages around each.
+        """
         queries = [query] if isinstance(query, str) else query
         questions = [searching.ask(one) for one in (queries if exchanges else [" ".join(queries)])]
         self.update_index(owner, threads)
@@ -343,13 +464,26 @@ class TableArchive(Archive):
             )
 
     def find_threads(self, owner: str, query: str) -> list[ThreadPassage]:
-        """Return the threads that have some words, best first, each with its best passage."""
+        """Return the threads that have some words, best first, each with its best passage.
+
+        A thread is left out if others have much more of the words; words that occur in many threads
+        count little.
+
+        Args:
+            owner: Owner of the threads.
+            query: A question or some words; it has no syntax.
+        """
         self.update_index(owner)
         with self._database.reading(owner) as db:
             return searching.find_threads(db, _indexed_threads(db, owner), searching.ask(query))
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
-        """Index the messages appended since the last search."""
+        """Index the messages appended since the last search; otherwise the next search does so.
+
+        Args:
+            owner: Owner of the threads.
+            threads: Index only these; `None` means all.
+        """
         for thread in self._unindexed_threads(owner, threads):
             self._index_new_messages(ThreadKey(owner, thread))
 
@@ -372,7 +506,7 @@ class TableArchive(Archive):
             return [decode(thread) for (thread,) in rows]
 
     def delete(self, key: ThreadKey) -> None:
-        """Delete a thread: index, log and references."""
+        """Delete a thread: log, references, index. Its blobs are deleted by `prune`."""
         # The index is deleted first, in batches: deleting it takes as long as building it.
         while self._unindex_batch(key):
             pass
@@ -382,6 +516,22 @@ class TableArchive(Archive):
                 return
             searching.remove(db, thread, 0)
             db.drop_thread(thread, *THREAD_TABLES)
+
+    @abstractmethod
+    def prune(self) -> int:
+        """Delete blobs that no log refers to and release the space.
+
+        Returns:
+            Bytes freed.
+        """
+
+    @abstractmethod
+    def erase(self) -> str:
+        """Overwrite deleted content in the files of the archive; writers wait meanwhile.
+
+        Returns:
+            The data that may remain and its place, in one line without content; empty if none.
+        """
 
     def _logged(self, key: ThreadKey) -> list[Logged]:
         """Return a thread's messages as they were appended."""

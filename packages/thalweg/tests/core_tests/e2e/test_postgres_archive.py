@@ -16,8 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from core_tests.postgres import Server
 from thalweg import ContextMiddleware
-from thalweg.archive import Logged, Span, ThreadKey, TurnRow, open_archive
-from thalweg.archive.base import Archive
+from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow, open_archive
 from thalweg.archive.postgres import PostgresArchive
 from thalweg.archive.search.index import BATCH_PASSAGES
 from thalweg.archive.tables import closed_error
