@@ -20,7 +20,7 @@ from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.scorer import includes
 
 from strict_llm import Answer, Request, StrictProvider
-from thalweg.engine.wires import WIRES
+from thalweg.engine.wires import READERS
 from thalweg_evals import PROBES, Conversation, View, World
 from thalweg_evals.inspect_tasks import compare, grid, main, probes, series_of, task_agent
 from thalweg_evals.moves import Use
@@ -43,7 +43,7 @@ def answering(world: World) -> Callable[[Request], Answer]:
     model = scripted_model("searcher")(world)
 
     def answer(request: Request) -> Answer:
-        read = WIRES[request.wire].read(request.items)[0]
+        read = READERS[request.wire].read(request.items)[0]
         names = {call.id: call.name for one in read for call in one.calls}  # no result has its own
         messages = tuple(
             TracedMessage(

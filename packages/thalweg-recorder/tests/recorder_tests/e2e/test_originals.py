@@ -5,11 +5,11 @@ import pytest
 from benchmarks.formats import FORMATS
 from core_tests.archives import archive_in_memory
 from core_tests.property.providers import PROVIDERS
+from core_tests.property.writers import WRITERS
 from core_tests.recorded import RECORDED, WHY_SKIPPED
 from thalweg.archive import Archive, Logged, Span, ThreadKey
 from thalweg.engine import TARIFFS, Budget, Engine, RentOrBuy
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.wires import WIRES
 from thalweg_recorder.recordings import Recording, find_recordings, read_recording
 
 ORIGINALS = RECORDED / "originals"
@@ -52,6 +52,6 @@ def test_every_log_format_goes_out_valid_through_every_wire() -> None:
                 assert engine.problems == ()
                 if engine.turn % 5 == 0:
                     for wire, check in PROVIDERS.items():
-                        assert check(WIRES[wire].write(messages)) == [], (recording.name, wire)
+                        assert check(WRITERS[wire](messages)) == [], (recording.name, wire)
             entry = engine.receive(message)
             archive.append(KEY, [Logged(entry.message)])

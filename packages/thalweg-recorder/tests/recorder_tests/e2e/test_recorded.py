@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from core_tests.property.providers import PROVIDERS
+from core_tests.property.writers import WRITERS
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.wires.registry import WIRES
 from thalweg_recorder.recordings.files import read_recording
 from thalweg_recorder.replay.fleet import ReplayOrder, replay_one
 from thalweg_recorder.replay.policies import policy_named
@@ -119,7 +119,7 @@ def test_every_provider_takes_the_requests(name: str, window: int) -> None:
         if request
         for provider, check in PROVIDERS.items()
         if (name, provider) not in AS_RECORDED
-        for problem in check(WIRES[provider].write(request))
+        for problem in check(WRITERS[provider](request))
     ]
 
     assert refusals == []

@@ -115,7 +115,7 @@ def test_the_archive_of_the_home_folder_is_the_default(place: Path, tmp_path: Pa
     assert thalweg("thread", "list", cwd=tmp_path).stdout == done.stdout
 
 
-@pytest.mark.parametrize("form", ["jsonl", "openai", "anthropic"])
+@pytest.mark.parametrize("form", ["jsonl", "openai"])
 def test_an_export_is_replayed(place: Path, tmp_path: Path, form: str) -> None:
     """Every call of it."""
     file = tmp_path / f"thread.{form}"
@@ -136,11 +136,11 @@ def test_media_are_in_every_export(place: Path) -> None:
     name = f"plain {ESCAPES}"
     with open_archive(place) as archive:
         (message,) = archive.messages(ThreadKey("local", name))
-    for form in ("jsonl", "openai", "anthropic", "markdown"):
+    for form in ("jsonl", "openai", "markdown"):
         done = here("thread", "export", name, "--format", form, "--archive", place)
         assert "aGVsbG8=" in done.stdout
-        if form in {"openai", "anthropic"}:
-            wire = WIRES["openai-chat" if form == "openai" else form]
+        if form == "openai":
+            wire = WIRES["openai-chat"]
             assert wire.read(json.loads(done.stdout)["messages"])[0][0].parts == message.parts
 
 

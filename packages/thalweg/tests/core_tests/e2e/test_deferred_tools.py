@@ -18,7 +18,7 @@ from thalweg.archive import Archive, open_archive
 from thalweg.context.middleware import ContextMiddleware
 from thalweg.engine.entries import Message
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.wires.registry import WIRES
+from thalweg.engine.wires.registry import READERS
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 LONG = "This sentence stands for the details that a schema of a real server has. " * 20
@@ -48,7 +48,7 @@ def names_of(request: Request) -> set[str]:
 def read(request: Request) -> Sequence[Message]:
     """Read the messages of a request, without the tools that are added between them."""
     items = [item for item in request.items if item.get("type") != "additional_tools"]
-    return WIRES[request.wire].read(items)[0]
+    return READERS[request.wire].read(items)[0]
 
 
 def seeker(seen: list[Request], made: list[Answer] | None = None) -> Any:  # noqa: ANN401 (a script)

@@ -1,15 +1,14 @@
 """What the provider's prefix cache may rely on."""
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import event, given
 
 from core_tests.property.driving import Drive, Request, drive
 from core_tests.property.providers import as_bytes
-from core_tests.property.strategies import HOMES, Scenario, scenarios
+from core_tests.property.strategies import Scenario, scenarios
 from thalweg.engine.edits import Fold, Reason, Strip
 from thalweg.engine.wires.registry import WIRES
 
@@ -41,49 +40,11 @@ def test_i37_only_edits_break_the_prefix_of_an_orderly_thread(scenario: Scenario
 @pytest.mark.parametrize("wire", ["openai-chat", "openai-responses"])
 @given(scenario=scenarios())
 def test_i37_flat_wires_write_an_exact_prefix(wire: str, scenario: Scenario) -> None:
-    """Where neighbours are not joined, every object that was sent is sent again as it was."""
+    """Every object that was sent is sent again as it was."""
     driven = drive(scenario)
     for before, after in _unbroken(driven):
         sent = as_bytes(WIRES[wire].write(before.messages))
         assert as_bytes(WIRES[wire].write(after.messages))[: len(sent)] == sent
-
-
-@pytest.mark.parametrize("wire", ["anthropic", "gemini"])
-@given(scenario=scenarios())
-def test_i37_joining_wires_only_add_to_the_last_turn(wire: str, scenario: Scenario) -> None:
-    """All turns but the last are the same bytes; the last keeps its blocks and may get more."""
-    driven = drive(scenario)
-    for before, after in _unbroken(driven):
-        sent, now = WIRES[wire].write(before.messages), WIRES[wire].write(after.messages)
-        n = len(sent) - 1
-        assert as_bytes(now[:n]) == as_bytes(sent[:n])
-        assert now[n]["role"] == sent[n]["role"]
-        last = _blocks(sent[n])
-        assert _blocks(now[n])[: len(last)] == last
-
-
-def _blocks(turn: Any) -> list[str]:  # noqa: ANN401 (any provider object)
-    content = turn.get("parts", turn.get("content"))
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    return as_bytes(content)
-
-
-@pytest.mark.parametrize("wire", HOMES)
-@given(scenario=scenarios(hostile=False))
-def test_i37_orderly_turns_are_exact_prefixes_on_every_wire(wire: str, scenario: Scenario) -> None:
-    """A call that the model answers with a message of its own keeps every sent byte in place."""
-    driven = drive(scenario)
-    for before, after in _unbroken(driven):
-        if after.items[len(before.items) :] and _spoken(
-            after.items[len(before.items)].message.parts, wire
-        ):
-            sent = as_bytes(WIRES[wire].write(before.messages))
-            assert as_bytes(WIRES[wire].write(after.messages))[: len(sent)] == sent
-
-
-def _spoken(parts: Sequence[object], wire: str) -> bool:
-    return bool(wire) and any(type(p).__name__ in {"Text", "ToolCall"} for p in parts)
 
 
 @given(scenarios())

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from core_tests.property.driving import Drive, drive, quick_count
 from core_tests.property.strategies import Scenario, scenarios
 from core_tests.property.test_requests import witness
+from core_tests.property.writers import WRITERS
 from thalweg.engine.compaction.offers import RETURN_REASON
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.edits import Elide, Evict, Fold
@@ -19,7 +20,6 @@ from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.tokens import Calibration, TokenCounts, exact_counter, measure
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.window import OverheadSection
-from thalweg.engine.wires.registry import WIRES
 
 SHRINKING = (Elide, Evict, Fold)
 
@@ -190,7 +190,7 @@ def test_i22_bytes_and_media_are_bounded_too(scenario: Scenario) -> None:
         assert sum(i.size_bytes for i in request.items) <= budget.max_bytes
         assert sum(i.media for i in request.items) <= budget.max_media
         for name in ("openai-chat", "anthropic"):
-            body = WIRES[name].write(request.messages)
+            body = WRITERS[name](request.messages)
             strings = sum(len(s.encode("utf-8", "surrogatepass")) for s in _strings(body))
             framing = 400 * (1 + len(request.items)) + sum(
                 120 * len(i.message.parts) + len(p.signature)

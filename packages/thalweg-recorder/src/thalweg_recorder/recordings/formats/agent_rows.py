@@ -22,7 +22,7 @@ from typing import Any
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
-from thalweg.engine.wires.registry import WIRES
+from thalweg.engine.wires.registry import READERS
 from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
     LogFormat,
@@ -127,7 +127,7 @@ class AgentRows(SessionRows):
             if isinstance(item, Recorded) and item.usage is None and item.answer in self.reported:
                 usage, model = self.reported[item.answer]
                 self.items[at] = replace(item, usage=usage, model=item.model or model)
-        recording = self.recording(log_format, WIRES[wire].read)
+        recording = self.recording(log_format, READERS[wire].read)
         subagents = []
         for name, rows in self.threads.items():
             own = {"id": f"{self.info.id or self.name}.{name}", "project": self.info.project}
@@ -196,7 +196,7 @@ def _read(source: RecordedFile) -> Recording:
             session.map(line, row, lambda one: [one])
     session.info = _merged(session.info, as_object(head.get("session")))
     return session.all_read(
-        as_str(head.get("agent")) or NAME, wire if wire in WIRES else "anthropic"
+        as_str(head.get("agent")) or NAME, wire if wire in READERS else "anthropic"
     )
 
 

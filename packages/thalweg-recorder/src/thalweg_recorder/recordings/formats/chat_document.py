@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thalweg.engine.wires.anthropic import AnthropicWire
-from thalweg.engine.wires.base import Wire
+from thalweg.engine.wires.anthropic import AnthropicReader
+from thalweg.engine.wires.base import WireReader
 from thalweg.engine.wires.fields import as_usage
-from thalweg.engine.wires.gemini import GeminiWire
+from thalweg.engine.wires.gemini import GeminiReader
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg.engine.wires.openai_responses import OpenAIResponsesWire
 from thalweg_recorder.recordings.base import Recording
@@ -38,7 +38,7 @@ _RESPONSES_ITEMS = frozenset({"function_call", "function_call_output", "reasonin
 class _Chat:
     """The messages found in a document."""
 
-    wire: Wire
+    wire: WireReader
     items: Sequence[Any]
     ahead: int = 0
     """Items before the first of the list: a system prompt that is a field of its own."""
@@ -84,11 +84,11 @@ def _chat(document: object) -> _Chat | None:
 def _of_list(messages: list[Any]) -> _Chat | None:
     objects = as_objects(messages)
     if any("parts" in one and as_str(one.get("role")) in {"user", "model"} for one in objects):
-        return _Chat(GeminiWire(), messages)
+        return _Chat(GeminiReader(), messages)
     if any(as_str(one.get("type")) in _RESPONSES_ITEMS for one in objects):
         return _Chat(OpenAIResponsesWire(), messages)
     if any(map(is_chat_message, objects)):
-        return _Chat(AnthropicWire() if _is_anthropic(objects) else OpenAIChatWire(), messages)
+        return _Chat(AnthropicReader() if _is_anthropic(objects) else OpenAIChatWire(), messages)
     return None
 
 
@@ -103,7 +103,7 @@ def _is_anthropic(messages: Iterable[Mapping[str, Any]]) -> bool:
 def _with_system(document: JsonObject, chat: _Chat) -> _Chat:
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
         if instructions := document.get(name):
-            wire = AnthropicWire() if name == "system" else chat.wire
+            wire = AnthropicReader() if name == "system" else chat.wire
             return _Chat(wire, [_system(name, instructions), *chat.items], ahead=1)
     return chat
 

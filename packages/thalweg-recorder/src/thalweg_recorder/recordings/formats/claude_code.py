@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.engine.entries import Message, Text
-from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.anthropic import AnthropicReader
 from thalweg.engine.wires.base import Note
 from thalweg_recorder.recordings.base import RecordedCompaction, Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
@@ -63,7 +63,7 @@ def read(source: RecordedFile) -> Recording:
         session.state,
         f"{len(files)} {sum(one.stat().st_size for one in files)}",
     )
-    recording = session.read(source.lines, NAME, AnthropicWire().read)
+    recording = session.read(source.lines, NAME, AnthropicReader().read)
     threads = [
         _sidechain(name, rows, recording.session) for name, rows in session.sidechains.items()
     ]
@@ -76,7 +76,7 @@ def _sidechain(name: str, rows: Sequence[RecordedRow], parent: SessionInfo) -> R
     """Read the turns of a subagent, which versions before 2 wrote into the log of its parent."""
     session = _ClaudeSession(name, [], of_subagent=True)
     session.info = SessionInfo(id=f"{parent.id}.{name}")
-    return session.read(rows, NAME, AnthropicWire().read)
+    return session.read(rows, NAME, AnthropicReader().read)
 
 
 def tool_results(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.engine.wires.fields import as_usage, to_json
-from thalweg.engine.wires.gemini import GeminiWire
+from thalweg.engine.wires.gemini import GeminiReader
 from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
     LogFormat,
@@ -67,7 +67,7 @@ def read(source: RecordedFile) -> Recording:
         session.take(line, row)
     session.items = [item for key in session.order for item in session.items_of(key)]
     session.info = _session(source)
-    return session.recording(NAME, GeminiWire().read, why={"info": "notices of the program"})
+    return session.recording(NAME, GeminiReader().read, why={"info": "notices of the program"})
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.engine.pricing.usage import Usage
-from thalweg.engine.wires.anthropic import AnthropicWire
+from thalweg.engine.wires.anthropic import AnthropicReader
 from thalweg.engine.wires.fields import as_usage
 from thalweg_recorder.recordings.base import Recording, SessionInfo
 from thalweg_recorder.recordings.rows import (
@@ -88,7 +88,7 @@ def read(source: RecordedFile) -> Recording:
         title=as_str(info.get("title")),
     )
     why = {"compaction": "requests of the program for a summary"}
-    return rows.read(enumerate(_messages(source.document)), NAME, AnthropicWire().read, why=why)
+    return rows.read(enumerate(_messages(source.document)), NAME, AnthropicReader().read, why=why)
 
 
 @dataclass(slots=True)

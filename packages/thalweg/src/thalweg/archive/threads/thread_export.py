@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
@@ -21,10 +21,10 @@ from thalweg.engine.entries import (
     message_to_json,
 )
 from thalweg.engine.transcript import printable, speaker
-from thalweg.engine.wires.registry import WIRES, split_system
+from thalweg.engine.wires.registry import WIRES
 from thalweg.errors import ConfigError
 
-Format = Literal["jsonl", "openai", "anthropic", "markdown"]
+Format = Literal["jsonl", "openai", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 """`jsonl` is complete, and `thalweg replay` reads it."""
 
@@ -131,40 +131,20 @@ def export(
         case "jsonl":
             lines = thread_lines(messages, key.thread, context)
             return (f"{line}\n" for line in lines)
-        case "openai" | "anthropic":
-            return iter([f"{json.dumps(_request_body(form, messages, context), indent=1)}\n"])
+        case "openai":
+            return iter([f"{json.dumps(_request_body(messages, context), indent=1)}\n"])
         case "markdown":
             return _markdown(key.thread, messages)
         case _:
             assert_never(form)
 
 
-def _request_body(
-    form: Literal["openai", "anthropic"], messages: Sequence[Message], context: TurnContext | None
-) -> dict[str, Any]:
-    """Return the body of a request that would send all messages."""
-    wire = "openai-chat" if form == "openai" else "anthropic"
-    system, items = split_system(wire, WIRES[wire].write(messages))
+def _request_body(messages: Sequence[Message], context: TurnContext | None) -> dict[str, Any]:
+    """Return the body of a request to OpenAI's chat completions that would send all messages."""
     body: dict[str, Any] = {"model": context.page.model} if context and context.page.model else {}
-    if system is not None:
-        body["system"] = system
     if context and context.tools:
-        body["tools"] = [
-            _anthropic_tool(tool) if form == "anthropic" else tool for tool in context.tools
-        ]
-    return {**body, "messages": items}
-
-
-def _anthropic_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
-    function = schema.get("function", schema)
-    description_field = (
-        {"description": function["description"]} if function.get("description") else {}
-    )
-    return {
-        "name": function.get("name", ""),
-        **description_field,
-        "input_schema": function.get("parameters", {}),
-    }
+        body["tools"] = list(context.tools)
+    return {**body, "messages": WIRES["openai-chat"].write(messages)}
 
 
 def _markdown(thread: str, messages: Sequence[Message]) -> Iterator[str]:

@@ -263,7 +263,7 @@ def search(options: Namespace) -> None:
         metavar="NAME",
         default="jsonl",
         help=f"One of {', '.join(FORMATS)}. Default: jsonl, which keeps everything, and "
-        "`thalweg replay` reads it; openai and anthropic are the body of a request.",
+        "`thalweg replay` reads it; openai is the body of a request.",
     ),
     argument("--output", metavar="FILE", type=Path, help="Where to. Default: print it."),
     _TURN,

@@ -12,16 +12,16 @@ from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from thalweg.engine.wires.base import Note, Wire
-    from thalweg.engine.wires.registry import WIRES, split_system
+    from thalweg.engine.wires.registry import READERS, WIRES
 
-__all__ = ["WIRES", "Note", "Wire", "split_system"]
+__all__ = ["READERS", "WIRES", "Note", "Wire"]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "Note": "thalweg.engine.wires.base",
+        "READERS": "thalweg.engine.wires.registry",
         "WIRES": "thalweg.engine.wires.registry",
         "Wire": "thalweg.engine.wires.base",
-        "split_system": "thalweg.engine.wires.registry",
     },
 )

@@ -1,24 +1,18 @@
-"""Content blocks in Anthropic's form, which LangChain messages use, too."""
+"""Reading content blocks in Anthropic's form."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, assert_never
+from typing import Any
 
-from thalweg.engine.entries import Media, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.entries import Media, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import (
     Fields,
-    arguments_object,
     arguments_text,
     as_dict,
-    is_from_wire,
-    is_private,
     opaque,
-    opaque_value,
     pack,
-    unpack,
-    url_of,
 )
-from thalweg.engine.wires.media_blocks import original_block, take_content, unknown_media
+from thalweg.engine.wires.media_blocks import take_content, unknown_media
 
 WIRE = "anthropic"
 _SERVER_SIDE = ("_tool_use", "_tool_result")
@@ -127,64 +121,3 @@ _BLOCK_READERS = {
     "image": _media,
     "document": _media,
 }
-
-
-def write_blocks(parts: Iterable[Part]) -> tuple[object, ...]:
-    """Return the blocks of parts, without blank text, foreign reasoning and foreign parts."""
-    return tuple(block for part in parts if (block := _write_block(part)) is not None)
-
-
-def _write_block(part: Part) -> object:
-    match part:
-        case Text():
-            return _write_text(part)
-        case Thinking(text, signature, extra):
-            return _write_thinking(text, signature, extra)
-        case Media():
-            return _write_media(part)
-        case ToolCall(call_id, name, arguments, extra):
-            body = {"id": call_id, "name": name, "input": arguments_object(arguments)}
-            return {"type": "tool_use", **unpack(extra, WIRE), **body}
-        case Opaque(wire=wire):
-            return opaque_value(part) if wire == WIRE else None
-        case _:
-            assert_never(part)
-
-
-def _write_text(part: Text) -> dict[str, Any] | None:
-    if not part.text.strip():
-        return None
-    extra_fields = unpack(part.extra, WIRE)
-    if extra_fields.get("type") == "document" and isinstance(
-        source := extra_fields.get("source"), dict
-    ):
-        return {**extra_fields, "source": {**source, "data": part.text}}
-    return {"type": "text", "text": part.text, **extra_fields}
-
-
-def _write_thinking(text: str, signature: str, extra: str) -> dict[str, Any] | None:
-    if not signature or not is_from_wire(extra, WIRE):
-        return None
-    extra_fields = unpack(extra, WIRE)
-    if extra_fields.get("type") == "redacted_thinking":
-        return {**extra_fields, "data": signature}
-    return {"type": "thinking", "thinking": text, "signature": signature, **extra_fields}
-
-
-def _write_media(media: Media) -> dict[str, Any] | None:
-    if (block := original_block(media, WIRE)) is not None:
-        return block
-    if is_private(media, WIRE):
-        return None
-    extra_fields = unpack(media.extra, WIRE)
-    kind = "image" if media.mime.startswith("image/") else "document"
-    if media.data:
-        source = {"type": "base64", "media_type": media.mime, "data": media.data}
-    else:
-        source = {"type": "url", "url": url_of(media)}
-    kept_source = extra_fields.pop("source", None)
-    return {
-        "type": kind,
-        **extra_fields,
-        "source": {**(kept_source if isinstance(kept_source, dict) else {}), **source},
-    }

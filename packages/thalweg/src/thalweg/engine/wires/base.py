@@ -1,4 +1,4 @@
-"""The protocol of a wire: one dialect of messages, read into our types and written back.
+"""The protocols of dialects of messages: read into our types, and of a wire, written back.
 
 Two rules: a wire carries content that it does not support (`Opaque`, `extra`) and reports it
 in a `Note`; an unmodified message is written as the very object it came from.
@@ -22,12 +22,8 @@ class Note:
     text: str
 
 
-class Wire(Protocol):
-    """A provider's dialect: converts its message objects to messages and back.
-
-    It must carry text, tool calls with ids, their results and a system prompt; it may drop media
-    and other providers' reasoning.
-    """
+class WireReader(Protocol):
+    """A provider's dialect: converts its message objects to messages."""
 
     name: str
 
@@ -38,6 +34,14 @@ class Wire(Protocol):
         noted. Objects are not copied; each message's `origin` refers to them.
         """
         ...
+
+
+class Wire(WireReader, Protocol):
+    """A dialect that is written, too.
+
+    It must carry text, tool calls with ids, their results and a system prompt; it may drop media
+    and other providers' reasoning.
+    """
 
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """Return messages as the provider's objects: a list, never the body of a request.

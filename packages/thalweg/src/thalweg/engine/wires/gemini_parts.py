@@ -1,26 +1,19 @@
-"""Parts of a content in Google's form, in the spelling of the API and of the Python SDK."""
+"""Reading parts of a content in Google's form, in the spelling of the API and of the Python SDK."""
 
 from collections.abc import Iterable
-from typing import Any, assert_never
 
-from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.entries import Media, Message, Part, Text, Thinking, ToolCall
 from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import (
     Fields,
-    arguments_object,
     arguments_text,
     as_dict,
-    from_json,
-    is_from_wire,
-    is_private,
     join_packed,
     opaque,
-    opaque_value,
     pack,
     to_json,
-    unpack,
 )
-from thalweg.engine.wires.media_blocks import original_block, unknown_media
+from thalweg.engine.wires.media_blocks import unknown_media
 
 WIRE = "gemini"
 _BODY = "gemini:body"
@@ -131,68 +124,3 @@ def _response_text(response: object) -> tuple[str, str]:
 
 
 _TEXT_KEYS = ("output", "result", "content", "error")
-
-
-def write_response(message: Message, tool: str) -> dict[str, Any]:
-    """Return a tool result as a part.
-
-    Args:
-        message: The result.
-        tool: Tool name of the call it answers, which Gemini requires; empty if it is not recorded.
-    """
-    texts = [part.text for part in message.parts if isinstance(part, Text)]
-    text = texts[0] if len(texts) == 1 else "\n".join(texts)
-    body = unpack(message.extra, _BODY)
-    if message.answers:
-        body["id"] = message.answers
-    body["name"] = tool or message.name
-    key = unpack(message.extra, _RESPONSE).get("key", "error" if message.is_error else "output")
-    response = from_json(text) if key == "*" else None
-    if isinstance(response, dict):
-        body["response"] = response
-    else:
-        body["response"] = {"output" if key == "*" else key: text}
-    other_parts = write_parts(part for part in message.parts if isinstance(part, (Media, Opaque)))
-    if other_parts:
-        body["parts"] = list(other_parts)
-    return {**unpack(message.extra, WIRE), "functionResponse": body}
-
-
-def write_parts(parts: Iterable[Part]) -> tuple[object, ...]:
-    """Return parts in Google's form, without empty text, foreign reasoning and foreign parts."""
-    return tuple(written for part in parts if (written := _write_part(part)) is not None)
-
-
-def _write_part(part: Part) -> object:
-    match part:
-        case Text(text, extra):
-            extra_fields = unpack(extra, WIRE)
-            return {**extra_fields, "text": text} if text or extra_fields else None
-        case Thinking(text, signature, extra):
-            if not is_from_wire(extra, WIRE):
-                return None
-            signature_field = {"thoughtSignature": signature} if signature else {}
-            return {**unpack(extra, WIRE), "text": text, "thought": True, **signature_field}
-        case ToolCall(call_id, name, arguments, extra):
-            body = {**unpack(extra, _BODY), "name": name, "args": arguments_object(arguments)}
-            id_field = {"id": call_id} if call_id else {}
-            return {**unpack(extra, WIRE), "functionCall": {**body, **id_field}}
-        case Media():
-            return _write_media(part)
-        case Opaque(wire=wire):
-            return opaque_value(part) if wire == WIRE else None
-        case _:
-            assert_never(part)
-
-
-def _write_media(media: Media) -> dict[str, Any] | None:
-    if (block := original_block(media, WIRE)) is not None:
-        return block
-    if is_private(media, WIRE):
-        return None
-    body = unpack(media.extra, _BODY)
-    if media.mime and not media.mime.endswith("*"):
-        body["mimeType"] = media.mime
-    if media.data:
-        return {**unpack(media.extra, WIRE), "inlineData": {**body, "data": media.data}}
-    return {**unpack(media.extra, WIRE), "fileData": {**body, "fileUri": media.url}}

@@ -9,6 +9,7 @@ import pytest
 from core_tests.property.driving import KEY, Drive, quick_count
 from core_tests.property.providers import PROVIDERS
 from core_tests.property.strategies import Scenario
+from core_tests.property.writers import WRITERS
 from core_tests.unit.engine.threads import call, result, run, says, shown, steps, system, user
 from thalweg.archive import Span
 from thalweg.engine.compaction.structured_summary import absorb
@@ -18,8 +19,6 @@ from thalweg.engine.entries import Media, Message, Part, Text, Thinking, ToolCal
 from thalweg.engine.snapshot import Record
 from thalweg.engine.tokens import exact_counter, measure
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.wires.anthropic import AnthropicWire
-from thalweg.engine.wires.registry import WIRES
 from thalweg.errors import HandleError
 
 
@@ -79,7 +78,7 @@ def test_f3_the_other_results_of_a_batch_are_never_parted_from_it(*, late: bool)
     assert folds(driven)
     for request in driven.requests:
         for name, check in PROVIDERS.items():
-            assert check(WIRES[name].write(request.messages)) == []
+            assert check(WRITERS[name](request.messages)) == []
 
 
 def test_f3_a_pending_call_is_not_lost_when_its_turn_is_folded() -> None:
@@ -115,7 +114,7 @@ def test_f4_signed_reasoning_is_sent_to_the_byte_or_not_at_all() -> None:
 
     assert folds(driven)
     for request in driven.requests:
-        body = AnthropicWire().write(request.messages)
+        body = WRITERS["anthropic"](request.messages)
         blocks = [b for m in body if isinstance(m["content"], list) for b in m["content"]]
         sent = {(b["thinking"], b["signature"]) for b in blocks if b["type"] == "thinking"}
         assert sent <= signed

@@ -5,15 +5,14 @@ import sys
 
 import pytest
 
-from thalweg.engine.entries import Message, Text
-from thalweg.engine.wires import WIRES, split_system
+from thalweg.engine.wires import READERS, WIRES
 from thalweg.errors import ConfigError
 
 
 def test_every_wire_bears_the_name_it_is_found_under() -> None:
     """A recording names the wire it was read with."""
-    assert {name: wire.name for name, wire in WIRES.items()} == {name: name for name in WIRES}
-    assert WIRES
+    assert {name: one.name for name, one in READERS.items()} == {name: name for name in READERS}
+    assert READERS.keys() - WIRES.keys() == {"anthropic", "gemini"}
 
 
 def test_no_wire_is_imported_before_it_is_asked_for() -> None:
@@ -29,22 +28,7 @@ def test_no_wire_is_imported_before_it_is_asked_for() -> None:
 
 def test_an_unknown_name_is_told_with_those_that_are_known() -> None:
     """And a mapping remains a mapping."""
-    with pytest.raises(ConfigError, match=r"'openai'.*openai-chat, openai-responses, anthropic"):
+    with pytest.raises(ConfigError, match=r"'openai'.*openai-chat, openai-responses, langchain"):
         WIRES["openai"]
-    with pytest.raises(ConfigError, match="known are"):
-        split_system("openai", [])
     assert "openai" not in WIRES
     assert WIRES.get("openai") is None
-
-
-@pytest.mark.parametrize("name", sorted(WIRES))
-def test_the_system_prompt_is_parted_where_a_provider_wants_it_so(name: str) -> None:
-    """The others have it among the messages."""
-    said = [Message("system", (Text("Be brief."),)), Message("user", (Text("hi"),))]
-    items = WIRES[name].write(said)
-
-    system, messages = split_system(name, items)
-
-    beside = name in {"anthropic", "gemini"}
-    assert ("Be brief." in str(system)) == beside
-    assert messages == (items[1:] if beside else items)
