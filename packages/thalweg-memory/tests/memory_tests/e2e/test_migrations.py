@@ -19,7 +19,7 @@ from thalweg.database.migrations.postgres import bring_up_to_date, version_of
 from thalweg.database.migrations.schema import HEAD
 from thalweg.database.postgres_server import connect
 from thalweg.engine.transcript import as_text
-from thalweg.errors import ConfigError, HandleError
+from thalweg.errors import ConfigError, HandleError, StorageError
 from thalweg_memory import open_memory
 from thalweg_memory.facts.recall.ranking import index_words
 from thalweg_memory.facts.values import Scope
@@ -183,15 +183,15 @@ def test_many_may_begin_at_once(postgres_url: str) -> None:
 
 
 def test_what_fails_half_way_leaves_everything_as_it_was(postgres_url: str) -> None:
-    """The last statements of the last version cannot be run here."""
+    """A function has another type here."""
     restore(postgres_url)
     before = schema(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as raw:
-        raw.execute("CREATE FUNCTION memory_due_job(x bigint) RETURNS int LANGUAGE sql RETURN 1")
-    with pytest.raises(Exception, match="memory_due_job"):
+        raw.execute("CREATE FUNCTION archive_prune() RETURNS int LANGUAGE sql RETURN 1")
+    with pytest.raises(StorageError, match="cannot change return type"):
         open_archive(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as raw:
-        raw.execute("DROP FUNCTION memory_due_job(bigint)")
+        raw.execute("DROP FUNCTION archive_prune()")
     assert schema(postgres_url) == before
     open_archive(postgres_url).close()
 

@@ -8,16 +8,16 @@ import psycopg
 import pytest
 
 from thalweg.database.jobs import BACKGROUND
-from thalweg.database.migrations.history import VERSIONS
-from thalweg.database.migrations.postgres import _PostgresSchema
-from thalweg.database.migrations.schema import VERSION_TABLE
-from thalweg.database.migrations.sqlite import _SqliteSchema
+from thalweg.database.migrations import postgres, sqlite
+from thalweg.database.migrations.schema import POSTGRES, SQLITE, VERSION_TABLE, in_dialect
 from thalweg_server.runs.base import Draft, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.opening import open_journal
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
 
-OLD = [version for version in VERSIONS if version.NUMBER < "0010"]
+BEFORE, BEFORE_IN_POSTGRES = (
+    Path(__file__).with_name("before_queue.sql").read_text(encoding="utf-8").split("-- PostgreSQL")
+)
 INSERT = (
     "INSERT INTO runs (owner, thread, run, status, request, work, attempt) VALUES"
     " ('ada', 't1', 'r1', 'running', '{}', 'gone', 1), ('ada', 't1', 'r2', 'waiting', '{}', '', 0),"
@@ -54,8 +54,7 @@ class TestUpgrade:
     async def test_a_file(self, tmp_path: Path) -> None:
         """Each run once, in the order of its thread."""
         connection = sqlite3.connect(path := tmp_path / "runs.db", isolation_level=None)
-        for version in OLD:
-            version.upgrade(_SqliteSchema(connection, "runs"))
+        connection.executescript(in_dialect(BEFORE, SQLITE))
         connection.execute(
             f"CREATE TABLE {VERSION_TABLE} (component TEXT PRIMARY KEY, version TEXT)"
         )
@@ -67,10 +66,7 @@ class TestUpgrade:
     async def test_a_server(self, plain_postgres_url: str) -> None:
         """The same, with walls between owners."""
         with psycopg.connect(plain_postgres_url, autocommit=True) as connection:
-            for version in OLD:
-                version.upgrade(_PostgresSchema(connection))
-            connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num varchar(32))".encode())
-            connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('0009')".encode())  # noqa: S608 (ours)
+            connection.execute((in_dialect(BEFORE, POSTGRES) + BEFORE_IN_POSTGRES).encode())
             connection.execute("SELECT set_config('thalweg.owner', 'ada\x1fbob\x1fcem', false)")
             connection.execute(INSERT.encode())
         check(await perform_all(plain_postgres_url))
@@ -99,19 +95,17 @@ FOUND = "SELECT key, worker, due, priority FROM queue_job WHERE queue = 'run' OR
 
 def test_jobs_of_retention_move_from_a_file_while_a_run_of_their_thread_is_held() -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        schema = _SqliteSchema(connection, "runs")
-        for version in VERSIONS:
-            if version.NUMBER == "0013":
-                connection.execute(RETENTION)
-            version.upgrade(schema)
+        sqlite.bring_up_to_date(connection, "runs")
+        connection.execute(RETENTION)
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version = '0012'")  # noqa: S608 (ours)
+        sqlite.bring_up_to_date(connection, "runs")
         assert connection.execute(FOUND).fetchall() == MOVED
 
 
 def test_jobs_of_retention_move_on_a_server(plain_postgres_url: str) -> None:
     with psycopg.connect(plain_postgres_url, autocommit=True) as connection:
-        schema = _PostgresSchema(connection)
-        for version in VERSIONS:
-            if version.NUMBER == "0013":
-                connection.execute(RETENTION.encode())
-            version.upgrade(schema)
+        postgres.bring_up_to_date(connection, "here")
+        connection.execute(RETENTION.encode())
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0012'".encode())  # noqa: S608 (ours)
+        postgres.bring_up_to_date(connection, "here")
         assert connection.execute(FOUND.encode()).fetchall() == MOVED

@@ -312,7 +312,7 @@ def test_the_index_of_an_older_format_is_made_anew(tmp_path: Path) -> None:
     with sqlite3.connect(path) as raw:
         raw.execute("INSERT INTO archive_words (archive_words) VALUES ('integrity-check')")
         assert raw.execute("SELECT value FROM archive_meta WHERE name = 'version'").fetchone() == (
-            2,
+            b"2",
         )
     raw.close()
 

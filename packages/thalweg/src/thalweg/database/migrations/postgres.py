@@ -2,7 +2,7 @@
 
 import psycopg
 
-from thalweg.database.migrations.history import versions_after
+from thalweg.database.migrations.history import VERSIONS
 from thalweg.database.migrations.schema import (
     HEAD,
     POSTGRES,
@@ -43,7 +43,7 @@ def bring_up_to_date(connection: psycopg.Connection, place: str) -> None:
     current_version = version_of(connection)
     if current_version == HEAD:
         return
-    refuse_newer(_PostgresSchema(connection), place, current_version)
+    refuse_newer(_PostgresSchema(connection, current_version), place)
     role, owner_role = _role_and_owner(connection)
     try:
         with connection.transaction():
@@ -81,9 +81,10 @@ def _upgrade(connection: psycopg.Connection) -> None:
     """Apply what versions the database lacks, once no other process does, in a transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
     connection.execute(_CREATE_VERSION_TABLE)
-    schema = _PostgresSchema(connection)
-    for version in versions_after(version_of(connection)):
-        version.upgrade(schema)
+    schema = _PostgresSchema(connection, version_of(connection))
+    for version in VERSIONS:
+        if schema.version < version.NUMBER:
+            version.upgrade(schema)
     connection.execute(f"DELETE FROM {VERSION_TABLE}".encode())  # noqa: S608 (ours)
     connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES (%s)".encode(), (HEAD,))  # noqa: S608 (ours)
 
@@ -93,8 +94,8 @@ class _PostgresSchema(Schema):
 
     formats = {"archive": 3, "memory": 2}  # noqa: RUF012 (a constant)
 
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: psycopg.Connection, version: str) -> None:
+        self._connection, self.version = connection, version
 
     def make(self, component: Component, statements: str) -> None:
         """See `Schema.make`."""

@@ -26,6 +26,8 @@ class Schema(ABC):
 
     formats: ClassVar[Mapping[Component, int]]
     """The newest formats that this code reads: tables without a version name a format alone."""
+    version: str
+    """The version of the tables before the changes; empty if they have none."""
 
     @abstractmethod
     def make(self, component: Component, statements: str, /) -> None:
@@ -50,14 +52,14 @@ class Schema(ABC):
         """Return the first column of the first row of a query, `None` if there is no row."""
 
 
-def refuse_newer(schema: Schema, place: str, version: str) -> None:
+def refuse_newer(schema: Schema, place: str) -> None:
     """Check a database's version, and the formats that its tables name at any version.
 
     Raises:
         ConfigError: A newer Thalweg made the tables.
     """
-    if version > HEAD:
-        problem = f"its tables are at version {version}, this Thalweg supports up to {HEAD}"
+    if schema.version > HEAD:
+        problem = f"its tables are at version {schema.version}, this Thalweg supports up to {HEAD}"
         raise ConfigError(place, problem, "update thalweg")
     for component, supported_format in schema.formats.items():
         if schema.has(f"{component}_meta"):

@@ -30,8 +30,9 @@ def refuse_newer_file(connection: sqlite3.Connection, path: str) -> None:
         ConfigError: A newer Thalweg wrote it.
     """
     schema = _SqliteSchema(connection)
-    query = f"SELECT MAX(version) FROM {VERSION_TABLE}"  # noqa: S608 (ours)
-    refuse_newer(schema, path, str(schema.value(query) or "") if schema.has(VERSION_TABLE) else "")
+    if schema.has(VERSION_TABLE):
+        schema.version = str(schema.value(f"SELECT MAX(version) FROM {VERSION_TABLE}") or "")  # noqa: S608 (ours)
+    refuse_newer(schema, path)
 
 
 def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> None:
@@ -48,13 +49,14 @@ def bring_up_to_date(connection: sqlite3.Connection, component: Component) -> No
     """
     if version_of(connection, component) == HEAD:
         return
-    from thalweg.database.migrations.history import versions_after  # noqa: PLC0415 (seldom needed)
+    from thalweg.database.migrations.history import VERSIONS  # noqa: PLC0415 (seldom needed)
 
     connection.execute("BEGIN IMMEDIATE")
     try:
-        schema = _SqliteSchema(connection, component)
-        for version in versions_after(version_of(connection, component)):
-            version.upgrade(schema)
+        schema = _SqliteSchema(connection, version_of(connection, component), component)
+        for version in VERSIONS:
+            if schema.version < version.NUMBER:
+                version.upgrade(schema)
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
             " (component TEXT PRIMARY KEY, version TEXT NOT NULL)"
@@ -80,9 +82,10 @@ class _SqliteSchema(Schema):
 
     formats = {"archive": 2, "memory": 2}  # noqa: RUF012 (a constant)
 
-    def __init__(self, connection: sqlite3.Connection, component: Component | None = None) -> None:
-        self._connection = connection
-        self._component = component
+    def __init__(
+        self, connection: sqlite3.Connection, version: str = "", component: Component | None = None
+    ) -> None:
+        self._connection, self.version, self._component = connection, version, component
 
     def make(self, component: Component, statements: str) -> None:
         """See `Schema.make`."""

@@ -29,11 +29,13 @@ def wall(table: str, condition: str) -> str:
         >>> print(wall("notes", OF_OWNER).strip())
         ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
         ALTER TABLE notes FORCE ROW LEVEL SECURITY;
+        DROP POLICY IF EXISTS of_owner ON notes;
         CREATE POLICY of_owner ON notes USING (owner = thalweg_owner());
     """
     return f"""
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS of_owner ON {table};
 CREATE POLICY of_owner ON {table} USING ({condition});
 """
 
@@ -41,6 +43,7 @@ CREATE POLICY of_owner ON {table} USING ({condition});
 def door(table: str) -> str:
     """Let the functions that look across owners into a table."""
     return f"""
+DROP POLICY IF EXISTS across ON {table};
 CREATE POLICY across ON {table} TO CURRENT_USER
     USING (current_setting('thalweg.across', true) = 'yes');
 """
