@@ -1,6 +1,6 @@
 """How much of what answers a question does memory bring back? Offline, without a model.
 
-    THALWEG_RECORDED=folder python -m benchmarks.recall [--vectors] [--only locomo] [--misses]
+    THALWEG_RECORDED=folder python -m benchmarks.recall [--only locomo] [--misses]
 
 Conversations are kept turn by turn in a memory of its own; their questions are asked. What is
 counted is the share of a question's evidence messages among the first 15 items, and inside a
@@ -33,7 +33,6 @@ from thalweg_memory import Memory, open_memory
 from thalweg_memory.facts.recall.ranking import RecallItem, index_words
 from thalweg_memory.facts.recall.seeds import MOST, render_system, top_facts
 from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Statement, Trust
-from thalweg_memory.search.index import Embed, SentenceEmbedder
 
 FIRST = 15
 BUDGETS = (300, 500, 1_000, 2_000)
@@ -208,9 +207,9 @@ class Ours:
     times_ms: list[float] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conversation: Conversation, embed: Embed | None) -> "Ours":
+    def of(cls, conversation: Conversation) -> "Ours":
         """Keep a conversation. Its questions are asked on the day of its last turn."""
-        store = open_memory(":memory:", embed=embed)
+        store = open_memory(":memory:")
         store.capture(SCOPE, THREAD, conversation.turns)
         return cls(Memory(store, SCOPE, clock=lambda: conversation.turns[-1].said_at))
 
@@ -269,7 +268,7 @@ class Score:
 
 
 def run(
-    conversations: Sequence[Conversation], encoder: Embed | None, *, misses: bool
+    conversations: Sequence[Conversation], *, misses: bool
 ) -> tuple[dict[str, Score], list[float]]:
     """Ask every question of everybody."""
     scores: dict[str, Score] = {}
@@ -279,10 +278,8 @@ def run(
             "DeerFlow's formula, top 15": seeds(conversation, MOST),
             "DeerFlow's formula, filling": seeds(conversation, None),
             "BM25": bm25(conversation),
-            OURS: Ours.of(conversation, None),
+            OURS: Ours.of(conversation),
         }
-        if encoder is not None:
-            contestants["ours, vectors"] = Ours.of(conversation, encoder)
         for name, contestant in contestants.items():
             score = scores.setdefault(name, Score())
             for case in conversation.cases:
@@ -319,7 +316,6 @@ def tell(group: str, scores: dict[str, Score], times: list[float]) -> None:
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--vectors", action="store_true", help="with the extra `vectors`, too")
     parser.add_argument("--misses", action="store_true", help="name what 2,000 tokens do not hold")
     parser.add_argument("--only", default="", help="only groups whose name has this in it")
     options = parser.parse_args()
@@ -327,12 +323,11 @@ def main() -> int:
     if not (recorded / "memorybank_questions.jsonl").is_file():
         print("set THALWEG_RECORDED to a folder of recorded threads", file=sys.stderr)
         return 0
-    encoder = SentenceEmbedder() if options.vectors else None
     found = [*locomo(recorded), *memorybank(recorded)]
     for group in dict.fromkeys(one.group for one in found):
         if options.only in group:
             of_group = [one for one in found if one.group == group]
-            tell(group, *run(of_group, encoder, misses=options.misses))
+            tell(group, *run(of_group, misses=options.misses))
     return 0
 
 

@@ -1,6 +1,6 @@
 """How much of what answers a question does an agent bring back from what it captured itself?
 
-    THALWEG_RECORDED=folder python -m benchmarks.recall_agent [--madial FOLDER] [--vectors]
+    THALWEG_RECORDED=folder python -m benchmarks.recall_agent [--madial FOLDER]
         [--only locomo] [--withheld] [--unsure SHARE]
 
 Nothing is put into the store: an agent with `MemoryMiddleware` and `ContextMiddleware` holds each
@@ -53,7 +53,6 @@ from thalweg_memory import Memory, MemoryMiddleware, open_memory
 from thalweg_memory.facts.values import Hide, Scope, Statement, Trust
 from thalweg_memory.middleware.recall import recent
 from thalweg_memory.recalling import MESSAGE_TOKENS
-from thalweg_memory.search.index import Embed, SentenceEmbedder
 
 BUDGET = BUDGETS[-1]
 ASKED_AT = "2024-06-01T10:00:00Z"
@@ -70,14 +69,13 @@ class Companion:
 
     name: str
     """Which the agent signs its answers with."""
-    encoder: Embed | None = None
     now: str = ""
     requests: list[Sequence[BaseMessage]] = field(default_factory=list)
     answer: AIMessage = field(default_factory=lambda: AIMessage("All right."))
 
     def __post_init__(self) -> None:
         """Open the memory, and make the agent."""
-        self.store = open_memory(":memory:", embed=self.encoder)
+        self.store = open_memory(":memory:")
         self.memory = Memory(self.store, Scope("ada"), clock=lambda: self.now)
         self.middleware = MemoryMiddleware(self.memory, learns=False)
         middleware: list[Any] = [self.middleware, ContextMiddleware(archive=":memory:")]
@@ -236,14 +234,12 @@ def print_withheld(companion: Companion, turns: Sequence[Statement]) -> None:
             print(f"  withheld: {turn.text.strip()}\n        kept: {text}")
 
 
-def run_locomo(
-    conversations: Sequence[Conversation], encoder: Embed | None, *, withheld: bool, unsure: float
-) -> Score:
+def run_locomo(conversations: Sequence[Conversation], *, withheld: bool, unsure: float) -> Score:
     """Hold every conversation, and ask its questions on the day of its last turn."""
     score = Score()
     for conversation in conversations:
         names = [turn.author for turn in conversation.turns if turn.role == "assistant"]
-        companion = Companion(names[0], encoder)
+        companion = Companion(names[0])
         companion.hold(conversation.turns)
         if withheld:
             print_withheld(companion, conversation.turns)
@@ -258,14 +254,14 @@ def run_locomo(
     return score
 
 
-def run_madial(folder: Path, language: str, encoder: Embed | None) -> dict[str, Score]:
+def run_madial(folder: Path, language: str) -> dict[str, Score]:
     """Describe the events to an agent, begin the talks; the same with BM25."""
     told, begun = events(folder, language), talks(folder, language)
     conversation = Conversation(f"madial-{language}", "madial", told, [])
     places = [turn.position for turn in told]
     numbered = [replace(turn, position=at) for at, turn in enumerate(told)]
     plain = bm25(Conversation(conversation.name, "madial", numbered, []))
-    companion = Companion("", encoder)
+    companion = Companion("")
     companion.hold(told)
     companion.now = ASKED_AT
     companion.check(begun[0].said)
@@ -301,21 +297,17 @@ def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--madial", type=Path, help="the folder `data` of MADial-Bench")
-    parser.add_argument("--vectors", action="store_true", help="with the extra `vectors`")
     parser.add_argument("--only", default="", help="`locomo` or `madial`")
     parser.add_argument("--withheld", action="store_true", help="print what capture leaves out")
     parser.add_argument("--unsure", type=float, default=0.0, help="share of turns to hide")
     options = parser.parse_args()
-    encoder = SentenceEmbedder() if options.vectors else None
     recorded = Path(os.environ.get("THALWEG_RECORDED", ""))
     if options.only in "locomo" and (recorded / "nc" / "locomo_qa.jsonl").is_file():
-        found = run_locomo(
-            [*locomo(recorded)], encoder, withheld=options.withheld, unsure=options.unsure
-        )
+        found = run_locomo([*locomo(recorded)], withheld=options.withheld, unsure=options.unsure)
         print_scores("LoCoMo", {"ours": found})
     if options.only in "madial" and options.madial is not None:
         for language in LANGUAGES:
-            scores = run_madial(options.madial, language, encoder)
+            scores = run_madial(options.madial, language)
             print_scores(f"MADial, {language}, without a question", scores)
     return 0
 

@@ -215,7 +215,7 @@ CEILINGS = {
     "code lines of thalweg_agent": (10_563, 10_500),
     "code lines of thalweg_evals": (2_474, 2_474),
     "code lines of thalweg_integrations": (828, 900),
-    "code lines of thalweg_memory": (8_295, 7_500),
+    "code lines of thalweg_memory": (8_072, 7_500),
     "code lines of thalweg_recorder": (6_496, 4_800),
     "code lines of thalweg_server": (15_824, 11_500),
     "code lines in all without strict_llm": (65_768, 59_500),

@@ -75,7 +75,6 @@ CORE_CALLS = {
 CALLS = {
     **CORE_CALLS,
     f"from thalweg_memory import open_memory\nopen_memory({NOBODY!r})": "postgres",
-    "from thalweg_memory.search.index import SentenceEmbedder\nSentenceEmbedder()": "vectors",
     "from thalweg_server.models import model_by_name\n"
     "from thalweg_server.settings import Settings\nmodel_by_name('ollama:x', Settings())": "ollama",
     "from thalweg_integrations.pydantic_ai import ThalwegContext": "pydantic-ai",

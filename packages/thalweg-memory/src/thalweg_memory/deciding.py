@@ -7,7 +7,6 @@ may relate to, only those that are found by their rarest words are read.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from thalweg.errors import StaleWriteError
 from thalweg_memory.facts.learning.lesson import after, plan_eviction
@@ -123,10 +122,8 @@ _MOST_COMPARED = 2_000
 """Facts whose words are compared: of more, those with the rarest words, the newest first."""
 
 
-def similar_facts(
-    store: MemoryStore, scope: Scope, text: str, *, vector: bytes | None = None, most: int = 16
-) -> list[Fact]:
-    """List facts that share words with a text, or are near it by vectors, the likeliest first.
+def similar_facts(store: MemoryStore, scope: Scope, text: str, *, most: int = 16) -> list[Fact]:
+    """List facts that share words with a text, the likeliest first.
 
     Active and superseded facts are considered; rare words count more than common ones.
 
@@ -134,17 +131,14 @@ def similar_facts(
         store: The store of the facts.
         scope: The scope.
         text: A statement, or some turns.
-        vector: Of the text, as `MemoryStore.vector` makes it; `None` has it made.
         most: Facts that are returned at most.
     """
     words = content_words(text)
     if not words:
         return []
-    vector = store.vector(text) if vector is None else vector
     found = store.find(
         scope,
         words[:_MOST_WORDS],
-        vector=vector,
         limit=_MOST_COMPARED,
         most_words=_RAREST,
         facts_only=True,
@@ -154,13 +148,8 @@ def similar_facts(
         rarity = math.log1p(found.total / max(1, found.counts[word]))
         for number in there:
             scores[number] = scores.get(number, 0) + rarity
-    for number, cosine in found.near.items():
-        scores[number] = scores.get(number, 0) + cosine * math.log1p(found.total)
     best = sorted(scores, key=lambda number: (-scores[number], -number))
-    # A vector finds turns, too.
-    parts = (store.items(scope, best[k : k + most]) for k in range(0, len(best), most))
-    facts = (item.fact for part in parts for item in part if item.fact is not None)
-    return [*islice(facts, most)]
+    return [item.fact for item in store.items(scope, best[:most]) if item.fact is not None]
 
 
 def related_facts(

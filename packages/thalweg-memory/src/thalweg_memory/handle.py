@@ -53,14 +53,13 @@ from thalweg_memory.facts.values import (
     local,
 )
 from thalweg_memory.recalling import MESSAGE_TOKENS, IsKnown, nothing_is_known, recall
-from thalweg_memory.search.index import Embed
 from thalweg_memory.store.records import Clock, Operation, Receipt, Selection, new_fact_id, utc_now
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
 
 
 def open_memory(
-    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: Embed | None = None
+    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: object = None
 ) -> MemoryStore:
     """Open the memory at an address; a new one is made if there is none.
 
@@ -70,11 +69,10 @@ def open_memory(
             `postgres`).
         secret: The key of the digests of forgotten texts. `None` takes the memory's own,
             made at random when the memory is.
-        embed: Makes vectors of texts (extra `vectors`): items stored from now on are found by
-            them, too.
+        embed: Refused: memory had vectors once.
 
     Raises:
-        ConfigError: Nothing can be opened there.
+        ConfigError: Nothing can be opened there, or `embed` is passed.
         StorageError: Another process holds it, or the server cannot be reached.
 
     Example:
@@ -83,21 +81,24 @@ def open_memory(
         ...     memory.version(Scope("ada"))
         0
     """
+    if embed is not None:
+        problem = "memory finds items by words and has no vectors any more"
+        raise ConfigError("embed", problem, "leave it out; the stored items remain")
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")
     if not separator:
-        return SqliteMemory(address, secret=secret, embed=embed)
+        return SqliteMemory(address, secret=secret)
     if scheme in {"postgres", "postgresql"}:
-        return _open_postgres(address, secret, embed)
+        return _open_postgres(address, secret)
     kind = f"{scheme}://"
     problem = "there is no such kind of memory"
     raise ConfigError(kind, problem, "pass a path to a SQLite file, or postgresql://…")
 
 
-def _open_postgres(url: str, secret: bytes | None, embed: Embed | None) -> MemoryStore:
+def _open_postgres(url: str, secret: bytes | None) -> MemoryStore:
     with needs_extra("postgresql://"):
         from thalweg_memory.store.postgres import PostgresMemory  # noqa: PLC0415 (an extra)
-    return PostgresMemory(url, secret=secret, embed=embed)
+    return PostgresMemory(url, secret=secret)
 
 
 def attach_document(store: MemoryStore, settings: MemorySettings, *, owner: str = "local") -> None:
@@ -389,27 +390,26 @@ class Memory:
 
     def _take_in(self, new: Fact, *, actor: str) -> Fact:
         """Merge a fact, and return its resulting version."""
-        vector = self.store.vector(new.statement)
-        done = self._decider.take_in(lambda: self._planned(new, vector), actor=actor, why="told")
+        done = self._decider.take_in(lambda: self._planned(new), actor=actor, why="told")
         if done is not None:
             there = [change.fact for change in done.changes if isinstance(change, PutFact)]
         else:
-            there = self._near(new, vector)
+            there = self._near(new)
         for fact in there:
             if fact.id == new.id or has_same_wording(fact, new):
                 return fact
         problem = "it was forgotten, and an agent cannot add forgotten facts again"
         raise FactRefusedError(new.content, problem)
 
-    def _near(self, new: Fact, vector: bytes) -> list[Fact]:
-        near = similar_facts(self.store, self.scope, new.statement, vector=vector)
+    def _near(self, new: Fact) -> list[Fact]:
+        near = similar_facts(self.store, self.scope, new.statement)
         if new.status == "quarantined":
             waiting = self.store.facts(self.scope, statuses=("quarantined",), limit=MOST_WAITING)
             near += waiting
         return near
 
-    def _planned(self, new: Fact, vector: bytes) -> Sequence[Change]:
-        changes = plan_remember(self._near(new, vector), new)
+    def _planned(self, new: Fact) -> Sequence[Change]:
+        changes = plan_remember(self._near(new), new)
         room = plan_room(self.store, self.scope, changes, self.settings, self.clock())
         return folded([*changes, *room])
 
@@ -552,11 +552,10 @@ class Memory:
     def _review(self, id_: str, *, accepted: bool) -> None:
         self._check_writable()
         held = self.fact(id_)
-        vector = self.store.vector(held.content) if accepted else b""
 
         def plan() -> Sequence[Change]:
             waiting = self.store.facts(self.scope, ids=[held.id], statuses=None)
-            near = similar_facts(self.store, self.scope, held.content, vector=vector)
+            near = similar_facts(self.store, self.scope, held.content)
             return plan_review([*waiting, *near], held.id, accepted=accepted)
 
         why = "accepted" if accepted else "rejected"

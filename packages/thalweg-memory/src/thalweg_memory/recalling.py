@@ -77,11 +77,10 @@ def recall(
         recalled = _as_seeds(facts, profile, texts, settings, budget, count)
     else:
         question = ask(texts[0], *texts[1:], as_of=as_of)
-        vector = store.vector(texts[0])
         with store.view(scope):
             profile = store.profile(scope)
             own = store.newest(scope, thread, OWN) if thread else []
-            ranked = _ranked(store, scope, question, vector, as_of, own, now)
+            ranked = _ranked(store, scope, question, as_of, own, now)
             begins = not isinstance(query, str) and not as_of and not own
             related: list[Ranked] = []
             if begins and sum(len(one.item.text) for one in ranked) < budget * _CHARS:
@@ -129,12 +128,11 @@ def _ranked(
     store: MemoryStore,
     scope: Scope,
     question: RecallQuery,
-    vector: bytes,
     as_of: str,
     own: Collection[int],
     now: str,
 ) -> list[Ranked]:
-    found = without(store.find(scope, question.words, vector=vector), own)
+    found = without(store.find(scope, question.words), own)
     scale = ItemWeights(question, found)
     short = shortlist(scale)
     near = links(store.neighbours(scope, short, REACH))
@@ -159,7 +157,7 @@ def _related(
     """
     further = ask_further(question, ((one.item.text, one.score) for one in ranked[:HITS]))
     there = {one.item.number for one in ranked}
-    found = _ranked(store, scope, further, b"", "", (), now)
+    found = _ranked(store, scope, further, "", (), now)
     return [one for one in found if one.item.number not in there]
 
 

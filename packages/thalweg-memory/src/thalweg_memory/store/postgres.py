@@ -17,7 +17,6 @@ from thalweg.database.jobs import JobQueue
 from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.database.postgres_server import connect
 from thalweg.errors import MemoryStoreError, StorageError
-from thalweg_memory.search.index import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import MemoryStore
 
@@ -105,7 +104,6 @@ class PostgresMemory(MemoryStore):
         url: str,
         *,
         secret: bytes | None = None,
-        embed: Embed | None = None,
         busy_timeout_s: float = 10.0,
         rewrite_bytes: int = 64 << 20,
     ) -> None:
@@ -115,7 +113,7 @@ class PostgresMemory(MemoryStore):
         database = PostgresDatabase(
             url, _PostgresMemoryTransaction, _closed, busy_timeout_s=busy_timeout_s
         )
-        super().__init__(database, secret, embed=embed, version=_FORMAT)
+        super().__init__(database, secret, version=_FORMAT)
 
     def _forgetting(self, owner: str) -> AbstractContextManager[MemoryRows]:
         return self._database.writing(owner)

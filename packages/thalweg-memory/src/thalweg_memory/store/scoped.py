@@ -37,7 +37,7 @@ from thalweg_memory.facts.values import (
     Statement,
     Status,
 )
-from thalweg_memory.search.index import FACTS, Embedding, Index, IndexEntry
+from thalweg_memory.search.index import FACTS, Index, IndexEntry
 from thalweg_memory.store.records import (
     Digests,
     Kind,
@@ -235,18 +235,11 @@ class FactRow:
 class ScopeTransaction:
     """One scope in a transaction. Who writes has taken its row with `get_or_create_scope`."""
 
-    def __init__(
-        self,
-        db: MemoryRows,
-        row: ScopeRow,
-        secret: bytes,
-        embedding: Embedding | None = None,
-    ) -> None:
+    def __init__(self, db: MemoryRows, row: ScopeRow, secret: bytes) -> None:
         self.db = db
         self.row = row
         self.id = row.id
         self.digests = Digests(secret, row.id)
-        self._embedding = embedding or Embedding()
 
     @cached_property
     def index(self) -> Index:
@@ -328,18 +321,11 @@ class ScopeTransaction:
                 self.index.remove({old.item: fact_words(old.fact)})
             return 0
         if not old.item:
-            return self.enter([IndexEntry(words, seq=old.number)], [fact.content])[0]
+            return self.index.add([IndexEntry(words, seq=old.number)])[0]
         before = fact_words(old.fact)
         if before != words:
             self.index.replace(old.item, before, words)
-            self.index.vectors.put(self._embedding.by_number([old.item], [fact.content]))
         return old.item
-
-    def enter(self, entries: Sequence[IndexEntry], texts: Sequence[str]) -> Sequence[int]:
-        """Index items by their words, and by vectors of their texts if these are made."""
-        numbers = self.index.add(entries)
-        self.index.vectors.put(self._embedding.by_number(numbers, texts))
-        return numbers
 
     def drop(self, facts: Sequence[FactRow]) -> None:
         """Take facts out."""
@@ -438,18 +424,12 @@ def index_turns(scoped: ScopeTransaction, turns: Iterable[tuple[int, int, Statem
     """Enter the pieces of turns, each with its thread's number and its `seq`, into the index."""
     cut = [(*turn, *piece) for turn in turns for piece in pieces(turn[2].text)]
     if cut:
-        scoped.enter(
+        scoped.index.add(
             [
                 IndexEntry(turn_words(turn, start, stop), thread, seq, start, stop)
                 for thread, seq, turn, start, stop in cut
-            ],
-            [turn.text[start:stop] for _, _, turn, start, stop in cut],
+            ]
         )
-
-
-def turn_texts(turns: Sequence[Statement]) -> list[str]:
-    """List the texts that turns are found by: their pieces."""
-    return [turn.text[start:stop] for turn in turns for start, stop in pieces(turn.text)]
 
 
 def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> set[str]:
@@ -514,8 +494,9 @@ def list_shown(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
 
 
 def forget_shown(scoped: ScopeTransaction) -> None:
-    """Delete all of it: forgotten content may have been shown anywhere."""
-    scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))
+    """Delete all of it: forgotten content may have been shown anywhere; vectors, once made, too."""
+    for table in ("memory_told", "memory_vector"):
+        scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
 
 
 def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:

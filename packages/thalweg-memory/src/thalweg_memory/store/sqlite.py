@@ -17,7 +17,6 @@ from thalweg.database.jobs import JobQueue
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
 from thalweg.errors import MemoryStoreError
-from thalweg_memory.search.index import Embed
 from thalweg_memory.store.scoped import CONTENT, MemoryRows
 from thalweg_memory.store.tables import MemoryStore
 
@@ -73,7 +72,6 @@ class SqliteMemory(MemoryStore):
         path: str | PathLike[str],
         *,
         secret: bytes | None = None,
-        embed: Embed | None = None,
         busy_timeout_s: float = 10.0,
     ) -> None:
         self._timeout_s = busy_timeout_s
@@ -84,7 +82,7 @@ class SqliteMemory(MemoryStore):
             # Deleted content is overwritten, and no copy of it is written to a file of its own.
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("PRAGMA temp_store = MEMORY")
-        super().__init__(database, secret, embed=embed, version=_FORMAT)
+        super().__init__(database, secret, version=_FORMAT)
         self._finish_unfinished()
 
     @contextmanager

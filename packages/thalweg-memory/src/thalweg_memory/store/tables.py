@@ -1,16 +1,15 @@
 """The logic of a memory on SQL tables, for any database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from threading import local
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from thalweg.database import jobs
 from thalweg.database.base import Database, read_secret
 from thalweg.database.migrations.schema import refuse_newer_format
-from thalweg.engine.extras import needs_extra
 from thalweg.errors import StaleWriteError
 from thalweg_memory.facts.recall.ranking import RecallItem, WordOccurrences
 from thalweg_memory.facts.values import (
@@ -22,14 +21,13 @@ from thalweg_memory.facts.values import (
     Hide,
     Mode,
     Profile,
-    PutFact,
     RemoveFact,
     Scope,
     ShownFacts,
     Statement,
     Status,
 )
-from thalweg_memory.search.index import MOST_WORDS, Embed, Embedding
+from thalweg_memory.search.index import MOST_WORDS
 from thalweg_memory.store import commits, forgetting
 from thalweg_memory.store.commits import read_operations
 from thalweg_memory.store.records import (
@@ -69,18 +67,10 @@ from thalweg_memory.store.scoped import (
     thread_names,
     thread_of,
     time_of,
-    turn_texts,
 )
 from thalweg_memory.store.scoped import items as read_items
 from thalweg_memory.store.scoped import newest as newest_items
 
-if TYPE_CHECKING:
-    from thalweg_memory.search.nearest import VectorIndex
-
-_OWN_ROWS = 2
-"""The format of an index that has a row for each word."""
-_NEAR = 200
-"""Items that vectors find at most."""
 _BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
 
 
@@ -116,12 +106,9 @@ class MemoryStore(ABC):
         database: Database[MemoryRows],
         secret: bytes | None,
         *,
-        embed: Embed | None,
         version: int,
     ) -> None:
         self._database = database
-        self._embed = embed
-        self._nearest: VectorIndex | None = None
         self._views = local()
         self._before_close: list[Callable[[], object]] = []
         try:
@@ -196,20 +183,11 @@ class MemoryStore(ABC):
                     reindex(ScopeTransaction(db, found, self._secret))
 
     @contextmanager
-    def _write(
-        self, scope: Scope, texts: Sequence[str] = (), *, erases: bool = False
-    ) -> Iterator[ScopeTransaction]:
-        """Write to a scope, exclusively.
-
-        Args:
-            scope: The scope.
-            texts: Texts to find by vectors, which are computed before the lock.
-            erases: Whether deleted rows are to be erased after the transaction.
-        """
-        embedding = Embedding(self._embed, texts)
+    def _write(self, scope: Scope, *, erases: bool = False) -> Iterator[ScopeTransaction]:
+        """Write to a scope, exclusively; with `erases`, deleted rows are erased afterwards."""
         begin = self._forgetting if erases else self._writing
         with begin(scope.owner) as db:
-            scoped = ScopeTransaction(db, get_or_create_scope(db, scope), self._secret, embedding)
+            scoped = ScopeTransaction(db, get_or_create_scope(db, scope), self._secret)
             reindex(scoped)
             yield scoped
 
@@ -249,7 +227,7 @@ class MemoryStore(ABC):
         """
         if not turns and upto is None:
             return 0
-        with self._write(scope, turn_texts(turns)) as scoped:
+        with self._write(scope) as scoped:
             new = capture_turns(scoped, thread, turns, upto, begun)
             if new and schedule is not None:
                 at = milliseconds(schedule.now)
@@ -337,8 +315,7 @@ class MemoryStore(ABC):
             StaleWriteError: The scope's version is not `expected`, another worker processed the
                 thread, or the lease is void: read again and plan again.
         """
-        texts = [change.fact.content for change in changes if isinstance(change, PutFact)]
-        with self._changing(scope), self._write(scope, texts) as scoped:
+        with self._changing(scope), self._write(scope) as scoped:
             commits.check_version(scoped.row, expected)
             if lease is not None and not is_live(scoped.db, lease):
                 problem = "another worker claimed the thread, or the claim was withdrawn"
@@ -383,21 +360,16 @@ class MemoryStore(ABC):
             finally:
                 self._views.seen = before
 
-    def vector(self, text: str) -> bytes:
-        """Return the vector of a question for `find`; empty if the store has no vectors."""
-        return b"" if self._embed is None else self._embed([text])[0]
-
     def find(
         self,
         scope: Scope,
         words: Sequence[str],
         *,
-        vector: bytes = b"",
         limit: int = 500,
         most_words: int = MOST_WORDS,
         facts_only: bool = False,
     ) -> WordOccurrences:
-        """Find items by words, and by a vector if there are any.
+        """Find items by words.
 
         A fact is found by its `fact_words`, a turn by its `turn_words`; see
         `facts.recall.ranking`.
@@ -405,26 +377,15 @@ class MemoryStore(ABC):
         Args:
             scope: The scope.
             words: Words of the question from `index_words`, each once, the rarest first.
-            vector: Of the question: float32, little endian, of length 1; empty for none.
             limit: Most items that words find: those with the rarest words, of equally rare ones the
-                newest. A vector finds more.
+                newest.
             most_words: Words that are looked up at most: those that the fewest items have.
             facts_only: Words find facts, and no turns: if `limit` are stored at most, all that have
                 any of them.
         """
         with self._read(scope) as scoped:
             facts = scoped.row.fact if facts_only else None
-            found = scoped.index.find(words, limit, most_words, facts=facts)
-            return replace(found, near=self._near(scoped, vector, found)) if vector else found
-
-    def _near(
-        self, scoped: ScopeTransaction, vector: bytes, found: WordOccurrences
-    ) -> Mapping[int, float]:
-        if self._nearest is None:
-            with needs_extra("embed"):
-                from thalweg_memory.search.nearest import VectorIndex  # noqa: PLC0415 (an extra)
-            self._nearest = VectorIndex()
-        return self._nearest.find(scoped.index.vectors, vector, _NEAR, sorted(found.lengths))
+            return scoped.index.find(words, limit, most_words, facts=facts)
 
     def items(self, scope: Scope, numbers: Sequence[int]) -> list[RecallItem]:
         """Return items; unknown numbers are skipped."""
@@ -615,17 +576,14 @@ def reindex(scoped: ScopeTransaction) -> None:
     if scoped.row.format >= FORMAT:
         _refuse_newer(scoped.row)
         return
-    if scoped.row.format == _OWN_ROWS:
-        scoped.index.repack()
-    else:
-        scoped.index.clear()
-        index_turns(scoped, all_turns(scoped))
-        for kept in scoped.all_kept().values():
-            item = scoped.listed(replace(kept, item=0), kept.fact)
-            scoped.db.run(
-                "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
-                (item, scoped.id, kept.number),
-            )
+    scoped.index.clear()
+    index_turns(scoped, all_turns(scoped))
+    for kept in scoped.all_kept().values():
+        item = scoped.listed(replace(kept, item=0), kept.fact)
+        scoped.db.run(
+            "UPDATE memory_fact SET item = ? WHERE scope = ? AND fact = ?",
+            (item, scoped.id, kept.number),
+        )
     scoped.row.format = FORMAT
     save_scope(scoped.db, scoped.row)
 

@@ -1,8 +1,7 @@
 """The SQLite store keeps every promise of a store of memories, on disk and in memory."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,8 @@ import pytest
 from core_tests.contract.suites.archive import said as archived
 from memory_tests.contract.suites.memory import (
     ADA,
-    OTHERS,
     MemoryStoreContract,
     Reopen,
-    done,
-    fact,
-    put,
     said,
 )
 from thalweg.archive import SqliteArchive, ThreadKey
@@ -47,29 +42,6 @@ class TestOnDisk(MemoryStoreContract):
         yield open_again
         for memory in opened:
             memory.close()
-
-
-def test_vectors_are_made_while_nobody_waits(tmp_path: Path) -> None:
-    """Of each text that is new, before the transaction in which they are kept begins."""
-    path = tmp_path / "thalweg.db"
-    made: list[str] = []
-
-    with SqliteMemory(path, busy_timeout_s=0.1) as other:
-
-        def embed(texts: Sequence[str]) -> list[bytes]:
-            made.extend(texts)
-            done(other, put(fact(f"other {len(made)}", "x")), scope=OTHERS[0])
-            return [bytes(8)] * len(texts)
-
-        with open_memory(path, embed=embed) as memory:
-            memory.capture(ADA, "t1", [said("I love Rome", "u1")])
-            done(memory, put(fact("a", "Loves Rome"), fact("b", "Loves Bern")))
-            done(memory, put(replace(fact("a", "Loves Rome"), aliases=("Fond of it",))))
-            assert memory.vector("Rome?") == bytes(8)
-    assert made == ["I love Rome", "Loves Rome", "Loves Bern", "Loves Rome", "Rome?"]
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("SELECT COUNT(*) FROM memory_vector").fetchone() == (3,)
-    raw.close()
 
 
 class TestInMemory(MemoryStoreContract):

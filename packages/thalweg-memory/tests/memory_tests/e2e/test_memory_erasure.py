@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,11 +61,6 @@ def left(folder: Path, sought: set[bytes]) -> dict[str, int]:
         raw = path.read_bytes()
         found[path.name] = sum(raw[at : at + WINDOW] in sought for at in range(0, len(raw), STEP))
     return {name: count for name, count in found.items() if count}
-
-
-def vectors(texts: Sequence[str]) -> list[bytes]:
-    """Make substitutes for vectors of texts; nothing is looked up by them."""
-    return [hashlib.shake_256(text.encode()).digest(1024) for text in texts]
 
 
 class Writer:
@@ -193,7 +188,7 @@ def test_rows_that_moved_from_page_to_page_leave_no_copy_behind(path: Path, seed
 @pytest.mark.usefixtures("neighbour")
 def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
     """In its history, its turn, the profile, and the reasons; an archive is in the same file."""
-    with SqliteArchive(path) as archive, SqliteMemory(path, embed=vectors) as memory:
+    with SqliteArchive(path) as archive, SqliteMemory(path) as memory:
         archive.append(ThreadKey("ada", "t1"), [Logged(Message("user", (Text("hello"),)))])
         writer = Writer(memory, 7)
         for _ in range(60):
@@ -212,7 +207,14 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
             memory.commit(ADA, [change], expected=at, actor="user", now=NOW, why=reason)
         for _ in range(60):
             writer.step(BOB)
-        sought = windows(*texts) | stretches(*vectors([said, content, older]))
+        vector = hashlib.shake_256(said.encode()).digest(1024)  # as versions with vectors wrote it
+        with sqlite3.connect(path) as raw:
+            (scope,) = raw.execute(
+                "SELECT id FROM memory_scope WHERE owner = ?", (b"ada",)
+            ).fetchone()
+            raw.execute("INSERT INTO memory_vector VALUES (?, 0, 1, ?)", (scope, vector))
+        raw.close()
+        sought = windows(*texts) | stretches(vector)
         assert left(path.parent, sought)
         assert memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW).left == ()
         assert left(path.parent, sought) == {}

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from core_tests.postgres import fresh_database
-from memory_tests.own_rows import as_format_2
 from thalweg.database.base import Rows
 from thalweg.database.postgres import PostgresRows
 from thalweg.database.sqlite import SqliteRows
@@ -160,26 +159,6 @@ def test_it_finds_what_reading_every_item_finds(
     assert found.mean_words == pytest.approx(
         sum(map(len, model.items.values())) / max(1, len(model.items))
     )
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
-@given(steps, begins, listed)
-def test_words_with_rows_of_their_own_are_moved_to_shared_ones(
-    db: Rows, steps: list[tuple[str, object]], begin: int, added: list[str]
-) -> None:
-    """An index of format 2 returns the same results after the conversion, and accepts items."""
-    scope = next(scopes)
-    index, model = begun(db, scope, begin), Model()
-    for step in steps:
-        take(index, model, step)
-    found = index.find(WORDS, 10_000)
-    as_format_2(db, scope)
-
-    index.repack()
-
-    assert index.find(WORDS, 10_000) == found
-    take(index, model, ("add", [added]))
-    assert index.find(WORDS, 10_000).counts == model.counts(WORDS)
 
 
 def test_rare_words_share_rows(db: Rows) -> None:

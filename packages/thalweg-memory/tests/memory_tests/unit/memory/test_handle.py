@@ -31,6 +31,11 @@ def memory(store: MemoryStore) -> Memory:
     return Memory(store, Scope("ada"), clock=lambda: NOW)
 
 
+def test_an_embedder_of_former_versions_is_refused() -> None:
+    with pytest.raises(ConfigError, match="embed: memory finds items by words.*leave it out"):
+        open_memory(":memory:", embed=lambda texts: [bytes(8)] * len(texts))
+
+
 def test_every_method_has_a_twin_to_be_awaited_with_the_same_parameters() -> None:
     """A method that is added to one side and forgotten on the other fails here."""
     methods = dict(inspect.getmembers(Memory, inspect.isfunction))

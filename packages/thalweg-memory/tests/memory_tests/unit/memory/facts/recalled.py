@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from thalweg_memory.facts.recall.ranking import (
@@ -62,7 +62,6 @@ class SmallMemory:
     """Turns and facts by number, from 1."""
 
     items: dict[int, RecallItem]
-    near: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *told: Statement | Fact) -> "SmallMemory":
@@ -90,7 +89,6 @@ class SmallMemory:
             lengths,
             len(self.items),
             sum(lengths.values()) / max(1, len(lengths)),
-            self.near,
         )
 
     def beside(self, numbers: Sequence[int]) -> dict[int, list[int]]:

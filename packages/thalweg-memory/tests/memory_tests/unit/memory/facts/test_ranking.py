@@ -186,12 +186,6 @@ def test_a_piece_of_which_a_part_holds_no_more_is_not_told() -> None:
     assert len(memory.rank("Where did I live before that?", stale=stale)) == 1
 
 
-def test_vectors_find_what_no_word_does() -> None:
-    memory = SmallMemory.of(turn("a feline", 0, thread="a"), turn("a lorry", 0, thread="b"))
-    memory.near = {1: 0.8, 2: 0.1}
-    assert [one.item.number for one in memory.rank("cat")] == [1]
-
-
 def test_neighbours_speak_for_each_other_both_ways() -> None:
     assert links({7: [5, 6, 8]}) == {
         7: {6: 0.4, 5: 0.2, 8: 0.3},
