@@ -6,9 +6,10 @@ is no registry by model names: who makes an agent sees all that shapes it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware
+from pydantic import ConfigDict, Strict, TypeAdapter, ValidationError
 
 from thalweg.errors import ConfigError
 from thalweg_agent.absent import (
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 Middleware = AgentMiddleware[Any, Any, Any]
+_Parsed = TypeVar("_Parsed", bound="GeneralPurposeSubagentProfile | HarnessProfileConfig")
 
 
 class ProfileError(ConfigError, ValueError):
@@ -41,7 +43,8 @@ class ProfileTypeError(ConfigError, TypeError):
 class GeneralPurposeSubagentProfile:
     """Differences of the subagent `general-purpose`; `None` keeps the default."""
 
-    enabled: bool | None = None
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    enabled: Annotated[bool, Strict()] | None = None
     """`False`: there is none, unless one of that name is among `subagents`."""
     description: str | None = None
     system_prompt: str | None = None
@@ -57,15 +60,7 @@ class GeneralPurposeSubagentProfile:
         Raises:
             ConfigError: A key is unknown or a value of the wrong type; also a `TypeError`.
         """
-        _check_keys(cls, data)
-        enabled = data.get("enabled")
-        if enabled is not None and not isinstance(enabled, bool):
-            raise _wrong_type("enabled", enabled, "true or false")
-        return cls(
-            enabled=enabled,
-            description=_text(data, "description"),
-            system_prompt=_text(data, "system_prompt"),
-        )
+        return _parsed(cls, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +115,7 @@ class HarnessProfile:
 class HarnessProfileConfig:
     """A profile that can be written as JSON or YAML; see `HarnessProfile` for the fields."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
     base_system_prompt: str | None = None
     system_prompt_suffix: str | None = None
     tool_description_overrides: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -136,17 +132,14 @@ class HarnessProfileConfig:
         Raises:
             ConfigError: A description is no text; also a `TypeError`.
         """
-        general = self.general_purpose_subagent
-        written = {
-            **_values(self),
-            "tool_description_overrides": _texts(_values(self), "tool_description_overrides"),
-            "excluded_tools": sorted(self.excluded_tools),
-            "excluded_middleware": sorted(self.excluded_middleware),
-            "general_purpose_subagent": None,
-        }
-        set_fields = {name: value for name, value in written.items() if value not in (None, [], {})}
-        own = {} if general is None else {"general_purpose_subagent": general.to_dict()}
-        return {**set_fields, **own}
+        written = _values(_parsed(type(self), _values(self)))
+        for name, value in written.items():
+            if isinstance(value, frozenset | Mapping):
+                written[name] = sorted(value) if isinstance(value, frozenset) else dict(value)
+        written = {name: value for name, value in written.items() if value not in (None, [], {})}
+        if (general := self.general_purpose_subagent) is not None:
+            written["general_purpose_subagent"] = general.to_dict()
+        return written
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -155,20 +148,7 @@ class HarnessProfileConfig:
         Raises:
             ConfigError: A key is unknown or a value of the wrong type; also a `TypeError`.
         """
-        _check_keys(cls, data)
-        general = data.get("general_purpose_subagent")
-        if general is not None and not isinstance(general, Mapping):
-            raise _wrong_type("general_purpose_subagent", general, "a mapping")
-        return cls(
-            base_system_prompt=_text(data, "base_system_prompt"),
-            system_prompt_suffix=_text(data, "system_prompt_suffix"),
-            tool_description_overrides=_texts(data, "tool_description_overrides"),
-            excluded_tools=_names(data, "excluded_tools"),
-            excluded_middleware=_names(data, "excluded_middleware"),
-            general_purpose_subagent=None
-            if general is None
-            else GeneralPurposeSubagentProfile.from_dict(general),
-        )
+        return _parsed(cls, data)
 
     def to_harness_profile(self) -> HarnessProfile:
         """Return the profile that an agent takes."""
@@ -245,39 +225,17 @@ def _check_names(entries: frozenset[Any]) -> None:
             raise ProfileError(what, f"{entry!r}: a name cannot start with an underscore", fix)
 
 
-def _check_keys(profile: type[Any], data: Mapping[str, Any]) -> None:
-    known = [each.name for each in fields(profile)]
-    if unknown := sorted(set(data) - set(known)):
-        problem = f"Unknown keys: {', '.join(map(str, unknown))}"
-        raise ProfileTypeError("profile", problem, f"use {', '.join(known)}")
-
-
-def _wrong_type(key: str, value: object, expected: str) -> ProfileTypeError:
-    return ProfileTypeError(key, f"it is {type(value).__name__}", f"give {expected}")
-
-
-def _text(data: Mapping[str, Any], key: str) -> str | None:
-    value = data.get(key)
-    if value is None or isinstance(value, str):
-        return value
-    raise _wrong_type(key, value, "a text")
-
-
-def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
-    value = data.get(key, {})
-    if not isinstance(value, Mapping):
-        raise _wrong_type(key, value, "a mapping of texts")
-    for one in (*value, *value.values()):
-        if not isinstance(one, str):
-            raise _wrong_type(key, one, "a mapping of texts")
-    return dict(value)
-
-
-def _names(data: Mapping[str, Any], key: str) -> frozenset[str]:
-    value = data.get(key, ())
-    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
-        raise _wrong_type(key, value, "a list of names")
-    for one in value:
-        if not isinstance(one, str):
-            raise _wrong_type(key, one, "a list of names")
-    return frozenset(value)
+def _parsed(kind: type[_Parsed], data: Mapping[str, Any]) -> _Parsed:
+    try:
+        return TypeAdapter(kind).validate_python(dict(data))
+    except ValidationError as error:
+        first = error.errors()[0]
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, ProfileError):
+            raise cause from None
+        where = ".".join(map(str, first["loc"]))
+        if first["type"] == "unexpected_keyword_argument":
+            known = ", ".join(each.name for each in fields(kind))
+            raise ProfileTypeError("profile", f"Unknown keys: {where}", f"use {known}") from None
+        problem = f"it is {type(first['input']).__name__}"
+        raise ProfileTypeError(where, problem, first["msg"].replace("Input", "it", 1)) from None

@@ -20,6 +20,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "postgres": ("psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"),
         "sqlite": ("langgraph.checkpoint.sqlite", "aiosqlite"),
     },
+    "thalweg-memory": {},
     "thalweg-agent": {"memory": ("thalweg_memory",), "video": ("av",)},
     "thalweg-server": {
         "chat": ("prompt_toolkit",),
@@ -29,7 +30,8 @@ EXTRAS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "thalweg-evals": {"inspect": ("inspect_ai",)},
     "thalweg-integrations": {"openai-agents": ("agents",), "pydantic-ai": ("pydantic_ai",)},
 }
-"""The extras of each package, with their modules. No two packages have an extra of one name."""
+"""The extras of each package, with their modules. No two packages have an extra of one name.
+One without extras is named, too: no index is asked for it."""
 
 
 def install_line(*requirements: str) -> str:
