@@ -32,7 +32,7 @@ def memory(store: MemoryStore) -> Memory:
 
 
 def test_an_embedder_of_former_versions_is_refused() -> None:
-    with pytest.raises(ConfigError, match="embed: memory finds items by words.*leave it out"):
+    with pytest.raises(ConfigError, match=r"embed: memory finds items by words.*leave it out"):
         open_memory(":memory:", embed=lambda texts: [bytes(8)] * len(texts))
 
 
