@@ -29,7 +29,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -214,7 +214,8 @@ def talks(folder: Path, language: str) -> list[Talk]:
         said = []
         for at, text in enumerate(talk["dialogue"][: talk["test-turn"][0]]):
             if parsed := _SAID.fullmatch(text.strip()):
-                role = "assistant" if parsed["who"] in _ASSISTANTS else "user"
+                speaks = parsed["who"] in _ASSISTANTS
+                role: Literal["assistant", "user"] = "assistant" if speaks else "user"
                 said.append(Message(role, (Text(parsed["text"]),), uid=f"said-{at}"))
         found.append(Talk(tuple(said), frozenset(map(int, talk["relevant-id"]))))
     return found
