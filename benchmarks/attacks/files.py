@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.attacks.outcome import Effort, Outcome
 from thalweg.errors import PathError, UploadRefusedError
-from thalweg_server.app.files.files import ThreadFiles
+from thalweg_server.app.files import ThreadFiles
 from thalweg_server.uploads.base import ThreadBackend
 from thalweg_server.uploads.disk import open_places
 

@@ -144,7 +144,7 @@ class GraphStreamed(Shape):
     """In mode `messages`: the text of a piece that has nothing else."""
     data: Any = None
     """The part. `values` holds what differs from the part before; `message_changes` of
-    `thalweg_server.app.performing.graph_parts` describes it."""
+    `thalweg_server.app.streaming` describes it."""
 
 
 class UsageReported(Shape):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from thalweg.engine.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from thalweg_server.app.files.files import ThreadFiles
-    from thalweg_server.app.opening import App, open_app
-    from thalweg_server.app.tenant import Tenant
+    from thalweg_server.app.files import ThreadFiles
+    from thalweg_server.app.opening import App, Tenant, open_app
     from thalweg_server.uploads.disk import open_places
 
 __all__ = ["App", "Tenant", "ThreadFiles", "open_app", "open_places"]
@@ -20,8 +19,8 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "App": "thalweg_server.app.opening",
-        "Tenant": "thalweg_server.app.tenant",
-        "ThreadFiles": "thalweg_server.app.files.files",
+        "Tenant": "thalweg_server.app.opening",
+        "ThreadFiles": "thalweg_server.app.files",
         "open_app": "thalweg_server.app.opening",
         "open_places": "thalweg_server.uploads.disk",
     },

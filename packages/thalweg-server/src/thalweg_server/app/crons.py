@@ -21,10 +21,10 @@ from thalweg.errors import (
     ThalwegError,
 )
 from thalweg_server.api.graph_runs import NewCron
-from thalweg_server.app.assistants import TenantAssistants
-from thalweg_server.app.graph_runs import TenantGraphRuns, graph_run
-from thalweg_server.app.graph_threads import TenantGraphThreads
-from thalweg_server.app.runs import now_ms
+from thalweg_server.app.configured import TenantAssistants
+from thalweg_server.app.graph_threads import TenantGraphThreads, View
+from thalweg_server.app.registry import moment, now_ms
+from thalweg_server.app.runs import TenantGraphRuns, graph_run
 from thalweg_server.app.spending import TenantUsage
 from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.crons import CronRecord
@@ -67,7 +67,7 @@ class TenantCrons:
         self._owner = owner
         self._parts = parts
         self._journal = parts.journal
-        self._assistants = TenantAssistants(owner, parts)
+        self._assistants = TenantAssistants(owner, parts.registry.documents, parts.settings)
         self._threads = TenantGraphThreads(owner, parts)
         self._runs = TenantGraphRuns(owner, parts)
 
@@ -225,6 +225,28 @@ class TenantCrons:
                 if name == "runs_at_once" and not 0 < next_ms <= now_ms():
                     raise _PostponedError(id_, id_, str(error))
                 raise error
+
+
+def cron_view(cron: Cron) -> View:
+    """Show a cron."""
+    record, new = cron.record, cron.new
+    payload = new.model_dump(mode="json", exclude_unset=True)
+    return {
+        "cron_id": record.id,
+        "assistant_id": new.assistant_id,
+        "thread_id": record.thread or None,
+        "user_id": record.owner,
+        "schedule": new.schedule,
+        "timezone": new.timezone,
+        "end_time": payload.get("end_time"),
+        "enabled": new.enabled,
+        "on_run_completed": new.on_run_completed,
+        "metadata": new.metadata or {},
+        "payload": payload,
+        "next_run_date": moment(record.due_ms).isoformat() if record.due_ms else None,
+        "created_at": moment(record.created_ms).isoformat(),
+        "updated_at": moment(record.updated_ms).isoformat(),
+    }
 
 
 def next_due(new: NewCron, after_ms: int) -> int:

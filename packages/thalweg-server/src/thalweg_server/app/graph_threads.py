@@ -1,24 +1,33 @@
-"""Threads of one owner as LangGraph's API has them: metadata, state, checkpoints."""
+"""Threads of one owner as LangGraph's API has them: metadata, state and checkpoints."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import normalize
+from urllib.parse import urlsplit
 from uuid import uuid4
 
-from thalweg.errors import AnswerError, BusyError
-from thalweg_server.api.graph_runs import BUILT_IN
-from thalweg_server.app.finding import Finder, ThreadFilter
-from thalweg_server.app.media_urls import check_media_urls
-from thalweg_server.app.registry import THREAD_METADATA, ThreadRow
-from thalweg_server.app.runs import now_ms
+from thalweg.errors import AnswerError, BusyError, ConfigError
+from thalweg_server.api.graph_runs import BUILT_IN, GraphRun, read_request
+from thalweg_server.app.configured import Assistant, graph_assistant
+from thalweg_server.app.registry import (
+    THREAD_METADATA,
+    Finder,
+    ThreadFilter,
+    ThreadRow,
+    moment,
+    now_ms,
+)
 from thalweg_server.runs.base import RunRecord
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.types import StateSnapshot
 
-    from thalweg_server.app.agents.agents import Agent
+    from thalweg_server.app.agents import Agent
     from thalweg_server.app.parts import AppParts
 
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
@@ -239,3 +248,232 @@ def _with_messages(values: Any) -> Any:  # noqa: ANN401 (any graph's)
     from langchain_core.messages import convert_to_messages  # noqa: PLC0415 (LangChain: seconds)
 
     return {**values, "messages": convert_to_messages(values["messages"])}
+
+
+View = dict[str, Any]
+_STATUSES = {
+    "queued": "pending",
+    "running": "running",
+    "completed": "success",
+    "failed": "error",
+    "cancelled": "interrupted",
+    "interrupted": "interrupted",
+}
+
+
+def assistant_view(one: Assistant) -> View:
+    """Show an assistant."""
+    return {
+        "assistant_id": one.id,
+        "graph_id": one.graph,
+        "name": one.name,
+        "description": one.description,
+        "config": dict(one.config),
+        "context": one.context or {},
+        "metadata": dict(one.metadata),
+        "version": one.version,
+        "created_at": one.created.isoformat(),
+        "updated_at": one.updated.isoformat(),
+    }
+
+
+def run_view(run: RunRecord) -> View:
+    """Show a run; one of `/api` is a run of the gateway's agent."""
+    request = read_request(run.request)
+    if not isinstance(request, GraphRun):
+        request = GraphRun(graph="agent", assistant=graph_assistant("agent"))
+    changed = run.ended or run.started or run.created
+    return {
+        "run_id": run.key.run,
+        "thread_id": run.key.thread,
+        "assistant_id": request.assistant,
+        "created_at": run.created.isoformat(),
+        "updated_at": changed.isoformat(),
+        "status": _STATUSES[run.status],
+        "metadata": {
+            "graph_id": request.graph,
+            "assistant_id": request.assistant,
+            **request.metadata,
+        },
+        "kwargs": {
+            "input": request.input,
+            "command": request.command,
+            "config": request.config,
+            "context": request.context,
+            "stream_mode": request.client.get("stream_mode", ["values"]),
+            "subgraphs": request.subgraphs,
+        },
+        "multitask_strategy": request.client.get("multitask_strategy", "reject"),
+    }
+
+
+def thread_view(thread: GraphThread, snapshot: "StateSnapshot | None" = None) -> View:
+    """Show a thread, with the values of its newest state if that was read."""
+    from thalweg_server.app.streaming import jsonable  # noqa: PLC0415 (LangChain: seconds)
+
+    row = thread.row
+    tasks = snapshot.tasks if snapshot is not None else ()
+    return {
+        "thread_id": row.thread,
+        "created_at": moment(row.created).isoformat(),
+        "updated_at": moment(row.updated).isoformat(),
+        "state_updated_at": moment(row.updated).isoformat(),
+        "metadata": {**({"title": row.title} if row.title else {}), **thread.metadata},
+        "status": thread.status,
+        "config": {},
+        "values": None if snapshot is None else jsonable(snapshot.values),
+        "interrupts": {task.id: jsonable(task.interrupts) for task in tasks if task.interrupts},
+        "error": None,
+    }
+
+
+def snapshot_view(snapshot: "StateSnapshot") -> View:
+    """Show a state of a thread."""
+    from thalweg_server.app.streaming import jsonable  # noqa: PLC0415 (LangChain: seconds)
+
+    return {
+        "values": jsonable(snapshot.values),
+        "next": list(snapshot.next),
+        "tasks": [_task_view(task) for task in snapshot.tasks],
+        "metadata": jsonable(_without_owner(snapshot.metadata or {})),
+        "created_at": snapshot.created_at,
+        "checkpoint": checkpoint_view(snapshot.config),
+        "parent_checkpoint": None
+        if snapshot.parent_config is None
+        else checkpoint_view(snapshot.parent_config),
+        "interrupts": jsonable(snapshot.interrupts),
+        "checkpoint_id": snapshot.config["configurable"].get("checkpoint_id"),
+        "parent_checkpoint_id": (snapshot.parent_config or {})
+        .get("configurable", {})
+        .get("checkpoint_id"),
+    }
+
+
+def checkpoint_view(config: "RunnableConfig") -> View:
+    """Show which checkpoint a config names."""
+    place = config["configurable"]
+    return {
+        "thread_id": place.get("thread_id"),
+        "checkpoint_ns": place.get("checkpoint_ns", ""),
+        "checkpoint_id": place.get("checkpoint_id"),
+        "checkpoint_map": place.get("checkpoint_map"),
+    }
+
+
+def _task_view(task: Any) -> View:  # noqa: ANN401 (LangGraph's)
+    from thalweg_server.app.streaming import jsonable  # noqa: PLC0415 (LangChain: seconds)
+
+    is_config = isinstance(task.state, dict)
+    is_state = task.state is not None and not is_config
+    return {
+        "id": task.id,
+        "name": task.name,
+        "path": jsonable(task.path),
+        "error": None if task.error is None else str(task.error),
+        "interrupts": jsonable(task.interrupts),
+        "checkpoint": checkpoint_view(task.state) if is_config else None,
+        "state": snapshot_view(task.state) if is_state else None,
+        "result": jsonable(task.result),
+    }
+
+
+def _without_owner(metadata: Mapping[str, Any]) -> View:
+    return {key: value for key, value in metadata.items() if key != "owner"}
+
+
+_LOCAL_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def check_media_urls(values: object) -> None:
+    """Validate the addresses in the content of the messages in an input or an update of a graph.
+
+    Args:
+        values: As JSON has them: an object, a message, a list of either, pairs of channel and
+            value, or nodes with their inputs.
+
+    Raises:
+        ConfigError: One is invalid, not of `https`, `http` or `data`, or on a private network.
+    """
+    for url in _urls([*_contents(values)]):
+        fix = "send the content itself as a data: URL, or set gateway.private_urls"
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname or ""
+        except ValueError:
+            raise ConfigError("content", "an address is invalid", fix) from None
+        if parts.scheme == "data":
+            continue
+        if parts.scheme not in {"http", "https"}:
+            raise ConfigError("content", f"an address has the scheme {parts.scheme[:20]!a}", fix)
+        if {*"@%"} & {*parts.netloc} or {*"\\ "} & {*url} or not url.isprintable():
+            problem = (
+                "an address has a user, a % in its host, a backslash, a space or a control code"
+            )
+            raise ConfigError("content", problem, fix)
+        if _is_private(host):
+            raise ConfigError("content", "an address is on a private network", fix)
+
+
+def _contents(values: object, *, is_messages: bool = False) -> Iterator[object]:
+    """Yield the content of each message, and nothing else: arguments of tools are not fetched."""
+    match values:
+        case ["messages", messages] if not is_messages:
+            yield from _contents(messages, is_messages=True)
+        case [str(), content] if is_messages:
+            yield content
+        case list():
+            for one in values:
+                yield from _contents(one, is_messages=is_messages)
+        case Mapping():
+            if "role" in values or "type" in values:
+                yield values.get("content")
+            if isinstance(kwargs := values.get("kwargs"), Mapping):
+                yield kwargs.get("content")
+            yield from _contents(values.get("messages"), is_messages=True)
+            if "node" in values:
+                yield from _contents(values.get("input"))
+
+
+def _urls(content: object) -> Iterator[str]:
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            if isinstance(value, str):
+                if str(key).lower().endswith(("url", "uri")):
+                    yield value
+            elif key not in {"args", "input"}:  # of a call of a tool
+                yield from _urls(value)
+    elif isinstance(content, list | tuple):
+        for one in content:
+            yield from _urls(one)
+
+
+def _is_private(host: str) -> bool:
+    """Return whether a host is on a private network, by its name; nothing is resolved.
+
+    Example:
+        >>> [
+        ...     _is_private(host)
+        ...     for host in (
+        ...         "127.1",
+        ...         "0x7f000001",
+        ...         "::1",
+        ...         "db.internal",
+        ...         "64:ff9b::7f00:1",
+        ...         "①②⑦。1",
+        ...     )
+        ... ]
+        [True, True, True, True, True, True]
+        >>> [_is_private(host) for host in ("8.8.8.8", "example.org", "2606:4700::1111")]
+        [False, False, False]
+    """
+    name = normalize("NFKC", host).replace("。", ".").rstrip(".").lower()
+    try:
+        packed = (
+            socket.inet_aton(name) if ":" not in name else socket.inet_pton(socket.AF_INET6, name)
+        )
+    except OSError:
+        return ":" in name or "." not in name or name.endswith(_LOCAL_NAMES)
+    address = ip_address(packed)
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address in _NAT64 or not (mapped or address).is_global

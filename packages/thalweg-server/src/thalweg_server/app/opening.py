@@ -1,14 +1,25 @@
-"""Opening the application: every part, in order, and closing them in the other."""
+"""Opening the application: every part, in order, and closing them in the other.
+
+A `Tenant` is what one owner can reach. A run that has ended is sent to the webhook that its request
+names. A request could name an address that only this machine reaches. So a host that is not in
+`gateway.webhook_hosts` must resolve to public addresses alone, and the connection goes to the
+address that was checked.
+"""
 
 import asyncio
 import logging
+import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from importlib.metadata import version
+from ipaddress import ip_address
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
 
 from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive import home as archive_home
@@ -19,15 +30,23 @@ from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.handle import attach_document
 from thalweg_server.api.catalogue import Check, Health
 from thalweg_server.api.graph_runs import GraphRun, read_request
-from thalweg_server.app.files.sandboxes import check_sandbox
-from thalweg_server.app.graph_views import run_view, snapshot_view
-from thalweg_server.app.owner_deletion import FORGET
-from thalweg_server.app.parts import AppParts, ResponseCache, SharedCall
-from thalweg_server.app.performing.watching import Happened, Publish
+from thalweg_server.app.configured import (
+    TenantAssistants,
+    TenantModels,
+    TenantSkills,
+    check_sandbox,
+)
+from thalweg_server.app.crons import TenantCrons
+from thalweg_server.app.deletion import FORGET, OwnerDeletion, Retention
+from thalweg_server.app.files import ThreadFiles
+from thalweg_server.app.graph_threads import TenantGraphThreads, run_view, snapshot_view
+from thalweg_server.app.memory import TenantMemory, learning
+from thalweg_server.app.page import TenantPage
+from thalweg_server.app.parts import AppParts, Happened, Publish, ResponseCache, SharedCall
 from thalweg_server.app.registry import open_registry
-from thalweg_server.app.retention import Retention
-from thalweg_server.app.tenant import Tenant
-from thalweg_server.app.webhooks import send_webhook
+from thalweg_server.app.runs import TenantGraphRuns, TenantRuns
+from thalweg_server.app.spending import TenantUsage
+from thalweg_server.app.threads import TenantThreads
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import CRON, RunKey, RunRecord
 from thalweg_server.runs.opening import open_journal
@@ -42,8 +61,98 @@ from thalweg_server.uploads.intake import UploadPolicy
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from thalweg_server.app.agents.agents import Agents
+    from thalweg_server.app.agent_tools import DocumentStore
+    from thalweg_server.app.agents import Agents
     from thalweg_server.runs.emitting import Emit
+
+_TIMEOUT_S = 10.0
+_PAUSES_S = (1.0, 5.0, 25.0)
+"""Before further attempts."""
+_webhook_log = logging.getLogger("thalweg.server.webhooks")
+
+
+async def send_webhook(url: str, body: Mapping[str, Any], hosts: Collection[str]) -> bool:
+    """Send a JSON body to an address; return whether it was accepted.
+
+    Args:
+        url: The address.
+        body: What JSON can represent.
+        hosts: Hosts that may be on private networks.
+    """
+    for pause_s in (*_PAUSES_S, None):
+        try:
+            address, headers, extensions = await checked_address(url, hosts)
+            async with httpx2.AsyncClient(timeout=_TIMEOUT_S, trust_env=False) as http:
+                answer = await http.post(
+                    address, json=dict(body), headers=headers, extensions=extensions
+                )
+            if answer.is_success:
+                return True
+            problem = f"it answered {answer.status_code}"
+        except ConfigError as error:
+            _webhook_log.warning("a webhook is not sent: %s", error)
+            return False
+        except (httpx2.HTTPError, OSError) as error:
+            problem = type(error).__name__
+        if pause_s is not None:
+            await asyncio.sleep(pause_s)
+    _webhook_log.warning("a webhook was not accepted: %s", problem)
+    return False
+
+
+async def checked_address(
+    url: str, hosts: Collection[str]
+) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """Return where a webhook connects to, with the headers and options that name its host.
+
+    Raises:
+        ConfigError: The address is not one of HTTP, or is on a private network.
+        OSError: The name is not resolved.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme not in {"http", "https"} or not host:
+        raise ConfigError("webhook", "it is not an address of http or https", "send a whole URL")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(place[4][0]) for place in found]
+    if host not in hosts and not all(ip_address(one).is_global for one in addresses):
+        problem = f"{host} is on a private network"
+        raise ConfigError("webhook", problem, "add it to gateway.webhook_hosts")
+    address = f"[{addresses[0]}]" if ":" in addresses[0] else addresses[0]
+    place = urlunsplit((parts.scheme, f"{address}:{port}", parts.path, parts.query, ""))
+    named = host if parts.port is None else f"{host}:{parts.port}"
+    return place, {"Host": named}, {"sni_hostname": host}
+
+
+class Tenant:
+    """One owner's threads, runs, memory and files; another's cannot be named."""
+
+    def __init__(self, owner: str, parts: AppParts, policy: UploadPolicy) -> None:
+        self.owner = owner
+        self.threads = TenantThreads(owner, parts)
+        self.runs = TenantRuns(owner, parts)
+        self.memory = TenantMemory(owner, parts)
+        self.usage = TenantUsage(owner, parts)
+        self.page = TenantPage(owner, parts, self.threads)
+        self.models = TenantModels(parts.settings)
+        self.skills = TenantSkills(parts.settings)
+        self.files = ThreadFiles(owner, parts.places, policy=policy, converter=parts.converter)
+        self.assistants = TenantAssistants(owner, parts.registry.documents, parts.settings)
+        self.graph_threads = TenantGraphThreads(owner, parts)
+        self.graph_runs = TenantGraphRuns(owner, parts)
+        self.crons = TenantCrons(owner, parts)
+        self.deletion = OwnerDeletion(owner, parts)
+        self._documents = parts.registry.documents
+
+    @property
+    def store(self) -> "DocumentStore":
+        """The owner's items, as LangGraph's store."""
+        from thalweg_server.app.agent_tools import DocumentStore  # noqa: PLC0415 (LangGraph: seconds)
+
+        return DocumentStore(self._documents, self.owner)
+
 
 Role = Literal["all", "api", "worker"]
 NOBODY = "thalweg-health"
@@ -185,7 +294,6 @@ class App:
 
     async def _open(self) -> None:
         """Open every part: dependencies first, and the runner of runs last."""
-        from thalweg_server.app.learning import learning  # noqa: PLC0415 (LangChain: seconds)
         from thalweg_server.checkpoints.owners import (  # noqa: PLC0415 (LangGraph: seconds)
             open_checkpoints,
         )
@@ -242,7 +350,7 @@ class App:
             agents=agents,
             any_model=self._any_model,
         )
-        self.retention = Retention(self._parts, self._delete_thread)
+        self.retention = Retention(self._parts)
         await stack.enter_async_context(runs)
         if self._is_eager and self._role != "api":
             agents.get_ready(settings)
@@ -257,7 +365,7 @@ class App:
     async def _perform(self, run: RunRecord, emit: "Emit") -> RunOutcome:
         """Perform a run; see `Performer`."""
         agents = await self.parts.agents()
-        from thalweg_server.app.performing.performing import (  # noqa: PLC0415 (LangChain: seconds)
+        from thalweg_server.app.performing import (  # noqa: PLC0415 (LangChain: seconds)
             Performer,
         )
 
@@ -276,9 +384,6 @@ class App:
         with suppress(StorageError):  # after the next run of its thread
             await self.retention.schedule(key.owner, key.thread)
         await self._send_webhook(key)
-
-    async def _delete_thread(self, owner: str, thread: str, forget: bool) -> object:  # noqa: FBT001
-        return await self.tenant(owner).threads.delete_now(thread, forget=forget)
 
     async def _send_webhook(self, key: RunKey) -> None:
         """Send an ended run to the webhook of its request, if it names one."""
@@ -330,8 +435,8 @@ class _LazyAgents:
 
 
 def _agents_class() -> "type[Agents]":
-    import thalweg_server.app.performing.performing  # noqa: PLC0415, F401 (LangChain: seconds, and not in the loop)
-    from thalweg_server.app.agents.agents import Agents  # noqa: PLC0415 (the same)
+    import thalweg_server.app.performing  # noqa: PLC0415, F401 (LangChain: seconds, and not in the loop)
+    from thalweg_server.app.agents import Agents  # noqa: PLC0415 (the same)
 
     return Agents
 

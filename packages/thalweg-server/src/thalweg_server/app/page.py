@@ -46,10 +46,9 @@ from thalweg_server.api.page import (
     Tool,
 )
 from thalweg_server.api.threads import Thread
-from thalweg_server.app.finding import ThreadFilter
+from thalweg_server.app.registry import ThreadFilter
 from thalweg_server.app.spending import Prices, added, charges_of, usage_of
-from thalweg_server.app.threads import TenantThreads
-from thalweg_server.app.views import edit_view, message_view
+from thalweg_server.app.threads import TenantThreads, edit_view, message_view
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts

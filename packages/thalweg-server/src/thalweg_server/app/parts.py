@@ -1,16 +1,27 @@
-"""Resources that are open while an application runs, shared by all owners."""
+"""What all parts of an application share: the open resources, and reports of its work.
+
+The reports are events for the operator of a process (runs that ended, calls of models, jobs of
+memory), and spans by OpenTelemetry's `gen_ai` names, where it is installed.
+"""
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from thalweg.archive import Archive
+from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_memory import MemoryStore
+from thalweg_server.api.catalogue import Usage
+from thalweg_server.api.events import EVENT, RunStarted
 from thalweg_server.app.registry import Registry
 from thalweg_server.checkpoints.erasure import Erasure
+from thalweg_server.runs.base import Event as Line
+from thalweg_server.runs.base import RunRecord
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.running import ProcessRuns
 from thalweg_server.settings.sections import Settings
@@ -18,8 +29,15 @@ from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.converting import Converter
 
 if TYPE_CHECKING:
-    from thalweg_server.app.agents.agents import Agents
+    from thalweg_server.app.agents import Agents
     from thalweg_server.checkpoints.owners import Checkpoints
+
+try:
+    from opentelemetry import propagate, trace
+
+    _IS_INSTALLED = True
+except ImportError:
+    _IS_INSTALLED = False
 
 T = TypeVar("T")
 MOST = 512
@@ -113,3 +131,163 @@ class AppParts:
     """Who makes agents; imported when first asked."""
     any_model: bool = False
     """Whether a run may name a model that the settings do not."""
+
+
+CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")
+"""The id of the run that the current task performs."""
+RunStatus = Literal["completed", "interrupted", "failed", "cancelled", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBegan:
+    """This process begins an attempt at a run."""
+
+    waited_s: float
+    """Since the run was created; 0 for a later attempt."""
+    is_takeover: bool
+    """Whether another process began it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """This process has performed a run."""
+
+    status: RunStatus
+    """`left`: handed to another process, which resumes it."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A model has answered."""
+
+    model: str
+    """As `provider:name`."""
+    usage: Usage
+    owner: str
+    """Whose call it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken:
+    """A model has begun to answer."""
+
+    model: str
+    seconds: float
+    """Since the request was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """A call of a model failed."""
+
+    model: str
+    code: str
+    """As in a problem: `model.unavailable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailed:
+    """A tool raised an error."""
+
+    kind: str
+    """The class of the error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A request was made smaller."""
+
+    tokens: int
+    """Tokens that it no longer has."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded:
+    """A job of memory came to its end."""
+
+    result: Literal["done", "failed"]
+
+
+Happened = (
+    RunBegan | RunEnded | ModelCalled | FirstToken | ModelFailed | ToolFailed | Compacted | JobEnded
+)
+Publish = Callable[[Happened], None]
+
+
+_NAME = "thalweg"
+
+
+def trace_of(lines: Sequence[Line]) -> str:
+    """Return the `traceparent` of the run's first attempt; empty for a new run."""
+    first = EVENT.validate_json(lines[0].data) if lines else None
+    return first.trace if isinstance(first, RunStarted) else ""
+
+
+@contextmanager
+def run_span(run: RunRecord, agent: str, parent: str) -> Iterator[str]:
+    """Open the span of an attempt at a run.
+
+    Args:
+        run: The run.
+        agent: The graph's name.
+        parent: `traceparent` of the first attempt, whose trace it continues.
+
+    Yields:
+        Its own `traceparent`; empty without OpenTelemetry.
+    """
+    if not _IS_INSTALLED:
+        yield ""
+        return
+    attributes: dict[str, str | int] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": agent,
+        "gen_ai.conversation.id": run.key.thread,
+        "thalweg.run": run.key.run,
+        "thalweg.attempt": run.attempt,
+    }
+    context = propagate.extract({"traceparent": parent}) if parent else None
+    tracer = trace.get_tracer(_NAME)
+    with tracer.start_as_current_span(f"invoke_agent {agent}", context, attributes=attributes):
+        carrier: dict[str, str] = {}
+        propagate.inject(carrier)
+        yield carrier.get("traceparent", "")
+
+
+def model_span(model: str) -> Any:  # noqa: ANN401 (`None` without OpenTelemetry)
+    """Open the span of a model call, `provider:name`; `end_model_span` ends it."""
+    if not _IS_INSTALLED:
+        return None
+    provider, _, name = model.partition(":")
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": name,
+    }
+    return trace.get_tracer(_NAME).start_span(f"chat {name}", attributes=attributes)
+
+
+def end_model_span(span: Any, usage: AnswerUsage | None, error: str = "") -> None:  # noqa: ANN401
+    """End the span of a model call, with its usage or the kind of its error."""
+    if span is None:
+        return
+    attributes: Mapping[str, str | int] = {"error.type": error} if error else {}
+    if usage is not None:
+        attributes = {
+            **attributes,
+            "gen_ai.usage.input_tokens": usage.input,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached,
+            "gen_ai.usage.output_tokens": usage.output,
+        }
+    span.set_attributes(attributes)
+    span.end()
+
+
+def trace_ids() -> dict[str, str]:
+    """Return the ids of the current trace and span, for a log line; empty without one."""
+    if not _IS_INSTALLED:
+        return {}
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}

@@ -1,27 +1,34 @@
-"""Runs of one owner: asking an agent, and following what comes of it."""
+"""Runs of one owner: started, followed, cancelled, deleted.
+
+`TenantRuns` has those of `/api`; `TenantGraphRuns` those of LangGraph's API, which may start behind
+others of their thread, or instead of them.
+"""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from pydantic import TypeAdapter
 
 from thalweg.archive import ThreadKey, parse_thread_id
 from thalweg.archive.threads.finding import title_of
+from thalweg.errors import AnswerError, BusyError, NoSuchRunError, ThalwegError
 from thalweg_server.api.events import EVENT, Numbered
-from thalweg_server.api.graph_runs import GraphRun, as_graph_run
+from thalweg_server.api.graph_runs import GraphRun, Mode, NewGraphRun, Strategy, as_graph_run
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
-from thalweg_server.app.agents.models import named_model
-from thalweg_server.app.finding import Finder, check_writable
-from thalweg_server.app.media_urls import check_media_urls
-from thalweg_server.runs.base import ENDED, RunKey
-from thalweg_server.runs.base import Event as Line
-from thalweg_server.runs.base import RunRecord as Known
+from thalweg_server.app.configured import Assistant, named_model
+from thalweg_server.app.graph_threads import TenantGraphThreads, check_media_urls
+from thalweg_server.app.registry import Finder, check_writable, now_ms
+from thalweg_server.app.threads import TenantThreads
+from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from thalweg_server.app.parts import AppParts
 
 
@@ -119,7 +126,7 @@ class TenantRuns:
         async for event in self.lines(thread, run, after):
             yield Numbered(seq=event.seq, event=EVENT.validate_json(event.data))
 
-    def lines(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Line]:
+    def lines(self, thread: str, run: str, after: int = 0) -> AsyncIterator[Event]:
         """Yield the same as `follow`, as the journal's unparsed lines of JSON."""
         return self._parts.journal.follow(RunKey(self._owner, thread, run), after)
 
@@ -144,7 +151,7 @@ class TenantRuns:
         return await self.get(thread, run)
 
 
-def shown(run: Known) -> Run:
+def shown(run: RunRecord) -> Run:
     """Return a run in the API's form."""
     return Run(
         id=run.key.run,
@@ -159,6 +166,251 @@ def shown(run: Known) -> Run:
     )
 
 
-def now_ms() -> int:
-    """Return the current time in the registry's unit, milliseconds."""
-    return time.time_ns() // 1_000_000
+_MODES: TypeAdapter[tuple[Mode, ...]] = TypeAdapter(tuple[Mode, ...])
+TEMPORARY = "temporary"
+"""The kind of the documents that name threads to delete once their runs have ended."""
+_READ_MS = 60_000
+"""Milliseconds after its end in which the stream of a run on such a thread may be read."""
+_PAGE = 32
+"""Checkpoints that are read at a time."""
+
+
+class TenantGraphRuns:
+    """The runs of graphs of one owner.
+
+    Raises (all that name a run):
+        NoSuchRunError: There is none.
+    """
+
+    def __init__(self, owner: str, parts: "AppParts") -> None:
+        self._owner = owner
+        self._parts = parts
+        self._threads = TenantGraphThreads(owner, parts)
+
+    async def start(
+        self,
+        thread: str | None,
+        new: GraphRun,
+        *,
+        strategy: Strategy = "enqueue",
+        creates: bool = True,
+        after_s: float = 0,
+        is_temporary: bool = False,
+    ) -> RunRecord:
+        """Start a run.
+
+        Args:
+            thread: The thread; a new one by default.
+            new: The request.
+            strategy: What happens to runs of the thread that have not ended: the new one waits,
+                it is refused, they are cancelled, or they are deleted with what they did.
+            creates: Whether a missing thread is created.
+            after_s: Seconds until the run starts.
+            is_temporary: Whether the thread is deleted after the run.
+
+        Raises:
+            BusyError: A run of the thread has not ended, and the strategy is `reject`.
+            NoSuchThreadError: The thread is missing, and not to be created.
+            NoSuchModelError: The config names a model that there is not.
+            RecordedThreadError: The thread is an imported session.
+        """
+        id_ = thread or str(uuid4())
+        creates = creates or thread is None
+        await self.prepare(id_, new, strategy, creates=creates, is_temporary=is_temporary)
+        key = RunKey(self._owner, id_, str(uuid4()))
+        due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
+        return await self._parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
+
+    async def prepare(
+        self,
+        id_: str,
+        new: GraphRun,
+        strategy: Strategy,
+        *,
+        creates: bool,
+        is_temporary: bool,
+        end: Callable[[Sequence[RunRecord]], Awaitable[None]] | None = None,
+    ) -> None:
+        """Make a thread ready for a new run; see `start`.
+
+        Args:
+            id_: The thread.
+            new: The request.
+            strategy: See `start`.
+            creates: See `start`.
+            is_temporary: See `start`.
+            end: Ends the runs that have not ended; `self.end` by default.
+        """
+        parts = self._parts
+        await check_run(parts, self._owner, id_, new)
+        if not creates:
+            await self._threads.get(id_)
+        if is_temporary:
+            documents, now = parts.registry.documents, now_ms()
+            await asyncio.to_thread(documents.put, self._owner, TEMPORARY, id_, {}, now)
+        await touch_thread(parts, self._owner, id_, new)
+        known = {"graph_id": new.graph, "assistant_id": new.assistant}
+        await self._threads.merge(id_, known)
+        unended = await parts.journal.unended(self._owner, id_)
+        if unended and strategy == "reject":
+            raise BusyError(id_, unended[-1].key.run)
+        if unended and strategy in {"interrupt", "rollback"}:
+            await (end or self.end)(unended)
+            if strategy == "rollback":
+                await self.roll_back(id_, {run.key.run for run in unended})
+
+    async def get(self, thread: str, run: str) -> RunRecord:
+        """Return one run."""
+        return await self._parts.journal.existing(RunKey(self._owner, thread, run))
+
+    async def list(self, thread: str) -> Sequence[RunRecord]:
+        """Return the runs of a thread, the newest first."""
+        await self._threads.get(thread)
+        return await self._parts.journal.list(self._owner, thread, limit=1_000)
+
+    def follow(self, run: RunRecord) -> AsyncIterator[Event]:
+        """Yield the rows of a run as they are written, up to its end."""
+        return self._parts.journal.follow(run.key)
+
+    async def read_all(self, run: RunRecord) -> Sequence[Event]:
+        """Return the rows of a run, none if it was deleted."""
+        return await self._parts.journal.read_all(run.key)
+
+    async def follow_thread(
+        self, thread: str, pause_s: float = 0.25
+    ) -> AsyncIterator[tuple[RunRecord, Event]]:
+        """Yield the rows of the runs of a thread that have not ended, and of each later one."""
+        known = await self._parts.journal.list(self._owner, thread, limit=1_000)
+        seen = {run.key.run for run in known if run.status in ENDED}
+        while True:
+            runs = await self._parts.journal.list(self._owner, thread, limit=50)
+            new = [run for run in reversed(runs) if run.key.run not in seen]
+            for run in new:
+                seen.add(run.key.run)
+                async for event in self.follow(run):
+                    yield run, event
+            if not new:
+                await asyncio.sleep(pause_s)
+
+    async def wait(self, run: RunRecord) -> RunRecord:
+        """Wait for a run to end."""
+        if run.status in ENDED:
+            return run
+        return await self._parts.runs.join(run.key)
+
+    async def cancel(self, thread: str, run: str) -> None:
+        """Request the end of a run; no effect on one that has ended."""
+        await self.get(thread, run)
+        await self._parts.runs.cancel(RunKey(self._owner, thread, run))
+
+    async def end_all(self, thread: str) -> None:
+        """Cancel the runs of a thread that have not ended, and wait for their end."""
+        await self.end(await self._parts.journal.unended(self._owner, thread))
+
+    async def end(self, runs: Sequence[RunRecord]) -> None:
+        """Cancel runs, and wait for their end."""
+        for run in runs:
+            await self._end(run.key)
+
+    async def delete(self, thread: str, run: str) -> None:
+        """Delete a run and its events; the state of its thread remains.
+
+        Raises:
+            BusyError: It has not ended.
+        """
+        await self.get(thread, run)
+        await self._parts.journal.delete(self._owner, thread, run)
+
+    async def roll_back(self, thread: str, runs: Collection[str]) -> None:
+        """End runs of a thread, and delete them and what they did to its state.
+
+        Raises:
+            AnswerError: The state before them is no longer kept; the runs remain.
+        """
+        for run in runs:
+            await self._end(RunKey(self._owner, thread, run))
+        await self._restore_before(thread, runs)
+        for run in runs:
+            await self._parts.journal.delete(self._owner, thread, run)
+
+    async def _restore_before(self, thread: str, runs: Collection[str]) -> None:
+        """Restore the state of a thread from before its newest runs."""
+        from thalweg_server.app.graph_execution import RUN  # noqa: PLC0415 (LangChain: seconds)
+
+        saver = self._parts.checkpoints.of(self._owner)
+        place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+        before, parent, is_newest = None, None, True
+        # Pages: a list that is open holds a connection, and `restore` takes another one.
+        while page := [found async for found in saver.alist(place, before=before, limit=_PAGE)]:
+            for found in page:
+                if found.metadata.get(RUN) not in runs:
+                    if not is_newest:
+                        await self._threads.restore(thread, found.checkpoint["id"])
+                    return
+                is_newest = False
+            before, parent = page[-1].config, page[-1].parent_config
+        if parent is not None:
+            problem = f"the state of thread {thread!r} before the run is no longer kept"
+            raise AnswerError(problem, "rewind it: POST /api/threads/ID/rewind")
+        await saver.adelete_thread(thread)
+
+    async def delete_thread(self, thread: str) -> None:
+        """End the runs of a thread, and delete it with all that it has."""
+        await self._threads.get(thread)
+        await self.end_all(thread)
+        await TenantThreads(self._owner, self._parts).delete(thread)
+
+    async def delete_temporary(self, most: int = 1_000) -> None:
+        """Delete some threads of earlier stateless runs that ended a while ago."""
+        documents, journal = self._parts.registry.documents, self._parts.journal
+        every = await asyncio.to_thread(documents.list, self._owner, TEMPORARY)
+        for one in sorted(every, key=lambda one: one.updated)[:most]:
+            if now_ms() - one.updated < _READ_MS or await journal.unended(self._owner, one.name):
+                continue
+            newest = await journal.list(self._owner, one.name, limit=1)
+            ended = newest[0].ended if newest else None
+            if ended is None or now_ms() - ended.timestamp() * 1000 > _READ_MS:
+                with suppress(ThalwegError):  # another request may delete it now
+                    await self.delete_thread(one.name)
+                await asyncio.to_thread(documents.delete, self._owner, TEMPORARY, one.name)
+
+    async def _end(self, key: RunKey) -> None:
+        with suppress(NoSuchRunError):
+            await self._parts.runs.cancel(key)
+            await self._parts.runs.join(key)
+
+
+def graph_run(assistant: Assistant, new: NewGraphRun, cron: str | None = None) -> GraphRun:
+    """Return the request of a run, with what its assistant sets, and the id of its cron."""
+    given, config = new.config or {}, assistant.config
+    configurable = {**_object(config.get("configurable")), **_object(given.get("configurable"))}
+    if cron is not None:
+        configurable["cron_id"] = cron
+    context = new.context
+    if isinstance(assistant.context, dict) and assistant.context:
+        context = {**assistant.context, **_object(new.context)}
+    place = new.checkpoint
+    recorded = [mode if mode != "messages-tuple" else "messages" for mode in new.modes]
+    return GraphRun(
+        graph=assistant.graph,
+        assistant=assistant.id,
+        input=new.input,
+        command=new.command,
+        config={**config, **given, "configurable": configurable},
+        context=context,
+        metadata={**assistant.metadata, **(new.metadata or {})},
+        checkpoint=(place.checkpoint_id if place else None) or new.checkpoint_id,
+        modes=_MODES.validate_python(tuple(dict.fromkeys(recorded))),
+        subgraphs=new.stream_subgraphs,
+        interrupt_before=new.interrupt_before or (),
+        interrupt_after=new.interrupt_after or (),
+        webhook=new.webhook,
+        client={
+            "stream_mode": list(new.modes),
+            "multitask_strategy": new.multitask_strategy or "enqueue",
+        },
+    )
+
+
+def _object(given: object) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}

@@ -19,8 +19,7 @@ from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.fields import as_usage
 from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
-from thalweg_server.app.finding import Finder
-from thalweg_server.app.registry import day_of
+from thalweg_server.app.registry import Finder, day_of
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata

@@ -8,13 +8,15 @@ import base64
 import binascii
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, assert_never
 from uuid import uuid4
 
 from thalweg.archive import Archive, Logged, ThreadKey
 from thalweg.archive.threads import (
     LoggedMessage,
     OperationResult,
+    Taken,
     context_at,
     export,
     history,
@@ -25,19 +27,27 @@ from thalweg.archive.threads import (
     undo,
     unpin,
 )
-from thalweg.archive.threads.finding import newest_import, own_threads
+from thalweg.archive.threads import TurnContext as Sent
+from thalweg.archive.threads.finding import newest_import
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, count_turns
 from thalweg.archive.threads.thread_history import newest_messages
+from thalweg.engine.additions import AdditionSize
+from thalweg.engine.edits import Edit as Decided
+from thalweg.engine.edits import Elide, Evict, Fold, Pin, Strip, Supersede, Unpin
+from thalweg.engine.entries import Media, Thinking
+from thalweg.engine.entries import Message as EntryMessage
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import BusyError, ConfigError, NoSuchThreadError
-from thalweg_memory import Scope
 from thalweg_server.api.threads import (
+    AdditionView,
     Branch,
     Context,
-    DeletedThread,
     Done,
+    Edit,
     History,
+    HistoryItem,
+    Message,
     NewThread,
     Pinned,
     Rewind,
@@ -45,45 +55,29 @@ from thalweg_server.api.threads import (
     Thread,
     ThreadChange,
     Threads,
+    Todo,
+    ToolCall,
+    Turn,
     Turns,
 )
-from thalweg_server.app.finding import (
-    Finder,
+from thalweg_server.app.deletion import ThreadRemoval
+from thalweg_server.app.registry import (
     FoundThread,
     ThreadFilter,
+    ThreadRow,
     check_writable,
+    moment,
+    now_ms,
     recorded_by,
 )
-from thalweg_server.app.memory import memory_of
-from thalweg_server.app.registry import ThreadRow
-from thalweg_server.app.retention import completed_elsewhere, deletion_of
-from thalweg_server.app.runs import now_ms
-from thalweg_server.app.views import (
-    context_view,
-    item_view,
-    paths,
-    thread_view,
-    todos_view,
-    turn_view,
-)
-from thalweg_server.runs.base import AGE, RunKey
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
-    from thalweg_server.app.parts import AppParts
 
 P = ParamSpec("P")
 MOST_FILES = 1_000
 """Files that a state lists."""
-_LEFT_WITHOUT_ERASURE = (
-    "memory: what was learned from it; delete with memory=forget",
-    "databases: deleted rows until SQLite or PostgreSQL overwrites them; the same erases them",
-)
-_LEFT_WITH_ITS_AGENT = (
-    "the session's log, which its agent keeps: the next `thalweg record import` reads it again; "
-    "`thalweg record forget` prevents that"
-)
 _TIMES_END = 2**63
 """No time has a larger number; databases fail over larger ones."""
 
@@ -105,7 +99,7 @@ def copy_log(archive: Archive, target: ThreadKey, messages: Sequence[LoggedMessa
         append_page(archive, target, page, length=0, log=logged)
 
 
-class TenantThreads:
+class TenantThreads(ThreadRemoval):
     """The threads of one owner.
 
     Raises (all that name a thread):
@@ -114,11 +108,6 @@ class TenantThreads:
     Raises (`delete`, and all changes by hand):
         BusyError: A run of the thread has not ended.
     """
-
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
-        self._finder = Finder(owner, parts.archive, parts.registry)
 
     # -- which there are -------------------------------------------------------------------
 
@@ -174,62 +163,6 @@ class TenantThreads:
             raise NoSuchThreadError(thread)
         return await self.shown(row)
 
-    async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
-        """Delete a thread: log, checkpoints, runs and files.
-
-        Args:
-            thread: The thread's id.
-            forget: Whether facts learned from it are deleted, too, and its bytes are erased from
-                the files of the databases.
-
-        Returns:
-            What may remain, and where.
-        """
-        await self._key(thread)
-        chore = deletion_of(self._owner, thread, forget=forget)
-        async with completed_elsewhere(self._parts, chore):
-            return await self.delete_now(thread, forget=forget)
-
-    async def delete_now(self, thread: str, *, forget: bool = False) -> DeletedThread:
-        """Delete a thread as `delete` does, inside a job that is repeated after a crash."""
-        key, parts = await self._key(thread), self._parts
-        is_recorded = bool(await asyncio.to_thread(recorded_by, parts.archive, key))
-        left = await self.remove(thread, forget=forget)
-        await parts.prune()
-        if forget:  # the job names the thread
-            age = RunKey(self._owner, thread, AGE).job
-            await parts.journal.change_queue(parts.journal.jobs.cancel(age))
-        left += await parts.erasure.erase() if forget else _LEFT_WITHOUT_ERASURE
-        left += (_LEFT_WITH_ITS_AGENT,) if is_recorded else ()
-        return DeletedThread(thread=thread, forgotten=forget, left=left)
-
-    async def remove(self, thread: str, *, forget: bool = False) -> tuple[str, ...]:
-        """Delete the rows and files of a thread, of which some may be gone; return copies left.
-
-        Large texts that no other thread has remain until `Archive.prune`.
-        """
-        parts = self._parts
-        await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
-        await parts.checkpoints.of(self._owner).adelete_thread(thread)
-        return await asyncio.to_thread(self._delete, thread, forget=forget)
-
-    def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
-        parts, left = self._parts, tuple[str, ...]()
-        if forget:
-            left = self._forget(thread)
-        parts.places.forget(self._owner, thread)
-        for one in own_threads(parts.archive, self._owner, thread):
-            parts.archive.delete(ThreadKey(self._owner, one))
-        parts.registry.delete(self._owner, thread)
-        return left
-
-    def _forget(self, thread: str) -> tuple[str, ...]:
-        """Forget what any memory of the owner learned from a thread: agents may have their own."""
-        parts, shared = self._parts, Scope(self._owner)
-        others = [one for one in parts.memories.scopes(self._owner) if one != shared]
-        receipts = [memory_of(one, parts).forget(threads=[thread]) for one in (shared, *others)]
-        return tuple(dict.fromkeys(left for one in receipts for left in one.left))
-
     # -- what is in them -------------------------------------------------------------------
 
     async def state(self, thread: str) -> State:
@@ -238,16 +171,17 @@ class TenantThreads:
         snapshot = await self._snapshot(thread)
         files = self._parts.places.backend(self._owner, thread)
         listed = await asyncio.to_thread(files.files, MOST_FILES)
+        paths = tuple(sorted(file.path for file in listed))
         if snapshot is None:
-            return State(thread=shown, files=paths(listed))
-        from thalweg_server.app.performing.steps import (  # noqa: PLC0415 (LangChain: seconds)
+            return State(thread=shown, files=paths)
+        from thalweg_server.app.graph_execution import (  # noqa: PLC0415 (LangChain: seconds)
             questions_of,
         )
 
         return State(
             thread=shown,
             todos=todos_view(snapshot.values.get("todos")),
-            files=paths(listed),
+            files=paths,
             questions=questions_of(snapshot),
             next=snapshot.next,
         )
@@ -329,7 +263,7 @@ class TenantThreads:
         Raises:
             ArchiveError: It has no messages yet.
         """
-        from thalweg_server.app.compacting import compacted  # noqa: PLC0415 (LangChain: seconds)
+        from thalweg_server.app.performing import compacted  # noqa: PLC0415 (LangChain: seconds)
 
         return await self._by_hand(thread, compacted, self._parts.settings())
 
@@ -405,10 +339,6 @@ class TenantThreads:
         key = ThreadKey(self._owner, thread)
         await asyncio.to_thread(check_writable, self._parts.archive, key)
 
-    async def _key(self, thread: str) -> ThreadKey:
-        await asyncio.to_thread(self._finder.get, thread)
-        return ThreadKey(self._owner, thread)
-
     async def _resting(self, thread: str) -> ThreadKey:
         """Name a thread that no run is at work in.
 
@@ -430,7 +360,16 @@ class TenantThreads:
         length, calls = await asyncio.to_thread(_counts, archive, key)
         agent = await asyncio.to_thread(recorded_by, archive, key)
         run = await self._under_way(row.thread)
-        return thread_view(row, messages=length, model_calls=calls, run=run, recorded_by=agent)
+        return Thread(
+            id=row.thread,
+            title=row.title,
+            created=moment(row.created),
+            updated=moment(row.updated),
+            messages=length,
+            model_calls=calls,
+            run=run,
+            recorded_by=agent,
+        )
 
     async def _snapshot(self, thread: str) -> "StateSnapshot | None":
         """Return the state of a thread's agent; `None` if none has run in it."""
@@ -467,3 +406,114 @@ def _counts(archive: Archive, key: ThreadKey) -> tuple[int, int]:
     # Older imports stored one sum; newer ones, a sum for each model.
     recorded = sum(one.get("calls", 0) for one in session.get("usage", (session,)))
     return archive.length(key), recorded + count_turns(archive, key)
+
+
+def message_view(message: EntryMessage) -> Message:
+    """Show a message as people read it."""
+    return Message(
+        id=message.uid,
+        role=message.role,
+        text=message.text,
+        thinking="\n".join(part.text for part in message.parts if isinstance(part, Thinking)),
+        tool_calls=tuple(
+            ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in message.calls
+        ),
+        answers=message.answers,
+        name=message.name,
+        is_error=message.is_error,
+        media=sum(isinstance(part, Media) for part in message.parts),
+    )
+
+
+def item_view(logged: LoggedMessage) -> HistoryItem:
+    """Show a message at its place."""
+    return HistoryItem(
+        position=logged.position,
+        message=message_view(logged.message),
+        is_abandoned=logged.is_abandoned,
+    )
+
+
+def turn_view(taken: Taken) -> Turn:
+    """Return the API's view of a turn, or another record, with its decisions."""
+    page, usage = taken.page, taken.usage
+    return Turn(
+        turn=taken.turn,
+        at=datetime.fromtimestamp(page.at, UTC),
+        kind=page.kind,
+        model=page.model,
+        edits=tuple(map(edit_view, page.edits)),
+        tokens=sum(page.tokens.values()),
+        limit=page.limit,
+        sections=dict(page.tokens),
+        input_tokens=usage.input if usage else None,
+        cached_tokens=usage.cached if usage else None,
+        output_tokens=usage.output if usage else None,
+        is_current=taken.is_current,
+        note=page.note,
+    )
+
+
+def edit_view(edit: Decided) -> Edit:
+    """Show one decision."""
+    match edit:
+        case Fold():
+            summary = edit.summary is not None
+            return _edit("fold", edit, edit.last, kept=list(edit.kept), has_summary=summary)
+        case Evict() | Elide() | Supersede():
+            return _edit(type(edit).__name__.lower(), edit, edit.position)
+        case Strip():
+            return _edit("strip", edit, edit.positions[-1], positions=list(edit.positions))
+        case Pin():
+            return _edit("pin", edit, edit.position, quote=edit.quote)
+        case Unpin():
+            return _edit("unpin", edit, edit.position, quote=edit.quote)
+        case _:
+            assert_never(edit)
+
+
+def _edit(kind: str, edit: Decided, position: int, **detail: object) -> Edit:
+    return Edit.model_validate(
+        {
+            "kind": kind,
+            "reason": edit.reason,
+            "tokens_before": edit.tokens_before,
+            "tokens_after": edit.tokens_after,
+            "position": position,
+            "detail": detail,
+        }
+    )
+
+
+def context_view(sent: Sent) -> Context:
+    """Show the request of a turn, or what the next one begins with."""
+    page = sent.page
+    return Context(
+        turn=sent.turn,
+        at=datetime.fromtimestamp(page.at, UTC),
+        model=page.model,
+        system=sent.system.text if sent.system else "",
+        messages=tuple(map(message_view, sent.messages)),
+        tools=sent.tools,
+        sections=dict(sent.tokens),
+        additions=tuple(map(addition_view, sent.additions)),
+        tokens=sum(sent.tokens.values()),
+        limit=page.limit,
+        window=page.window,
+    )
+
+
+def addition_view(one: AdditionSize) -> AdditionView:
+    """Show one part of a request that is no message."""
+    position = one.position if one.position >= 0 else None
+    return AdditionView(part=one.part, tokens=one.tokens, about=one.about, position=position)
+
+
+def todos_view(given: object) -> tuple[Todo, ...]:
+    """Return a plan; items in an unknown format are dropped."""
+    todos = given if isinstance(given, list) else []
+    return tuple(
+        Todo(content=str(todo["content"]), status=todo["status"])
+        for todo in todos
+        if isinstance(todo, dict) and {"content", "status"} <= todo.keys()
+    )

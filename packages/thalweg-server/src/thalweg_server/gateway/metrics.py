@@ -26,7 +26,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from thalweg.database.private_files import make_private_folder
 from thalweg_server.api.catalogue import Usage
-from thalweg_server.app.performing.watching import (
+from thalweg_server.app.parts import (
     Compacted,
     FirstToken,
     Happened,

@@ -20,7 +20,7 @@ from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.shape import ThreadId
 from thalweg_server.app import Tenant
-from thalweg_server.app.assistants import Assistant
+from thalweg_server.app.configured import Assistant
 from thalweg_server.gateway.access import CurrentTenant, Shared
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.problems import GatewayRefusal, openai_error

@@ -36,8 +36,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from thalweg.errors import ConfigError
 from thalweg_server.app import App, open_app
 from thalweg_server.app.opening import Role
-from thalweg_server.app.performing.spans import trace_ids
-from thalweg_server.app.performing.watching import CURRENT_RUN
+from thalweg_server.app.parts import CURRENT_RUN, trace_ids
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token

@@ -30,7 +30,7 @@ from thalweg_server.gateway.serving import address_of, bound
 
 SERVED = (
     "thalweg_server.gateway.serving",
-    "thalweg_server.app.performing.performing",
+    "thalweg_server.app.performing",
     "thalweg.archive.postgres",
     "thalweg_memory.store.postgres",
     "langgraph.checkpoint.postgres.aio",

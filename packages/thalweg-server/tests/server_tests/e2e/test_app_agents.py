@@ -12,8 +12,8 @@ from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, say
 from thalweg.errors import NoSuchSkillError
 from thalweg_server.api.runs import NewRun
+from thalweg_server.app import agent_tools as app_tools
 from thalweg_server.app import open_app
-from thalweg_server.app.agents import tools as app_tools
 
 pytestmark = pytest.mark.anyio
 SERVER = str(Path(__file__).with_name("whispering_server.py"))

@@ -22,7 +22,7 @@ def anyio_backend() -> str:
 
 
 def kill_at(home: Path, step: str, message: str) -> None:
-    performing = "thalweg_server.app.performing.performing"
+    performing = "thalweg_server.app.performing"
     given = ("server_tests.e2e.app_killed", home, step, message)
     with start(*given, stdout=subprocess.PIPE, imports=[performing]) as process:
         assert process.stdout is not None

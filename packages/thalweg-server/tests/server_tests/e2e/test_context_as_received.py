@@ -29,7 +29,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.entries import message_from_json
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.langchain import LangChainWire
-from thalweg_server.app.views import message_view
+from thalweg_server.app.threads import message_view
 from thalweg_server.client import ThalwegClient
 
 OWNER = "local"

@@ -13,9 +13,9 @@ from thalweg.errors import BusyError, ConfigError
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app import App, open_app
 from thalweg_server.app import crons as module
-from thalweg_server.app.assistants import Assistant, TenantAssistants
-from thalweg_server.app.graph_runs import TEMPORARY
-from thalweg_server.app.runs import now_ms
+from thalweg_server.app.configured import Assistant, TenantAssistants
+from thalweg_server.app.registry import now_ms
+from thalweg_server.app.runs import TEMPORARY
 from thalweg_server.runs.base import RunKey
 from thalweg_server.runs.crons import CronRecord
 from thalweg_server.settings import Settings

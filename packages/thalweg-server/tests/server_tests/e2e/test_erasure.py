@@ -26,8 +26,8 @@ from thalweg.errors import BusyError, ConfigError, NoSuchRunError, StorageError
 from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
-from thalweg_server.app.owner_deletion import FORGET
-from thalweg_server.app.runs import now_ms
+from thalweg_server.app.deletion import FORGET
+from thalweg_server.app.registry import now_ms
 from thalweg_server.cli.forgetting import forget_owner
 from thalweg_server.runs.base import RunKey
 from thalweg_server.runs.crons import CronRecord
@@ -307,7 +307,7 @@ async def test_a_run_that_nobody_ends_leaves_the_rest_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a process that was killed: another call, once it has ended, deletes its thread."""
-    monkeypatch.setattr("thalweg_server.app.owner_deletion._PATIENCE_S", 0.1)
+    monkeypatch.setattr("thalweg_server.app.deletion._PATIENCE_S", 0.1)
     async with open_app(settings(), home=tmp_path) as app:
         await say(app.tenant("ada"), "t1", WORD)
     async with open_app(settings(), home=tmp_path, role="api") as app:

@@ -441,7 +441,7 @@ async def test_threads_of_stateless_runs_are_deleted(
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the next one, once their streams had time to be read; `keep` keeps them."""
-    monkeypatch.setattr("thalweg_server.app.graph_runs._READ_MS", 0)
+    monkeypatch.setattr("thalweg_server.app.runs._READ_MS", 0)
     kept = await ada.runs.create(None, "counting", input={"count": 1}, on_completion="keep")
     gone = await ada.runs.create(None, "counting", input={"count": 1})
     for run in (kept, gone):

@@ -22,8 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from server_tests.gateway.worlds import ADA, KEYS, settings
 from server_tests.serving import Served, gateway
 from thalweg_server.app import App
-from thalweg_server.app.performing.spans import run_span
-from thalweg_server.app.performing.watching import CURRENT_RUN
+from thalweg_server.app.parts import CURRENT_RUN, run_span
 from thalweg_server.gateway.serving import JsonLines
 from thalweg_server.runs.base import RunKey, RunRecord
 
@@ -175,7 +174,7 @@ def test_runs_and_model_calls_have_spans_that_later_attempts_continue(served: Se
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    with patch("thalweg_server.app.performing.spans.trace.get_tracer", provider.get_tracer):
+    with patch("thalweg_server.app.parts.trace.get_tracer", provider.get_tracer):
         finished(served, "traced")
         started = started_of(served, "traced")
         record = RunRecord(RunKey("ada", "traced", "traced"), "running", "{}", datetime.now(UTC))

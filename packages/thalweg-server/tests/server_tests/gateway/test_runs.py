@@ -8,7 +8,7 @@ import pytest
 
 from server_tests.gateway.worlds import events, settings
 from server_tests.serving import Served, gateway
-from thalweg_server.app.performing.graph_runs import MARK
+from thalweg_server.app.graph_execution import MARK
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from server_tests.gateway import worlds
 from server_tests.serving import Served, gateway
 from thalweg.errors import ConfigError
-from thalweg_server.app.media_urls import check_media_urls
+from thalweg_server.app.graph_threads import check_media_urls
 
 FORMS = (
     "openai:gpt@http://127.0.0.1:{port}/v1",

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from core_tests.property.path_strategies import NAMES, NEST, ODD_NAMES, Folders, folders, paths
 from thalweg.errors import NoSuchFileError, PathError, UploadRefusedError
-from thalweg_server.app.files.files import ThreadFiles
+from thalweg_server.app.files import ThreadFiles
 from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.disk import DiskPlaces, open_places
 from thalweg_server.uploads.intake import UploadPolicy

@@ -116,7 +116,7 @@ def _listens(host: str, port: int) -> bool:
 
 
 def _sandbox(settings: Settings) -> Finding:
-    from thalweg_server.app.files.sandboxes import check_sandbox  # noqa: PLC0415 (LangChain)
+    from thalweg_server.app.configured import check_sandbox  # noqa: PLC0415 (LangChain)
 
     use = settings.sandbox.use
     try:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from thalweg_server.app.assistants import Assistant
-from thalweg_server.app.graph_views import View, assistant_view
+from thalweg_server.app.configured import Assistant
+from thalweg_server.app.graph_threads import View, assistant_view
 from thalweg_server.gateway.access import CurrentTenant, Flag, Shared
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.shapes import (

@@ -7,7 +7,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from thalweg_server.api.graph_runs import Fields, NewCron
-from thalweg_server.app.graph_views import View, cron_view
+from thalweg_server.app.crons import cron_view
+from thalweg_server.app.graph_threads import View
 from thalweg_server.gateway.access import CurrentTenant
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.runs import PathThread

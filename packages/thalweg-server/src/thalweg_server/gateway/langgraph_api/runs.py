@@ -12,8 +12,8 @@ from thalweg.errors import NoSuchRunError, NoSuchThreadError
 from thalweg_server.api.graph_runs import GraphRun, NewGraphRun, read_request
 from thalweg_server.api.problems import Problem
 from thalweg_server.app import Tenant
-from thalweg_server.app.graph_runs import graph_run
-from thalweg_server.app.graph_views import View, run_view, snapshot_view
+from thalweg_server.app.graph_threads import View, run_view, snapshot_view
+from thalweg_server.app.runs import graph_run
 from thalweg_server.gateway.access import CurrentTenant, Flag, RunId, Shared, ThreadId, location
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.frames import (

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from thalweg_server.app.graph_views import View
+from thalweg_server.app.graph_threads import View
 from thalweg_server.gateway.access import CurrentTenant
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.shapes import (

@@ -9,8 +9,13 @@ from fastapi import APIRouter, Query, Response
 from thalweg.errors import ConfigError, StorageError, ThreadExistsError
 from thalweg_server.api.graph_runs import BUILT_IN, Checkpoint
 from thalweg_server.app import Tenant
-from thalweg_server.app.graph_threads import GraphThread
-from thalweg_server.app.graph_views import View, checkpoint_view, snapshot_view, thread_view
+from thalweg_server.app.graph_threads import (
+    GraphThread,
+    View,
+    checkpoint_view,
+    snapshot_view,
+    thread_view,
+)
 from thalweg_server.gateway.access import CurrentTenant, Flag, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.shapes import (

@@ -22,7 +22,7 @@ from thalweg_server.api.memory import (
     Review,
 )
 from thalweg_server.api.shape import Number, Shape
-from thalweg_server.app.memory_views import (
+from thalweg_server.app.memory import (
     commit_view,
     fact_view,
     forgotten_view,

@@ -14,7 +14,7 @@ from thalweg_server.api.page import (
     ThreadRows,
 )
 from thalweg_server.api.shape import Number, TurnNumber
-from thalweg_server.app.finding import ThreadFilter
+from thalweg_server.app.registry import ThreadFilter
 from thalweg_server.app.spending import added
 from thalweg_server.gateway.access import (
     CurrentTenant,

@@ -10,8 +10,8 @@ import pytest
 
 from core_tests.documents import WORDS, docx, pdf, png
 from thalweg.errors import NoSuchFileError, StorageError, UploadRefusedError
-from thalweg_server.app.files import files as files_module
-from thalweg_server.app.files.files import ThreadFiles
+from thalweg_server.app import files as files_module
+from thalweg_server.app.files import ThreadFiles
 from thalweg_server.uploads.base import Places
 from thalweg_server.uploads.converting import Converter
 from thalweg_server.uploads.disk import DiskPlaces, open_places

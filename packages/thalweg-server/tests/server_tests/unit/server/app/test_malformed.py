@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from thalweg_server.api.problems import Problem
-from thalweg_server.app.performing.problems import problem_of
+from thalweg_server.app.performing import problem_of
 from thalweg_server.models.compatible import CompatibleChat
 
 BODIES = {

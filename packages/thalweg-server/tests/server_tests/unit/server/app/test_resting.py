@@ -7,7 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateSnapshot
 
-from thalweg_server.app.performing.steps import rests
+from thalweg_server.app.graph_execution import rests
 
 
 class Steps(TypedDict):

@@ -26,8 +26,8 @@ from thalweg_server.api.events import (
     ToolCompleted,
     ToolStarted,
 )
-from thalweg_server.app.performing.steps import draft
-from thalweg_server.app.performing.streaming import EmittedEvents, Translator
+from thalweg_server.app.graph_execution import draft
+from thalweg_server.app.streaming import EmittedEvents, Translator
 from thalweg_server.runs.base import Event as Line
 
 Part = tuple[tuple[str, ...], str, Any]

@@ -13,8 +13,7 @@ from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError
 from thalweg_server.app import open_app
-from thalweg_server.app.finding import OWN, Finder, ThreadFilter
-from thalweg_server.app.registry import Registry, open_registry
+from thalweg_server.app.registry import OWN, Finder, Registry, ThreadFilter, open_registry
 
 SESSION = {"agent": "codex", "project": "/src/shop", "title": "Fix the checkout"}
 FOLD = Fold(

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph.types import Interrupt
 
-from thalweg_server.app.performing.graph_parts import PartEncoder, jsonable
+from thalweg_server.app.streaming import PartEncoder, jsonable
 from thalweg_server.gateway.langgraph_api.frames import (
     START,
     StreamView,

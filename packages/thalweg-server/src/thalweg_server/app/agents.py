@@ -1,8 +1,12 @@
-"""From settings to the graph of an agent: made once for a model, shared by all owners."""
+"""The graphs of runs: the gateway's agent, built from settings, and the operator's own."""
 
 import asyncio
+import importlib.util
+import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
@@ -11,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import Command
 
 from thalweg.archive import Archive
@@ -40,30 +44,133 @@ from thalweg_agent.tools.rights import FilesystemPermission, rights
 from thalweg_memory import MemoryStore
 from thalweg_memory.middleware.middleware import MemoryMiddleware
 from thalweg_server.api.graph_runs import BUILT_IN
-from thalweg_server.app.agents.graphs import OwnGraphs
-from thalweg_server.app.agents.models import named_model, skills_below
-from thalweg_server.app.agents.tools import McpTools, imported
-from thalweg_server.app.files.run_files import (
+from thalweg_server.app.agent_tools import (
+    McpTools,
     RemoteShell,
     RunFiles,
     RunShell,
     agent_of_run,
+    imported,
     owner_of_run,
     place_of_run,
     thread_of_run,
 )
-from thalweg_server.app.files.sandboxes import made_by_factory, shell_over
+from thalweg_server.app.configured import (
+    GraphDefinition,
+    graph_definitions,
+    import_named,
+    made_by_factory,
+    named_model,
+    shell_over,
+    skills_below,
+)
 from thalweg_server.models import model_by_name
 from thalweg_server.settings.fields import thawed
 from thalweg_server.settings.sections import Settings, SubagentSettings
 from thalweg_server.uploads.base import Places
+
+Agent = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class OwnGraphs:
+    """The graphs of the settings, imported when first asked."""
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._definitions: Mapping[str, GraphDefinition] = {}
+        self._loaded: dict[str, object] = {}
+        self._lock = asyncio.Lock()
+
+    def definitions(self, settings: Settings) -> Mapping[str, GraphDefinition]:
+        """Return the graphs of the settings by their ids.
+
+        Raises:
+            ConfigError: `langgraph.json` cannot be read.
+        """
+        if self._settings is not settings:
+            self._definitions = graph_definitions(settings)
+            self._settings, self._loaded = settings, {}
+        return self._definitions
+
+    async def of(self, settings: Settings, name: str, config: RunnableConfig) -> Agent:
+        """Return a graph; one that a function makes is made for each call.
+
+        Raises:
+            ConfigError: It cannot be imported, or it is no graph.
+        """
+        definition = self.definitions(settings)[name]
+        where = f"agents.{name}"
+        async with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = await asyncio.to_thread(_load, definition, where)
+        found = self._loaded[name]
+        if callable(found) and not isinstance(found, CompiledStateGraph | StateGraph):
+            found = await _made(found, config, where)
+        if isinstance(found, StateGraph):
+            found = found.compile()
+        if not isinstance(found, CompiledStateGraph):
+            problem = f"{definition.graph} is {type(found).__name__}, not a graph"
+            raise ConfigError(
+                where, problem, "name a compiled graph or a function that returns one"
+            )
+        return found
+
+
+def _load(definition: GraphDefinition, where: str) -> object:
+    for folder in definition.packages:
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    place, _, attribute = definition.graph.rpartition(":")
+    if not place or not attribute:
+        problem = f"{definition.graph!r} names no attribute"
+        raise ConfigError(where, problem, "write module:attribute or ./file.py:attribute")
+    if not place.endswith(".py"):
+        return import_named(definition.graph, where)
+    module = _import_file(Path(definition.folder, place).resolve(), where)
+    found: object = getattr(module, attribute, None)
+    if found is None:
+        raise ConfigError(where, f"{place} has no {attribute}", "check its name")
+    return found
+
+
+def _import_file(path: Path, where: str) -> ModuleType:
+    name = f"thalweg_graph_{path.stem}_{abs(hash(str(path)))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(where, f"{path} cannot be imported", "check its name")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        problem = f"{path} cannot be imported ({type(error).__name__}: {error})"
+        raise ConfigError(where, problem, "fix the file, or install its packages") from error
+    return module
+
+
+async def _made(make: Callable[..., Any], config: RunnableConfig, where: str) -> object:
+    """Call a function that makes a graph, with the run's config if it takes an argument."""
+    takes = len(inspect.signature(make).parameters)
+    if takes > 1:
+        problem = f"its function takes {takes} arguments"
+        raise ConfigError(where, problem, "let it take none, or a RunnableConfig")
+    try:
+        made = make(config) if takes else make()
+        found: object = await made if isinstance(made, Awaitable) else made
+    except Exception as error:
+        problem = f"its function failed ({type(error).__name__}: {error})"
+        raise ConfigError(where, problem, "fix the function") from error
+    return found
+
 
 STATE_MESSAGES = 400
 """Messages that the state keeps in runs of LangGraph's API, whose clients read them there. Other
 runs keep the newest run alone: the gateway reads a thread's history from the archive."""
 SKILLS = "/skills"
 """Path of the folders of skills, as an agent sees it."""
-Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class Agents:

@@ -1,0 +1,557 @@
+"""What an agent works with: files of its run's thread, commands in sandboxes, tools, the store.
+
+The thread's files are the truth. Before a command in a sandbox elsewhere, what changed here is
+uploaded; after it, what changed over there is downloaded. So uploads, file tools and artifacts work
+as with any other shell, and a sandbox that was lost loses nothing but what ran in it.
+"""
+
+import asyncio
+import inspect
+import json
+import logging
+import posixpath
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.config import get_config
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from thalweg.database.private_files import make_private_folder
+from thalweg.engine.extras import needs_extra
+from thalweg.errors import ConfigError
+from thalweg_agent.backends.calls.operations import (
+    Answer,
+    BackendOperation,
+    Execute,
+    OperationBackend,
+    OperationSandbox,
+    aperform,
+    perform,
+)
+from thalweg_agent.backends.local_shell import LocalShellBackend
+from thalweg_agent.backends.protocol import ExecuteResponse, SandboxBackendProtocol, timeout_of
+from thalweg_server.app.configured import MakeSandbox, OpenShell, import_named
+from thalweg_server.app.registry import Document, Documents
+from thalweg_server.settings.sections import McpServer, ToolSettings
+from thalweg_server.uploads.base import Places, ThreadBackend
+from thalweg_server.uploads.disk import DiskFiles
+
+OWNER, AGENT, PLACE = "owner", "agent", "place"
+"""Where in the `configurable` of a run its owner is, whose memory it uses, and its user's place."""
+
+
+def owner_of_run(config: RunnableConfig) -> str:
+    """Return the owner of a run, as set by the process that performs it."""
+    owner: str = config.get("configurable", {})[OWNER]
+    return owner
+
+
+def agent_of_run(config: RunnableConfig) -> str:
+    """Return the agent whose memory a run uses; empty for the one that all agents share."""
+    return str(config.get("configurable", {}).get(AGENT) or "")
+
+
+def place_of_run(config: RunnableConfig) -> str:
+    """Return the place of a run's user; empty if unknown."""
+    return str(config.get("configurable", {}).get(PLACE) or "")
+
+
+def thread_of_run(config: RunnableConfig) -> str:
+    """Return the thread of a run."""
+    return str(config.get("configurable", {})["thread_id"])
+
+
+class RunFiles(OperationBackend):
+    """Passes every call on to the files of the calling run's thread.
+
+    Args:
+        places: The storage of the files of all threads.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def _here(self) -> ThreadBackend:
+        config = get_config()
+        return self._places.backend(owner_of_run(config), thread_of_run(config))
+
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
+        return perform(self._here(), operation)
+
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
+        return await aperform(self._here(), operation)
+
+
+class RunShell(RunFiles, OperationSandbox):
+    """The same, with a shell: commands begin in the folder of the files.
+
+    Args:
+        places: The store of all threads' files: folders of this machine.
+        opened: Makes the shell over the folder of one thread; it decides about confinement.
+        command_root: What `/` of the file tools is for a command; empty if unknown.
+    """
+
+    def __init__(self, places: Places, opened: OpenShell, command_root: str = "") -> None:
+        super().__init__(places)
+        self._opened = opened
+        self.command_root = command_root
+
+    @property
+    def id(self) -> str:
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
+        return f"thread-{self._folder().name}"
+
+    def _perform(self, operation: BackendOperation[Answer]) -> Answer:
+        if operation.method == Execute.method:
+            return perform(self._shell(), operation)
+        return super()._perform(operation)
+
+    async def _aperform(self, operation: BackendOperation[Answer]) -> Answer:
+        if operation.method == Execute.method:
+            return await aperform(self._shell(), operation)
+        return await super()._aperform(operation)
+
+    def _shell(self) -> LocalShellBackend:
+        folder = self._folder()
+        make_private_folder(folder)
+        return self._opened(folder)
+
+    def _folder(self) -> Path:
+        files = self._here()
+        if not isinstance(files, DiskFiles):
+            problem = "commands need files on a disk, and those of threads are in a database"
+            raise ConfigError("sandbox.use", problem, "set storage.files to a folder")
+        return files.folder
+
+
+MOST_FILES: Final = 10_000
+"""Files of a thread that are kept in step."""
+
+
+class RemoteShell(RunFiles, SandboxBackendProtocol):
+    """The files of the current run's thread, and commands in a sandbox of its own.
+
+    Args:
+        places: The store of all threads' files.
+        make: Creates the sandbox of a thread, at its first command. It is kept until this process
+            ends; its service ends an idle one.
+        folder: Folder of the files in it.
+    """
+
+    def __init__(self, places: Places, make: MakeSandbox, folder: str) -> None:
+        super().__init__(places)
+        self._make = make
+        self.command_root = folder
+        self._mirrors: dict[tuple[str, str], Mirror] = {}
+        self._lock = Lock()
+
+    @property
+    def id(self) -> str:
+        """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
+        return self._mirror().remote.id
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
+        return self._mirror().execute(command, timeout)
+
+    def _mirror(self) -> "Mirror":
+        config = get_config()
+        key = owner_of_run(config), thread_of_run(config)
+        with self._lock:
+            if key not in self._mirrors:
+                remote = self._make(*key)
+                self._mirrors[key] = Mirror(self._here(), remote, self.command_root)
+            return self._mirrors[key]
+
+
+class Mirror:
+    """The files of one thread, here and in a sandbox.
+
+    Args:
+        files: The files here.
+        remote: The sandbox.
+        folder: Path of the files in the sandbox.
+    """
+
+    def __init__(self, files: ThreadBackend, remote: SandboxBackendProtocol, folder: str) -> None:
+        self.remote = remote
+        self._files = files
+        self._folder = folder.rstrip("/")
+        self._here: dict[str, str] = {}
+        """Versions of the files here when both were last in step."""
+        self._there: dict[str, tuple[object, object]] = {}
+        """Sizes and times of the files over there at the same moment."""
+        self._lock = Lock()
+
+    def execute(self, command: str, timeout: int | None) -> ExecuteResponse:
+        """Run a command on the current files, and store its changes.
+
+        Raises:
+            ConfigError: The sandbox does not support transfer of files.
+        """
+        with self._lock:
+            self._push()
+            where = f"cd {shlex.quote(self._folder)} && " if self._folder else ""
+            response = self.remote.execute(where + command, **timeout_of(self.remote, timeout))
+            self._pull()
+            return response
+
+    def _push(self) -> None:
+        now = {kept.path: kept for kept in self._files.files(MOST_FILES)}
+        changed = [path for path, kept in now.items() if self._here.get(path) != kept.version]
+        sent = [
+            (self._folder + path, self._files.read_range(path, 0, now[path].size) or b"")
+            for path in changed
+        ]
+        if self._folder and not self._here:
+            self.remote.execute(f"mkdir -p {shlex.quote(self._folder)}")
+        for answer in self.remote.upload_files(sent) if sent else ():
+            _refuse(answer.path, answer.error)
+        for path in self._here.keys() - now.keys():
+            self.remote.delete(self._folder + path)
+        self._here = {path: kept.version for path, kept in now.items()}
+        self._there = self._listed()
+
+    def _pull(self) -> None:
+        now = self._listed()
+        changed = [path for path, seen in now.items() if self._there.get(path) != seen]
+        for answer in self.remote.download_files([self._folder + path for path in changed]):
+            _refuse(answer.path, answer.error)
+            path = answer.path[len(self._folder) :]
+            (kept,) = self._files.upload_files([(path, answer.content or b"")])
+            _refuse(kept.path, kept.error)
+        for path in self._there.keys() - now.keys():
+            self._files.delete(path)
+        self._here = {kept.path: kept.version for kept in self._files.files(MOST_FILES)}
+        self._there = now
+
+    def _listed(self) -> dict[str, tuple[object, object]]:
+        root = self._folder or "/"
+        found = self.remote.glob("**/*", root)
+        _refuse(root, found.error)
+        if getattr(found, "truncated", False):  # what is not listed would be taken for deleted
+            _refuse(root, "it has too many files to list")
+        return {
+            # Some backends name paths from the folder that was searched.
+            posixpath.normpath(posixpath.join(root, info["path"]))[len(self._folder) :]: (
+                info.get("size"),
+                info.get("modified_at"),
+            )
+            for info in found.matches or ()
+            if not info.get("is_dir")
+        }
+
+
+def _refuse(path: str, error: str | None) -> None:
+    if error is not None:
+        fix = "check the sandbox, or run the command again"
+        raise ConfigError(path, f"the sandbox could not transfer it ({error})", fix)
+
+
+PATIENCE_S = 30.0
+"""Seconds to wait for the list of tools of an MCP server."""
+PING_S = 15.0
+"""How often it is seen whether a server still answers."""
+AGAIN_S = 60.0
+"""How long a server that could not be reached is let be."""
+_log = logging.getLogger("thalweg.server.app")
+
+
+def imported(settings: ToolSettings) -> BaseTool:
+    """Make a tool of what `use:` names: a tool, a class of one, a function, or a maker of either.
+
+    Raises:
+        ConfigError: It cannot be imported, or is no tool.
+    """
+    where = f"tools.{settings.name}"
+    settings = settings.ready()
+    found = import_named(settings.use, where)
+    arguments = settings.arguments()
+    if isinstance(found, type) or (arguments and callable(found)):
+        try:
+            found = found(**arguments)
+        except (TypeError, ValueError) as error:
+            problem = f"{settings.use} cannot be made: {error}"
+            raise ConfigError(where, problem, "check the options next to it") from error
+    return _as_tool(found, settings)
+
+
+def _as_tool(found: object, settings: ToolSettings) -> BaseTool:
+    if isinstance(found, BaseTool):
+        is_named = found.name == settings.name
+        return found if is_named else found.model_copy(update={"name": settings.name})
+    if inspect.iscoroutinefunction(found):
+        return StructuredTool.from_function(coroutine=found, name=settings.name)
+    if callable(found):
+        return StructuredTool.from_function(found, name=settings.name)
+    where, problem = f"tools.{settings.name}", f"{settings.use} is neither a tool nor a function"
+    raise ConfigError(where, problem, "name a LangChain tool or a function")
+
+
+class McpTools:
+    """The tools of MCP servers: each is connected to once, when an agent is first built.
+
+    If a server cannot be reached, or disconnects, its tools are missing and the run continues; the
+    connection is retried.
+    """
+
+    def __init__(self) -> None:
+        self._servers: dict[str, tuple[McpServer, _ToolConnection]] = {}
+        self._lock = asyncio.Lock()
+        self._tried_at = 0.0
+
+    def is_due(self, servers: Mapping[str, McpServer]) -> bool:
+        """Return whether missing tools of a server may be available by now."""
+        if time.monotonic() - self._tried_at < AGAIN_S:
+            return False
+        there = {name for name, (_, one) in self._servers.items() if not one.has_ended}
+        return any(server.enabled and name not in there for name, server in servers.items())
+
+    async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
+        """Return the tools of the servers that can be reached; log the others.
+
+        Raises:
+            ConfigError: The extra `mcp` is not installed.
+        """
+        enabled = {name: server for name, server in servers.items() if server.enabled}
+        async with self._lock:
+            for name, (server, connection) in list(self._servers.items()):
+                if enabled.get(name) != server or connection.has_ended:
+                    await connection.close()
+                    del self._servers[name]
+            self._tried_at = time.monotonic()
+            missing = [name for name in enabled if name not in self._servers]
+            opened = await asyncio.gather(*(_connect(name, enabled[name]) for name in missing))
+            for name, one in zip(missing, opened, strict=True):
+                if one is not None:
+                    self._servers[name] = (enabled[name], one)
+            there = [connection for _, connection in self._servers.values()]
+            return [tool for connection in there for tool in connection.tools]
+
+    async def close(self) -> None:
+        """End all connections."""
+        async with self._lock:
+            for _, connection in self._servers.values():
+                await connection.close()
+            self._servers.clear()
+
+
+class _ToolConnection:
+    """One connection; the task that opened it closes it, as its library wants."""
+
+    def __init__(self, name: str, session: Callable[[], Any]) -> None:
+        self._name = name
+        self._session = session
+        self._end = asyncio.Event()
+        self._ready: asyncio.Future[Sequence[BaseTool]] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._hold(), name=f"thalweg-mcp-{name}")
+        self.tools: Sequence[BaseTool] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it broke."""
+        return self._task.done()
+
+    async def open(self) -> None:
+        """Wait for its tools."""
+        async with asyncio.timeout(PATIENCE_S):
+            self.tools = await asyncio.shield(self._ready)
+
+    async def _hold(self) -> None:
+        from langchain_mcp_adapters.tools import load_mcp_tools  # noqa: PLC0415 (an extra)
+
+        try:
+            async with self._session() as session:
+                self._ready.set_result(await load_mcp_tools(session, server_name=self._name))
+                while not await self._ends():
+                    async with asyncio.timeout(PATIENCE_S):
+                        await session.send_ping()
+        except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+            if self._ready.done():
+                _log.warning(
+                    "MCP server %s: the connection broke (%s)", self._name, _error_text(error)
+                )
+            else:
+                self._ready.set_exception(error)
+
+    async def _ends(self) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PING_S):
+                await self._end.wait()
+        return self._end.is_set()
+
+    async def close(self) -> None:
+        """End it."""
+        self._end.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await asyncio.wait([self._task])
+        self._task.cancel()
+        if self._ready.done() and not self._ready.cancelled():
+            self._ready.exception()  # seen
+
+
+async def _connect(name: str, server: McpServer) -> _ToolConnection | None:
+    with needs_extra("mcp_servers"):
+        from langchain_mcp_adapters.client import MultiServerMCPClient  # noqa: PLC0415 (an extra)
+    client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
+    connection = _ToolConnection(name, lambda: client.session(name))
+    try:
+        await connection.open()
+    except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+        _log.warning("MCP server %s: its tools are missing (%s)", name, _error_text(error))
+        await connection.close()
+        return None
+    return connection
+
+
+def _address(server: McpServer) -> dict[str, Any]:
+    if server.command:
+        environment = {name: value.get_secret_value() for name, value in server.env.items()}
+        command: dict[str, Any] = {"command": server.command, "args": list(server.args)}
+        return {"transport": "stdio", **command, **({"env": environment} if environment else {})}
+    headers = {name: value.get_secret_value() for name, value in server.headers.items()}
+    transport = server.transport or "streamable_http"
+    return {"transport": transport, "url": server.url, **({"headers": headers} if headers else {})}
+
+
+def _error_text(error: BaseException) -> str:
+    """Return the text of an error; of a group, that of its first error."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__
+
+
+_STORE = "store"
+_OPERATORS = {
+    "$eq": lambda a, b: a == b,
+    "$ne": lambda a, b: a != b,
+    "$gt": lambda a, b: a > b,
+    "$gte": lambda a, b: a >= b,
+    "$lt": lambda a, b: a < b,
+    "$lte": lambda a, b: a <= b,
+}
+
+
+class DocumentStore(BaseStore):
+    """The store of one owner.
+
+    Args:
+        documents: The documents of all owners.
+        owner: The owner.
+    """
+
+    def __init__(self, documents: Documents, owner: str) -> None:
+        self._documents = documents
+        self._owner = owner
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Perform operations in order; see `BaseStore.batch`."""
+        return [self._perform(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Perform operations in order, in a thread; see `BaseStore.abatch`."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _perform(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                found = self._documents.get(
+                    self._owner, _STORE, _document_name(op.namespace, op.key)
+                )
+                return None if found is None else _item(found)
+            case PutOp():
+                name = _document_name(op.namespace, op.key)
+                if op.value is None:
+                    self._documents.delete(self._owner, _STORE, name)
+                else:
+                    now = time.time_ns() // 1_000_000
+                    self._documents.put(self._owner, _STORE, name, op.value, now)
+                return None
+            case SearchOp():
+                found_ = [
+                    one
+                    for one in self._items()
+                    if one.namespace[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)
+                    and _matches(one.value, op.filter or {})
+                ]
+                found_.sort(key=lambda one: one.updated_at, reverse=True)
+                return found_[op.offset : op.offset + op.limit]
+            case ListNamespacesOp():
+                return self._namespaces(op)
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
+        every = {
+            one.namespace[: op.max_depth]
+            for one in self._items()
+            if all(_has(one.namespace, condition) for condition in conditions)
+        }
+        return sorted(every)[op.offset : op.offset + op.limit]
+
+    def _items(self) -> list[SearchItem]:
+        items: list[SearchItem] = []
+        for one in self._documents.list(self._owner, _STORE):
+            item = _item(one)
+            items.append(
+                SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at)
+            )
+        return items
+
+
+def _document_name(namespace: Sequence[str], key: str) -> str:
+    return json.dumps([list(namespace), key])
+
+
+def _item(found: Document) -> Item:
+    namespace, key = json.loads(found.name)
+    return Item(
+        value=dict(found.body),
+        key=key,
+        namespace=tuple(namespace),
+        created_at=datetime.fromtimestamp(found.created / 1000, UTC),
+        updated_at=datetime.fromtimestamp(found.updated / 1000, UTC),
+    )
+
+
+def _matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether an item has the fields of a filter, which may name operators."""
+    for key, condition in wanted.items():
+        there = value.get(key)
+        tests = condition if isinstance(condition, dict) else {"$eq": condition}
+        if not tests.keys() <= _OPERATORS.keys():
+            tests = {"$eq": condition}
+        try:
+            if not all(_OPERATORS[name](there, other) for name, other in tests.items()):
+                return False
+        except TypeError:  # values that have no order
+            return False
+    return True
+
+
+def _has(namespace: Sequence[str], condition: MatchCondition) -> bool:
+    """Return whether a namespace begins or ends with a path, in which `*` is any label."""
+    path, length = condition.path, len(condition.path)
+    if len(namespace) < length:
+        return False
+    part = namespace[:length] if condition.match_type == "prefix" else namespace[-length:]
+    return all(want in ("*", has) for want, has in zip(path, part, strict=True))
