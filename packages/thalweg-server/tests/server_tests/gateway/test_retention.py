@@ -19,7 +19,7 @@ from thalweg.errors import BusyError, NoSuchRunError, NoSuchThreadError, Storage
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import NewThread
 from thalweg_server.app import App, open_app
-from thalweg_server.app.threads import TenantThreads
+from thalweg_server.app.deletion import ThreadRemoval
 from thalweg_server.runs.base import AGE, RunKey, RunRecord
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.opening import open_journal
@@ -317,16 +317,16 @@ async def test_a_chore_that_deletes_submits_no_other_one(
 ) -> None:
     """One that ends its processes would else begin again, without its crashes."""
     found: list[list[tuple[str, int]]] = []
-    delete = TenantThreads._delete  # noqa: SLF001 (observed)
+    delete = ThreadRemoval._delete  # noqa: SLF001 (observed)
 
-    def observed(threads: TenantThreads, thread: str, *, forget: bool) -> tuple[str, ...]:
+    def observed(threads: ThreadRemoval, thread: str, *, forget: bool) -> tuple[str, ...]:
         found.append(queued(tmp_path))
         return delete(threads, thread, forget=forget)
 
     async with open_app(settings(tmp_path)) as app:
         await finished(app, "t1", "r1")
         await performed(tmp_path)
-        monkeypatch.setattr(TenantThreads, "_delete", observed)
+        monkeypatch.setattr(ThreadRemoval, "_delete", observed)
         key = RunKey("ada", "t1", "*delete 9999999999999 0")
         await app.parts.journal.change_queue(app.parts.journal.jobs.submit(key.job, key.lock))
         await performed(tmp_path)
@@ -335,7 +335,7 @@ async def test_a_chore_that_deletes_submits_no_other_one(
     assert found == [[(key.job, 1)]]
 
 
-class FullDisk(TenantThreads):
+class FullDisk(ThreadRemoval):
     """Threads whose log and files cannot be deleted."""
 
     def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
