@@ -152,7 +152,7 @@ class TenantPage:
         if thread.recorded_by:
             figures = _recorded_figures(archive, key)
             if figures.get("compactions"):
-                figures["lost"] = _lost_requests(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
+                figures["lost"] = _lost_requests(archive, key, archive.extent(key))  # type: ignore[arg-type, unused-ignore]  # hashable
             return row.model_copy(update=figures)
         spent = added(
             charge.usage
@@ -178,7 +178,7 @@ class TenantPage:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         row = self._row(thread)
         if thread.recorded_by:
-            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
+            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type, unused-ignore]  # hashable
             return recorded_overview(row, session)
         taken = turns(archive, key)
         savings = compute_savings(archive, key, taken)
@@ -197,7 +197,7 @@ class TenantPage:
     def _request(self, thread: Thread, turn: int | None, index: int | None) -> SentRequest:
         archive, key = self._parts.archive, ThreadKey(self._owner, thread.id)
         if thread.recorded_by:
-            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type]  # hashable
+            session = _recorded(archive, key, archive.extent(key))  # type: ignore[arg-type, unused-ignore]  # hashable
             turn = turn or len(recorded_calls(session))
             found = recorded_items(session, turn)
             before = recorded_items(session, turn - 1) if turn > 1 else []

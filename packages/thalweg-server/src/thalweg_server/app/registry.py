@@ -454,7 +454,7 @@ class Finder:
         if not only.compacted or session.get("compactions"):
             return True
         key = ThreadKey(self._owner, row.thread)
-        return _is_compacted(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
+        return _is_compacted(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type, unused-ignore]  # hashable
 
     def origins(self) -> set[tuple[str, str]]:
         """Return the agents of the threads with their projects; `OWN` and none, of others."""
@@ -465,8 +465,8 @@ class Finder:
         """Return the facts of a recorded session as of its newest import; empty for others."""
         key = ThreadKey(self._owner, row.thread)
         with suppress(EmptyThreadError):
-            if _is_recorded(self._archive, key, row.created):  # type: ignore[arg-type]  # hashable
-                return _newest_session(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type]  # hashable
+            if _is_recorded(self._archive, key, row.created):  # type: ignore[arg-type, unused-ignore]  # hashable
+                return _newest_session(self._archive, key, self._archive.extent(key))  # type: ignore[arg-type, unused-ignore]  # hashable
         return {}
 
     def _row(self, thread: str) -> ThreadRow:
