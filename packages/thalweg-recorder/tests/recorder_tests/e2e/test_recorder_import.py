@@ -112,11 +112,13 @@ def test_sessions_are_imported_listed_and_shown(
     assert (tmp_path / "report.html").stat().st_size
 
 
-def test_a_mistyped_command_is_an_error_that_names_another(tmp_path: Path) -> None:
-    nothing, wrong = in_turn([["record"], ["record", "serch"]], tmp_path)
+def test_a_former_or_mistyped_command_is_an_error_that_names_another(tmp_path: Path) -> None:
+    nothing, wrong, former = in_turn([["record"], ["record", "serch"], ["sessions"]], tmp_path)
 
     assert (nothing.returncode, "import" in nothing.stderr) == (2, True)
     assert "did you mean 'search'?" in wrong.stderr
+    problem = "there is no such command any more; use thalweg record search"
+    assert former.stderr == f"thalweg: sessions: {problem}\n"
 
 
 def test_an_import_works_off_the_queue_and_reports_what_it_left_out(

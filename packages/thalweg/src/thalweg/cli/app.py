@@ -22,6 +22,29 @@ HEADINGS: Final = {
     "Record coding agents": ("record",),
 }
 """Commands by the heading of the help; a command of another package is below `More`."""
+FORMER_COMMANDS: Final = {
+    "forget": "record forget",
+    "import": "record import",
+    "install": "record on",
+    "mcp": "record mcp",
+    "search": "record search",
+    "sessions": "record search",
+    "uninstall": "record off",
+    "config check": "config show",
+    "config convert": "config init thalweg.yaml --from FILE",
+    "db grants": "db status --role ROLE",
+    "memory clear": "memory delete --all",
+    "memory edit": "memory add --replace ID",
+    "memory explain": "memory search --why",
+    "memory forget": "memory delete --forever",
+    "memory mode": "memory learn --thread ID --mode MODE",
+    "memory reload": "memory show",
+    "record list": "record search",
+    "thread history": "thread show --messages",
+    "thread read": "thread show ID HANDLE",
+    "thread unpin": "thread pin --off",
+}
+"""Commands that others replace, with the one that the error names."""
 ABOUT = "Threads of any length inside a model's window; what leaves it can be read back."
 
 
@@ -45,12 +68,27 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     if options.command is None:
         return parser.print_missing()
+    for name in (options.command, f"{options.command} {_first_word(options.arguments)}"):
+        if name in FORMER_COMMANDS and name not in commands:
+            fix = f"use thalweg {FORMER_COMMANDS[name]}"
+            raise ConfigError(name, "there is no such command any more", fix)
     if options.command not in commands:
         if any(options.command in names for names in HEADINGS.values()):
             problem = "the package of this command is not installed"
             raise ConfigError(options.command, problem, "docs/install.md has its name")
         raise parser.unknown(options.command, commands)
     return commands[options.command].run(options.arguments)
+
+
+def _first_word(arguments: Sequence[str]) -> str:
+    """Return the name of a command of a group, which options of the group may precede."""
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word not in {"--json", "--help"} and "=" not in word:
+            next(words, None)  # its value
+    return ""
 
 
 def _parser(commands: dict[str, InstalledCommand]) -> CommandParser:

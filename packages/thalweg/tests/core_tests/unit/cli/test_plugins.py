@@ -149,15 +149,33 @@ def test_tables_of_a_broken_package_are_reported_and_skipped(site: Path) -> None
     assert sentence.startswith("bob: its entry point 'main' in the group thalweg.tables cannot")
 
 
+FORMER = "there is no such command any more"
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (("nonsense",), "nonsense: there is no such command; see thalweg --help"),
         (("chta",), "chta: there is no such command; did you mean 'chat'?"),
+        (("search",), f"search: {FORMER}; use thalweg record search"),
+        (
+            ("thread", "history", "t1"),
+            f"thread history: {FORMER}; use thalweg thread show --messages",
+        ),
+        (
+            ("thread", "--archive", "clear", "--owner=x", "--json", "read", "t1"),
+            f"thread read: {FORMER}; use thalweg thread show ID HANDLE",
+        ),
+        (
+            ("memory", "--owner", "x", "forget", "a"),
+            f"memory forget: {FORMER}; use thalweg memory delete --forever",
+        ),
         (
             ("thread", "--owner", "history", "nonsense"),
             "thread nonsense: there is no such command; see thalweg thread --help",
         ),
+        (("memory", "clear"), f"memory clear: {FORMER}; use thalweg memory delete --all"),
+        (("db", "grants", "ada"), f"db grants: {FORMER}; use thalweg db status --role ROLE"),
         (("--nonsense",), "options: unrecognized arguments: --nonsense; see thalweg --help"),
     ],
 )
