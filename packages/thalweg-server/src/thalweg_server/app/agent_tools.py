@@ -27,13 +27,13 @@ from langgraph.store.base import (
     GetOp,
     Item,
     ListNamespacesOp,
-    MatchCondition,
     Op,
     PutOp,
     Result,
     SearchItem,
     SearchOp,
 )
+from langgraph.store.memory import InMemoryStore
 
 from thalweg.database.private_files import make_private_folder
 from thalweg.engine.extras import needs_extra
@@ -499,14 +499,10 @@ class DocumentStore(BaseStore):
             case ListNamespacesOp():
                 return self._namespaces(op)
 
-    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        conditions = op.match_conditions or ()
-        every = {
-            one.namespace[: op.max_depth]
-            for one in self._items()
-            if all(_has(one.namespace, condition) for condition in conditions)
-        }
-        return sorted(every)[op.offset : op.offset + op.limit]
+    def _namespaces(self, op: ListNamespacesOp) -> Result:
+        names = InMemoryStore()
+        names.batch([PutOp(one.namespace, one.key, {}) for one in self._items()])
+        return names.batch([op])[0]
 
     def _items(self) -> list[SearchItem]:
         items: list[SearchItem] = []
@@ -546,12 +542,3 @@ def _matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
         except TypeError:  # values that have no order
             return False
     return True
-
-
-def _has(namespace: Sequence[str], condition: MatchCondition) -> bool:
-    """Return whether a namespace begins or ends with a path, in which `*` is any label."""
-    path, length = condition.path, len(condition.path)
-    if len(namespace) < length:
-        return False
-    part = namespace[:length] if condition.match_type == "prefix" else namespace[-length:]
-    return all(want in ("*", has) for want, has in zip(path, part, strict=True))

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4, uuid5
 from zoneinfo import ZoneInfo
@@ -25,7 +26,7 @@ from thalweg_server.app.configured import TenantAssistants
 from thalweg_server.app.graph_threads import TenantGraphThreads, View
 from thalweg_server.app.registry import moment, now_ms
 from thalweg_server.app.runs import TenantGraphRuns, graph_run
-from thalweg_server.app.spending import TenantUsage
+from thalweg_server.app.spending import TenantUsage, reached_limit
 from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.crons import CronRecord
 
@@ -212,19 +213,18 @@ class TenantCrons:
             ConfigError: A limit is reached.
         """
         limits = self._parts.settings().gateway.limits_of(self._owner)
-        spent = await TenantUsage(self._owner, self._parts).today()
-        reached = {
-            "runs_at_once": await self._journal.count_active(self._owner),
-            "tokens_per_day": sum(one.input_tokens + one.output_tokens for one in spent),
-            "cost_per_day": sum(one.cost or 0.0 for one in spent),
-        }
-        for name, value in reached.items():
-            most = getattr(limits, name)
-            if most is not None and value >= most:
-                error = ConfigError(f"limits.{name}", f"{most:,} is reached", "raise it")
-                if name == "runs_at_once" and not 0 < next_ms <= now_ms():
-                    raise _PostponedError(id_, id_, str(error))
-                raise error
+        count = partial(self._journal.count_active, self._owner)
+        name = await reached_limit(limits, count, TenantUsage(self._owner, self._parts).today)
+        if name is None and limits.runs_per_minute is not None:
+            earlier = await self._journal.created_at(self._owner, limits.runs_per_minute)
+            if earlier is not None and datetime.now(UTC) - earlier < timedelta(minutes=1):
+                name = "runs_per_minute"
+        if name is not None:
+            problem = f"{getattr(limits, name):,} is reached"
+            error = ConfigError(f"limits.{name}", problem, "raise it")
+            if name in {"runs_at_once", "runs_per_minute"} and not 0 < next_ms <= now_ms():
+                raise _PostponedError(id_, id_, str(error))
+            raise error
 
 
 def cron_view(cron: Cron) -> View:

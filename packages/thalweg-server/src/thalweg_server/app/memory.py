@@ -55,16 +55,6 @@ class TenantMemory:
         memory = memory_of(self._scope, self._parts)
         return await asyncio.to_thread(do, memory, *given, **named)
 
-    async def cached(self, name: str, make: Callable[[Memory], T]) -> T:
-        """Return a value that is cached until the memory changes, by any process."""
-        parts, scope = self._parts, self._scope
-
-        def find(memory: Memory) -> T:
-            version = parts.memories.version(scope)
-            return parts.kept.get((scope, name), version, lambda: make(memory))
-
-        return await self.ask(find)
-
 
 def memory_of(scope: Scope, parts: "AppParts") -> Memory:
     """Return the memory of a scope, under the settings of the moment."""

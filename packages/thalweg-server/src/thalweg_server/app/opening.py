@@ -42,7 +42,7 @@ from thalweg_server.app.files import ThreadFiles
 from thalweg_server.app.graph_threads import TenantGraphThreads, run_view, snapshot_view
 from thalweg_server.app.memory import TenantMemory, learning
 from thalweg_server.app.page import TenantPage
-from thalweg_server.app.parts import AppParts, Happened, Publish, ResponseCache, SharedCall
+from thalweg_server.app.parts import AppParts, Happened, Publish, SharedCall
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.runs import TenantGraphRuns, TenantRuns
 from thalweg_server.app.spending import TenantUsage
@@ -339,7 +339,6 @@ class App:
             archive=archive,
             prune=SharedCall(archive.prune),
             memories=memories,
-            kept=ResponseCache(),
             checkpoints=checkpoints,
             registry=registry,
             journal=journal,

@@ -21,7 +21,6 @@ from thalweg.archive.threads.journal import MANUAL_KINDS
 from thalweg.archive.threads.savings import BranchSavings, compute_savings
 from thalweg.engine.edits import Fold, main_reason
 from thalweg.engine.entries import Entry, Media, Message, Thinking
-from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text
 from thalweg.engine.window.items import WindowItem, measured_item, record_message
@@ -47,7 +46,7 @@ from thalweg_server.api.page import (
 )
 from thalweg_server.api.threads import Thread
 from thalweg_server.app.registry import ThreadFilter
-from thalweg_server.app.spending import Prices, added, charges_of, usage_of
+from thalweg_server.app.spending import Prices, Tariffs, added, charges_of, usage_of
 from thalweg_server.app.threads import TenantThreads, edit_view, message_view
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class TenantPage:
             return recorded_overview(row, session)
         taken = turns(archive, key)
         savings = compute_savings(archive, key, taken)
-        tariffs = _Tariffs(archive, key, self._prices)
+        tariffs = Tariffs(archive, key, self._prices)
         calls = tuple(_call(one, savings, tariffs) for one in taken if one.turn is not None)
         return Overview(
             thread=row,
@@ -250,22 +249,7 @@ _NEWEST = 20
 """Messages at the end of a session among which its last answer is."""
 
 
-class _Tariffs:
-    """The prices of each record, where they are actual; see `charges_of`."""
-
-    def __init__(self, archive: Archive, key: ThreadKey, prices: Prices) -> None:
-        self._read: dict[str, Tariff | None] = {"": None}
-        self._archive, self._key, self._prices = archive, key, prices
-
-    def of(self, taken: Taken) -> Tariff | None:
-        digest = taken.page.tariff
-        if digest not in self._read:
-            text = self._archive.attachment(self._key, digest)
-            self._read[digest] = Tariff.model_validate_json(text)
-        return self._read[digest] if self._prices.tariff(taken.page.model) else None
-
-
-def _call(taken: Taken, savings: BranchSavings, tariffs: _Tariffs) -> Call:
+def _call(taken: Taken, savings: BranchSavings, tariffs: Tariffs) -> Call:
     page, usage, tariff = taken.page, taken.usage, tariffs.of(taken)
     saved = savings.course.get(taken.record)
     return Call(
@@ -287,7 +271,7 @@ def _call(taken: Taken, savings: BranchSavings, tariffs: _Tariffs) -> Call:
     )
 
 
-def _changes(taken: Sequence[Taken], savings: BranchSavings, tariffs: _Tariffs) -> Iterator[Change]:
+def _changes(taken: Sequence[Taken], savings: BranchSavings, tariffs: Tariffs) -> Iterator[Change]:
     undone = {one.page.note for one in taken if one.page.kind == "undo"}
     for one in taken:
         page, edits = one.page, one.page.edits

@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from thalweg.archive import Archive, ThreadKey
@@ -20,6 +19,7 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.wires.fields import as_usage
 from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.registry import Finder, day_of
+from thalweg_server.settings.sections import OwnerLimits
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
@@ -118,6 +118,33 @@ class CallCost:
     usage: Usage
 
 
+async def reached_limit(
+    limits: OwnerLimits,
+    count: Callable[[], Awaitable[int]],
+    spent: Callable[[], Awaitable[Sequence[Usage]]],
+    starting: int = 1,
+) -> str | None:
+    """Return the name of the first limit that a further run would exceed, over all processes.
+
+    Args:
+        limits: The limits of the owner.
+        count: Returns how many runs of the owner are queued or running.
+        spent: Returns the usage of the owner today, by model.
+        starting: Runs that are being started and not counted yet, the further one included.
+    """
+    if limits.tokens_per_day is not None or limits.cost_per_day is not None:
+        today = await spent()
+        tokens = sum(one.input_tokens + one.output_tokens for one in today)
+        if limits.tokens_per_day is not None and tokens >= limits.tokens_per_day:
+            return "tokens_per_day"
+        cost = sum(one.cost or 0.0 for one in today)
+        if limits.cost_per_day is not None and cost >= limits.cost_per_day:
+            return "cost_per_day"
+    if limits.runs_at_once is not None and await count() + starting > limits.runs_at_once:
+        return "runs_at_once"
+    return None
+
+
 class TenantUsage:
     """The usage of one owner."""
 
@@ -188,6 +215,22 @@ class TenantUsage:
                     yield CallCost(name, MEMORY, spent.model, prices.usage(spent))
 
 
+class Tariffs:
+    """The prices of each record of a thread, where they are actual; see `charges_of`."""
+
+    def __init__(self, archive: Archive, key: ThreadKey, prices: Prices) -> None:
+        self._read: dict[str, Tariff | None] = {"": None}
+        self._archive, self._key, self._prices = archive, key, prices
+
+    def of(self, taken: Taken) -> Tariff | None:
+        """Return the prices of a record; `None` if they are not known."""
+        digest = taken.page.tariff
+        if digest not in self._read:
+            text = self._archive.attachment(self._key, digest)
+            self._read[digest] = Tariff.model_validate_json(text)
+        return self._read[digest] if self._prices.tariff(taken.page.model) else None
+
+
 def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[CallCost]:
     """Yield the costs of a thread's calls, or of a subagent's, at the prices of their time.
 
@@ -195,13 +238,10 @@ def charges_of(archive: Archive, key: ThreadKey, prices: Prices) -> Iterator[Cal
     """
     thread, _, inside = key.thread.partition(SUBAGENT_SEPARATOR)
 
-    @cache
-    def tariff_of(digest: str) -> Tariff | None:
-        return Tariff.model_validate_json(archive.attachment(key, digest)) if digest else None
-
+    tariffs = Tariffs(archive, key, prices)
     for one in turns(archive, key):
         model = one.page.model
-        tariff = tariff_of(one.page.tariff) if prices.tariff(model) else None
+        tariff = tariffs.of(one)
         if (spent := one.usage or (one.page.usage if one.is_cut else None)) is not None:
             caller = _subagent(one) if inside else AGENT
             yield CallCost(thread, caller, model, usage_of(spent, tariff))
@@ -226,8 +266,8 @@ def _saved(
     archive: Archive, key: ThreadKey, taken: Sequence[Taken], prices: Prices
 ) -> float | None:
     """Return the savings of compaction at actual prices; see `charges_of`."""
-    newest = next((one.page for one in reversed(taken) if one.page.tariff), None)
-    if newest is None or prices.tariff(newest.model) is None:
+    newest = next((one for one in reversed(taken) if one.page.tariff), None)
+    tariff = None if newest is None else Tariffs(archive, key, prices).of(newest)
+    if tariff is None:
         return None
-    tariff = Tariff.model_validate_json(archive.attachment(key, newest.tariff))
     return tariff.cost_of(compute_savings(archive, key, taken).realised)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from thalweg_server.api.catalogue import Usage
+from thalweg_server.app.spending import reached_limit
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.settings.sections import OwnerLimits
 
@@ -19,6 +20,12 @@ _MOST_OWNERS = 10_000
 """Owners whose rates are remembered; the ones that asked last."""
 _MINUTE_S = 60.0
 _BUSY_RETRY_S = 5
+_COUNTED = {
+    "runs_at_once": ("runs_at_once", "runs at once"),
+    "tokens_per_day": ("tokens", "tokens a day"),
+    "cost_per_day": ("cost", "USD a day"),
+}
+"""Names in a refusal and units of the limits that are counted in the database."""
 
 
 @dataclass(slots=True)
@@ -132,11 +139,11 @@ class Budgets:
         limits, one = self._limits(owner), self._of(owner)
         one.starting += 1
         try:
-            if limits.tokens_per_day is not None or limits.cost_per_day is not None:
-                self._check_spent(await spent(), limits)
-            most = limits.runs_at_once
-            if most is not None and await count() + one.starting > most:
-                self._check("runs_at_once", f"{most:,} runs at once", _BUSY_RETRY_S)
+            name = await reached_limit(limits, count, spent, one.starting)
+            if name is not None:
+                limit, unit = _COUNTED[name]
+                wait_s = _BUSY_RETRY_S if name == "runs_at_once" else self._seconds_to_midnight()
+                self._check(limit, f"{getattr(limits, name):,} {unit}", wait_s)
             if limits.runs_per_minute is not None:
                 wait_s = one.runs.take(limits.runs_per_minute, now=self._clock())
                 self._check("runs", f"{limits.runs_per_minute:,} runs a minute", wait_s)
@@ -144,16 +151,10 @@ class Budgets:
         finally:
             one.starting -= 1
 
-    def _check_spent(self, spent: Sequence[Usage], limits: OwnerLimits) -> None:
-        tokens = sum(one.input_tokens + one.output_tokens for one in spent)
-        cost = sum(one.cost or 0.0 for one in spent)
+    def _seconds_to_midnight(self) -> float:
         now = self._today()
         midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
-        left_s = (midnight - now).total_seconds()
-        if limits.tokens_per_day is not None and tokens >= limits.tokens_per_day:
-            self._check("tokens", f"{limits.tokens_per_day:,} tokens a day", left_s)
-        if limits.cost_per_day is not None and cost >= limits.cost_per_day:
-            self._check("cost", f"{limits.cost_per_day:,} USD a day", left_s)
+        return (midnight - now).total_seconds()
 
     def _check(self, limit: str, description: str, wait_s: float) -> None:
         if wait_s > 0:

@@ -303,7 +303,10 @@ class ProcessRuns:
         try:
             await self._perform_chore(key)
         except (BusyError, StorageError) as error:
-            pause_s = _PAUSE_S if key.run.startswith(CRON) else _CHORE_PAUSE_S
+            pause_s = _CHORE_PAUSE_S
+            if key.run.startswith(CRON):  # as long as it is late already, so the delay doubles
+                late_s = time.time() - int(key.run.split()[-1]) / 1_000
+                pause_s = min(max(_PAUSE_S, late_s), _CHORE_PAUSE_S)
             problem = "%s of thread %s is retried in %.0f s: %s"
             _log.warning(problem, key.run, key.thread, pause_s, error)
             return pause_s

@@ -62,17 +62,21 @@ STATES = """
 """
 """The states of runs (owner, thread, run), each with its index in the list."""
 SUBMIT_MISSING = """
-    WITH given (separator) AS (VALUES (?))
-    INSERT INTO queue_job (queue, key, lock, due)
-    SELECT 'run', owner || separator || thread || separator || run,
-        owner || separator || thread, due
-    FROM runs, given WHERE status IN ('queued', 'running') AND NOT EXISTS (
+    WITH given (separator) AS (VALUES (?)), wanted AS (
+        SELECT owner, thread AS place, run AS job, due, 0 AS priority, number
+        FROM runs WHERE status IN ('queued', 'running')
+        UNION ALL SELECT owner, cron, '*cron ' || due, due, -1, 0 FROM run_cron WHERE due > 0
+    )
+    INSERT INTO queue_job (queue, key, lock, due, priority)
+    SELECT 'run', owner || separator || place || separator || job,
+        owner || separator || place, wanted.due, wanted.priority
+    FROM wanted, given WHERE NOT EXISTS (
         SELECT 1 FROM queue_job
-        WHERE queue = 'run' AND lock = owner || separator || thread
-            AND key = owner || separator || thread || separator || run
+        WHERE queue = 'run' AND lock = owner || separator || place
+            AND key = owner || separator || place || separator || job
     ) ORDER BY number RETURNING id
 """
-"""Submits jobs of unended runs that have none."""
+"""Submits jobs of unended runs, and of crons that are due, that have none."""
 R = TypeVar("R")
 T = TypeVar("T")
 POLL_S = 0.1

@@ -200,6 +200,11 @@ class Tables(ABC):
         ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
         return int(count)
 
+    async def created_at(self, owner: str, place: int) -> datetime | None:
+        """Return when a run of an owner was created, the newest at place 1; `None` for no run."""
+        rows = await self._read(owner, _CREATED_AT, (owner, place - 1))
+        return _time(rows[0][0]) if rows else None
+
     async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
         """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
 
@@ -371,6 +376,7 @@ _CLAIM = f"""
 _ONLY_QUEUED = " AND status = 'queued'"
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
 _COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
+_CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
 _NEWEST = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND number IN"  # noqa: S608
     " (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)"

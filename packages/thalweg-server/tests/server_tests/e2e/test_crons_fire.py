@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from server_tests.gateway.worlds import KEYS, settings
+from thalweg.database.jobs import Job
 from thalweg.errors import BusyError, ConfigError
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app import App, open_app
@@ -16,8 +17,9 @@ from thalweg_server.app import crons as module
 from thalweg_server.app.configured import Assistant, TenantAssistants
 from thalweg_server.app.registry import now_ms
 from thalweg_server.app.runs import TEMPORARY
-from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.base import CRON, RunKey
 from thalweg_server.runs.crons import CronRecord
+from thalweg_server.runs.running import ProcessRuns, RunOutcome
 from thalweg_server.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -170,3 +172,40 @@ async def test_a_limit_of_runs_postpones_up_to_the_next_due_time(app: App) -> No
     await crons.fire(every_second.job)
     assert [one.due_ms for one in await journal.crons("bob")] == [due_ms + 1_000]
     assert len(await journal.list("bob")) == 1
+
+
+async def test_the_rate_of_runs_postpones_a_cron(app: App) -> None:
+    """Runs that ended count, too; those of more than a minute ago do not."""
+    limited = {**KEYS[0], "limits": {"runs_per_minute": 1}}
+    given = app.settings.model_dump(mode="json")
+    app._source = Settings.from_mapping({**given, "gateway": {"keys": [limited]}})  # noqa: SLF001
+    cron, crons, journal = await due(app), app.tenant("ada").crons, app.parts.journal
+    run = RunKey("ada", "t1", "r1")
+    await journal.create(run, "{}")
+    with pytest.raises(BusyError, match="runs_per_minute: 1 is reached"):
+        await crons.fire(cron.job)
+    assert await journal.crons("ada") == [cron]
+    await app.parts.runs.cancel(run)
+    await journal.delete(*run)
+    await crons.fire(cron.job)
+    assert len(await journal.list("ada")) == 1
+
+
+@pytest.mark.parametrize(("late_s", "pause_s"), [(0, 1), (100, 100), (DAY_MS, 300)])
+async def test_a_cron_that_waits_is_retried_as_late_again_as_it_is(
+    app: App, late_s: int, pause_s: int
+) -> None:
+    """At a limit, many crons would else ask a database each second."""
+
+    async def postpone(key: RunKey) -> None:
+        raise BusyError(key.thread, key.run)
+
+    async def perform(*_: object) -> RunOutcome:
+        raise AssertionError
+
+    runs = ProcessRuns(app.parts.journal, perform, perform_chore=postpone)
+    job = Job(1, "", 1)
+    key = RunKey("ada", "c1", f"{CRON} {now_ms() - 1_000 * late_s}")
+    found = await runs._chore(key, job)  # noqa: SLF001 (without a queue)
+    assert found is not None
+    assert pause_s <= found < pause_s + 30

@@ -47,9 +47,7 @@ class MemoryMode(Shape):
 @memory.get("/api/memory")
 async def get_memory(known: Known) -> MemoryDocument:
     """Return the memory: profile, history and facts."""
-    return await known.cached(
-        "document", lambda memory: MemoryDocument.model_validate_json(memory.export())
-    )
+    return await known.ask(lambda memory: MemoryDocument.model_validate_json(memory.export()))
 
 
 @memory.delete("/api/memory", responses=problems(403))
@@ -185,7 +183,7 @@ async def list_facts(
         found = memory.facts(*((status,) if status else ()))
         return Facts(items=tuple(map(fact_view, reversed(found))))
 
-    return await known.cached(f"facts {status}", listed)
+    return await known.ask(listed)
 
 
 @facts.post("", status_code=201, responses=problems(403, 409))

@@ -46,6 +46,22 @@ class CronContract:
             assert not await journal.fire(CRON, 3_000, RunKey("ada", "t1", "r2"), "{}")
             assert await waiting(journal) == ["*cron 1000", "r1", "*cron 2000"]
 
+    async def test_a_lost_job_is_submitted_again(self, journals: Journals) -> None:
+        """A queue that was emptied by hand would else end a cron; one that is off has no job."""
+        off = replace(CRON, id="c2", due_ms=0)
+        others = [replace(CRON, owner="bob"), off]
+        async with journals() as journal, journals() as other:
+            for one in (CRON, *others):
+                assert await journal.put_cron(one)
+            await other.submit_missing_jobs()
+            assert await waiting(other) == ["*cron 1000", "*cron 1000"]
+            await other.submit_missing_jobs()
+            job = await journal.claim_job("worker")
+            assert job is not None
+            await other.submit_missing_jobs()
+            await journal.finish_job(job)
+            assert await waiting(other) == ["*cron 1000"]
+
     async def test_a_change_replaces_the_job(self, journals: Journals) -> None:
         """One of a cron that was changed since then changes nothing."""
         changed = replace(CRON, due_ms=1_500, body='{"a": 1}', updated_ms=2)

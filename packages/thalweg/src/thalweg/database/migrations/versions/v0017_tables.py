@@ -473,13 +473,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 DECLARE found bigint;
 BEGIN
     PERFORM set_config('thalweg.across', 'yes', true);
-    INSERT INTO queue_job (queue, key, lock, due)
-    SELECT 'run', owner || separator || thread || separator || run,
-        owner || separator || thread, due
-    FROM runs WHERE status IN ('queued', 'running') AND NOT EXISTS (
+    INSERT INTO queue_job (queue, key, lock, due, priority)
+    SELECT 'run', owner || separator || place || separator || job,
+        owner || separator || place, due, wanted.priority
+    FROM (
+        SELECT owner, thread AS place, run AS job, due, 0 AS priority, number
+        FROM runs WHERE status IN ('queued', 'running')
+        UNION ALL SELECT owner, cron, '*cron ' || due, due, -1, 0 FROM run_cron WHERE due > 0
+    ) AS wanted WHERE NOT EXISTS (
         SELECT 1 FROM queue_job
-        WHERE queue = 'run' AND lock = runs.owner || separator || runs.thread
-            AND key = runs.owner || separator || runs.thread || separator || runs.run
+        WHERE queue = 'run' AND lock = wanted.owner || separator || wanted.place
+            AND key = wanted.owner || separator || wanted.place || separator || wanted.job
     ) ORDER BY number ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS found = ROW_COUNT;
     PERFORM set_config('thalweg.across', '', true);
@@ -526,6 +530,7 @@ _WALLS = {
 }
 _DOORS = (
     "archive_thread", "archive_blob", "archive_holding", "archive_handle", "memory_scope", "runs",
+    "run_cron",
 )  # fmt: skip
 
 # Large texts were shared among owners: anyone who knew a hash could have learned from the result
