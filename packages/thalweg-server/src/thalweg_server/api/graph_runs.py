@@ -9,8 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from thalweg_server.api.runs import NewRun
 from thalweg_server.api.shape import Shape
 
-Mode = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
-"""What a graph streams; `events` are those of LangChain's `astream_events`, version 2."""
+Mode = Literal[
+    "values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "tools", "events",
+    "lifecycle",
+]  # fmt: skip
+"""What a graph streams; `events` are those of LangChain's `astream_events`, version 2, and
+`lifecycle` starts and ends of subgraphs."""
 
 StreamMode = Literal[Mode, "messages-tuple"]
 Strategy = Literal["enqueue", "reject", "interrupt", "rollback"]

@@ -54,6 +54,7 @@ from thalweg_server.app.streaming import (
     Translator,
     plain,
 )
+from thalweg_server.app.subgraphs import SubgraphTracker
 from thalweg_server.checkpoints.owners import RunSaver
 from thalweg_server.runs.base import Draft, RunRecord
 from thalweg_server.runs.emitting import Emit
@@ -405,7 +406,9 @@ async def _stream(
     config: RunnableConfig,
     request: GraphRun,
 ) -> AsyncIterator[Part]:
-    extra = [mode for mode in request.modes if mode != "events" and mode not in MODES]
+    own = {"events", "lifecycle", *MODES}
+    extra = [mode for mode in request.modes if mode not in own]
+    subgraphs = SubgraphTracker() if "lifecycle" in request.modes else None
     options: dict[str, Any] = {
         "stream_mode": cast("list[StreamMode]", [*MODES, *extra]),
         "subgraphs": True,
@@ -417,6 +420,10 @@ async def _stream(
     if "events" not in request.modes:
         async for part in graph.astream(given, config, **options):
             yield cast("Part", part)
+            namespace, mode, payload = cast("Part", part)
+            if subgraphs is not None and mode == "tasks":
+                for one in subgraphs.parts(namespace, payload):
+                    yield namespace, "lifecycle", one
         return
     root = None
     async for event in graph.astream_events(given, config, version="v2", **options):

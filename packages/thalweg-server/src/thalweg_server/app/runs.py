@@ -7,6 +7,7 @@ others of their thread, or instead of them.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -277,20 +278,31 @@ class TenantGraphRuns:
         return await self._parts.journal.read_all(run.key)
 
     async def follow_thread(
-        self, thread: str, pause_s: float = 0.25
+        self, thread: str, pause_s: float = 0.25, *, since: datetime | None = None
     ) -> AsyncIterator[tuple[RunRecord, Event]]:
-        """Yield the rows of the runs of a thread that have not ended, and of each later one."""
-        known = await self._parts.journal.list(self._owner, thread, limit=1_000)
-        seen = {run.key.run for run in known if run.status in ENDED}
+        """Yield the rows of the runs of a thread that have not ended, and of each later one.
+
+        Args:
+            thread: The thread.
+            pause_s: Seconds between looks for a later run.
+            since: Yield also those of runs that another one had not followed at that time; of
+                the newest 1,000.
+        """
+        runs = await self._parts.journal.list(self._owner, thread, limit=1_000)
+        seen = {run.key.run for run in runs if run.status in ENDED}
+        if since is not None:
+            begun = [later.started is not None and later.started <= since for later in runs]
+            seen = {run.key.run for run, is_past in zip(runs[1:], begun, strict=False) if is_past}
         while True:
-            runs = await self._parts.journal.list(self._owner, thread, limit=50)
             new = [run for run in reversed(runs) if run.key.run not in seen]
             for run in new:
                 seen.add(run.key.run)
-                async for event in self.follow(run):
-                    yield run, event
+                with suppress(NoSuchRunError):  # it was deleted meanwhile
+                    async for event in self.follow(run):
+                        yield run, event
             if not new:
                 await asyncio.sleep(pause_s)
+            runs = await self._parts.journal.list(self._owner, thread, limit=50)
 
     async def wait(self, run: RunRecord) -> RunRecord:
         """Wait for a run to end."""

@@ -282,7 +282,7 @@ class Translator:
     def _started(self, namespace: Namespace, payload: Any) -> Iterator[Event]:  # noqa: ANN401
         if payload.get("name") != _TOOLS or "input" not in payload:
             return
-        for call in _calls_in(payload["input"]):
+        for call in calls_in(payload["input"]):
             id_ = str(call.get("id") or "")
             self._tasks[str(payload["id"])] = id_
             if id_ not in self._emitted.started and id_ not in self._emitted.answered:
@@ -424,8 +424,8 @@ def _messages_in(update: Any) -> Iterator[BaseMessage]:  # noqa: ANN401 (LangGra
             yield from (message for message in added_ if isinstance(message, BaseMessage))
 
 
-def _calls_in(given: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (LangGraph's)
-    """Find the calls that a step of the tools is to run."""
+def calls_in(given: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (LangGraph's)
+    """Yield the calls that a step of the tools is to run."""
     for one in given if isinstance(given, list) else [given]:
         if isinstance(one, Mapping):
             call = one.get("tool_call", one)

@@ -29,6 +29,7 @@ from thalweg_server.gateway.langgraph_api.assistants import assistants
 from thalweg_server.gateway.langgraph_api.crons import crons
 from thalweg_server.gateway.langgraph_api.runs import runs as graph_runs
 from thalweg_server.gateway.langgraph_api.store import store
+from thalweg_server.gateway.langgraph_api.thread_protocol import thread_protocol
 from thalweg_server.gateway.langgraph_api.threads import threads as graph_threads
 from thalweg_server.gateway.local_token import LocalToken
 from thalweg_server.gateway.metrics import Metrics
@@ -215,7 +216,8 @@ def create_app(
     application.state.gateway = Gateway(inside, streams, metrics, budgets, rules)
     answers_problems(application)
     own = (runs, threads, page_data, files, memory, facts, catalogue, health)
-    for router in (*own, assistants, graph_threads, graph_runs, crons, store, openai):
+    graphs = (assistants, graph_threads, graph_runs, thread_protocol, crons, store)
+    for router in (*own, *graphs, openai):
         application.include_router(router)
     documents_itself(application, lambda: rules().is_locked)
     shows_its_page(application)

@@ -1,6 +1,7 @@
 """LangGraph's client while gateways are killed: streams continue at another one."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -106,6 +107,64 @@ async def follow(made: World, client: Connect) -> None:
     await asyncio.to_thread(second.wait_ready)
 
 
+async def protocol(made: World, client: Connect) -> None:
+    """Kill the gateway of a run in the midst of its events, and read on at the other one."""
+    first, second = made.gateways
+    one, other = await client(first), await client(second)
+    thread = (await one.threads.create())["thread_id"]
+    async with one.threads.stream(thread, assistant_id="agent") as opened:
+        await opened.run.start(input=say(asking("amphora", "1", "run-p")))
+        begun = []
+        async for event in opened.events:
+            begun.append(event)
+            if len(begun) == 12:
+                break
+        first.kill()
+    whole = await events(second, thread)
+    assert whole[:12] == begun
+    rest = await events(second, thread, since=begun[-1]["seq"])
+    assert [*begun, *rest] == whole
+    numbers = [event["seq"] for event in whole]
+    assert sorted({*numbers}) == numbers
+    assert whole[-1]["params"]["data"]["event"] == "completed"
+    async with other.threads.stream(thread, assistant_id="agent") as opened:
+        output = await opened.output
+    answer = output["messages"][-1]
+    written = [event["params"]["data"] for event in whole if event["method"] == "messages"]
+    text = "".join(
+        data["delta"]["text"]
+        for data in written
+        if data["event"] == "content-block-delta" and data.get("message_id") == answer["id"]
+    )
+    assert text in {answer["content"], ""}  # empty: only its state was emitted before the kill
+    second.kill()
+    first.start()
+    await asyncio.to_thread(first.wait_ready)
+    assert await events(first, thread) == whole
+    second.start()
+    await asyncio.to_thread(second.wait_ready)
+
+
+async def events(gateway: Gateway, thread: str, **body: int) -> list[Any]:
+    """Read the events of a thread of one run to its end."""
+    found: list[Any] = []
+    channels = ["values", "messages", "tools", "custom", "lifecycle", "input"]
+    wanted = {"channels": channels, **body}
+    url = f"{gateway.url}/threads/{thread}/stream/events"
+    headers = {"x-api-key": KEY}
+    async with (
+        httpx2.AsyncClient(timeout=60, trust_env=False) as http,
+        http.stream("POST", url, json=wanted, headers=headers) as opened,
+    ):
+        async for line in opened.raise_for_status().aiter_lines():
+            if line.startswith("data: "):
+                found.append(json.loads(line[6:]))
+                last = found[-1]["params"]
+                if found[-1]["method"] == "lifecycle" and last["data"]["event"] != "running":
+                    break
+    return found
+
+
 async def same(one: Any, thread: str, values: Any) -> None:  # noqa: ANN401 (a client, a state)
     """Compare what a gateway answers with what the other one did."""
     assert (await one.threads.get_state(thread))["values"]["messages"] == values["messages"]
@@ -120,6 +179,7 @@ async def test_a_stream_continues_at_another_gateway_after_a_kill(
     """SQLite: two processes of one machine."""
     with world(tmp_path, None, owners=1, followers=0, pause_s=0.1, words=20) as made:
         await follow(made, client)
+        await protocol(made, client)
         await completion(made, client)
 
 

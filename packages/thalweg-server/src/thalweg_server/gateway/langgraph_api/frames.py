@@ -75,13 +75,13 @@ class StreamView:
             yield from self._message(namespace, row)
             return
         if mode == "values" and isinstance(data, dict):
-            data = self._state(namespace, data)
+            data = self.state(namespace, data)
             if not namespace:
                 self.values = data
         if mode in self._modes:
             yield _named(mode, namespace), data
 
-    def _state(self, namespace: Namespace, row: Mapping[str, Any]) -> dict[str, Any]:
+    def state(self, namespace: Namespace, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the state that a row differs from the one before to; see `PartEncoder`."""
         if row.get("is_whole"):
             self._states[namespace], self._messages[namespace] = {}, {}
@@ -96,7 +96,7 @@ class StreamView:
 
     def _message(self, namespace: Namespace, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         data, wants_parts = row["data"], "messages" in self._modes
-        message = data.get("message") or _text_chunk(data["id"], row["text"])
+        message = data.get("message") or text_chunk(data["id"], row["text"])
         id_ = message["id"] or ""
         is_first = "metadata" in data
         if is_first:
@@ -144,7 +144,8 @@ def _named(mode: str, namespace: Namespace) -> str:
     return "|".join((mode, *namespace))
 
 
-def _text_chunk(id_: str, text: str) -> dict[str, Any]:
+def text_chunk(id_: str, text: str) -> dict[str, Any]:
+    """Return a piece of a message that is only text, as the journal has whole pieces."""
     return {
         "content": text,
         "additional_kwargs": {},

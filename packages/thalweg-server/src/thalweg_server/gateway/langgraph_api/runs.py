@@ -56,7 +56,7 @@ async def langgraph_create_run(
     response: Response,
 ) -> View:
     """Start a run in the background."""
-    run = await _start(tenant, shared, thread, new)
+    run = await start_run(tenant, shared, thread, new)
     response.headers.update(_headers(request, run))
     return run_view(run)
 
@@ -66,7 +66,7 @@ async def langgraph_create_runs(
     tenant: CurrentTenant, shared: Shared, many: list[NewGraphRun]
 ) -> list[View]:
     """Start some runs, each on a thread of its own."""
-    return [run_view(await _start(tenant, shared, None, new)) for new in many]
+    return [run_view(await start_run(tenant, shared, None, new)) for new in many]
 
 
 @runs.post(f"{_R}/stream", response_class=EventStream)
@@ -76,7 +76,7 @@ async def langgraph_stream_run(
 ) -> EventStream:
     """Start a run and stream it."""
     shared.streams.check(tenant.owner)
-    run = await _start(tenant, shared, thread, new)
+    run = await start_run(tenant, shared, thread, new)
     return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
 
 
@@ -86,7 +86,7 @@ async def langgraph_wait_run(
     tenant: CurrentTenant, shared: Shared, thread: PathThread, new: NewGraphRun, request: Request
 ) -> Response:
     """Start a run, and return its last state."""
-    run = await _start(tenant, shared, thread, new)
+    run = await start_run(tenant, shared, thread, new)
     return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
 
 
@@ -225,7 +225,9 @@ async def langgraph_join_thread(
 _R_PATH = "/threads/{}/runs/{}"
 
 
-async def _start(tenant: Tenant, shared: Shared, thread: str | None, new: NewGraphRun) -> RunRecord:
+async def start_run(
+    tenant: Tenant, shared: Shared, thread: str | None, new: NewGraphRun
+) -> RunRecord:
     """Start a run; without a thread, on a new one that is deleted after it."""
     assistant = await tenant.assistants.get(new.assistant_id)
     is_temporary = thread is None and new.on_completion == "delete"
