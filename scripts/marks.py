@@ -217,9 +217,9 @@ CEILINGS = {
     "code lines of thalweg_integrations": (828, 900),
     "code lines of thalweg_memory": (8_072, 7_500),
     "code lines of thalweg_recorder": (6_496, 4_800),
-    "code lines of thalweg_server": (15_808, 11_500),
-    "code lines in all without strict_llm": (65_533, 59_500),
-    "files in all packages": (647, 750),
+    "code lines of thalweg_server": (16_248, 11_500),
+    "code lines in all without strict_llm": (65_973, 59_500),
+    "files in all packages": (651, 750),
     "files visited by one turn": (37, 30),
     "changes of file in one turn": (414, 300),
     "calls of functions in one turn": (945, 600),  # from run to run 938 to 943: threads

@@ -24,7 +24,7 @@ class SubgraphTracker:
         """The first tool call that a task performs, by the task's id."""
 
     def parts(self, namespace: Namespace, task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield what the start or the result of a task says of subgraphs."""
+        """Yield the starts and ends of subgraphs at the start or the result of a task."""
         if "result" in task:
             segment = f"{task['name']}:{task['id']}"
             if (name := self._open.pop((*namespace, segment), None)) is not None:

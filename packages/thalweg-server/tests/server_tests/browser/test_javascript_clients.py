@@ -20,14 +20,22 @@ pytestmark = [
 
 @pytest.mark.parametrize(
     ("package", "script"),
-    [("@langchain/langgraph-sdk", "langgraph_sdk.mjs"), ("openai", "openai_sdk.mjs")],
+    [
+        ("@langchain/langgraph-sdk", "langgraph_sdk.mjs"),
+        ("@langchain/langgraph-sdk", "thread_protocol.mjs"),
+        ("openai", "openai_sdk.mjs"),
+    ],
 )
 def test_a_client_does_what_its_script_says(tmp_path: Path, package: str, script: str) -> None:
     install = [NPM, "install", "--silent", "--no-audit", "--prefix", str(tmp_path), package]
     subprocess.run(install, check=True, timeout=300)
     shutil.copy(HERE / script, tmp_path)
     made = settings(tmp_path / "home", keys=KEYS)
-    graphs = [{"name": "asking", "graph": "server_tests.gateway.own_graphs:asking"}]
+    place = "server_tests.gateway"
+    graphs = [
+        {"name": "asking", "graph": f"{place}.own_graphs:asking"},
+        {"name": "scripted", "graph": f"{place}.protocol_graphs:agent"},
+    ]
     agents = Settings.from_mapping({"agents": graphs}).agents
     with gateway(made.model_copy(update={"agents": agents})) as served:
         done = subprocess.run(

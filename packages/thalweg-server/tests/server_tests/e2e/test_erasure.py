@@ -179,7 +179,7 @@ def forget(address: Path | str, owner: str, *options: str) -> int:
 async def test_one_command_forgets_an_owner(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the gateway serves; of a neighbour everything is left, and the second time nothing."""
+    """While the gateway serves; all of a neighbour remains, and a second call deletes nothing."""
     monkeypatch.chdir(tmp_path)
     place = tmp_path / "thalweg.db"
     async with open_app(settings(memory={"enabled": True}), home=tmp_path) as app:

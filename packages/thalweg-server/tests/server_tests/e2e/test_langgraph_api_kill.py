@@ -108,7 +108,7 @@ async def follow(made: World, client: Connect) -> None:
 
 
 async def protocol(made: World, client: Connect) -> None:
-    """Kill the gateway of a run in the midst of its events, and read on at the other one."""
+    """Kill the gateway of a run between its events, and read the rest at the other one."""
     first, second = made.gateways
     one, other = await client(first), await client(second)
     thread = (await one.threads.create())["thread_id"]

@@ -1,4 +1,4 @@
-"""An agent whose model is a script: tools, a question, a subagent; and a graph with a subgraph."""
+"""An agent with a scripted model, tools, an interrupt and a subagent; a graph with a subgraph."""
 
 from collections.abc import Iterator
 from functools import reduce
@@ -24,7 +24,7 @@ class ScriptedModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:  # noqa: ANN401 (LangChain's)
-        """Return itself: it knows the names from the messages."""
+        """Return itself: messages have the names of the tools."""
         assert tools
         return self
 
@@ -55,7 +55,7 @@ class ScriptedModel(BaseChatModel):
 
 @tool
 def look(what: str) -> str:
-    """Return what is seen."""
+    """Return a constant text."""
     return f"saw {what}"
 
 
@@ -67,7 +67,7 @@ def fails(what: str) -> str:
 
 @tool
 def risky(what: str) -> str:
-    """Return what was done, once a person agreed."""
+    """Return a constant text after an approval."""
     return f"did {what}"
 
 
@@ -76,7 +76,7 @@ _inner = create_agent(ScriptedModel(), [look], name="inner")
 
 @tool
 async def delegate(what: str) -> str:
-    """Return what a subagent answers."""
+    """Return the answer of a subagent."""
     assert what
     asked: Any = {"messages": [("user", "call look")]}
     answer = await _inner.ainvoke(asked)

@@ -306,7 +306,7 @@ async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
 
 
 async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:
-    """If it asks for it; by default the run goes on."""
+    """If the client requests it; by default the run continues."""
     for leave, statuses in (("cancel", {"interrupted"}), ("continue", {"running"})):
         id_ = (await ada.threads.create())["thread_id"]
         stream = ada.runs.stream(
@@ -453,7 +453,7 @@ async def test_threads_of_stateless_runs_are_deleted(
 
 
 async def test_a_stream_of_a_thread_has_its_later_runs(ada: Client) -> None:
-    """Until the client leaves."""
+    """Until the client disconnects."""
     id_ = (await ada.threads.create())["thread_id"]
     stream = await ada.threads.join_stream(id_)
     first = asyncio.ensure_future(anext(stream))

@@ -96,7 +96,7 @@ async def stream(
 
 
 def status(event: dict[str, Any]) -> str:
-    """Return the status of the run that an event has, else an empty text."""
+    """Return the status of the run in an event; empty for other events."""
     is_root = event["method"] == "lifecycle" and not event["params"]["namespace"]
     return str(event["params"]["data"]["event"]) if is_root else ""
 
@@ -116,7 +116,7 @@ async def read(
 
 
 async def test_a_run_is_started_and_its_messages_tools_and_output_are_read(ada: Client) -> None:
-    """On a thread that the command makes; text, calls of tools, usage, the final state."""
+    """On a thread that the command creates: text, tool calls, usage, the final state."""
     async with ada.threads.stream(assistant_id="agent") as thread:
         started = await thread.run.start(input=say("call look"), metadata={"a": "b"})
         messages, calls = await asyncio.gather(listed(thread.messages), listed(thread.tool_calls))
@@ -139,7 +139,7 @@ async def listed(found: Json) -> list[Any]:
 
 
 async def test_a_second_run_of_a_thread_streams_itself_alone(ada: Client) -> None:
-    """Also from a new client, on a thread whose earlier run may be under way."""
+    """Also with a new client, while an earlier run of the thread may be running."""
     thread = (await ada.threads.create())["thread_id"]
     await ada.runs.create(thread, "agent", input=say("none"))
     for number in (1, 2):
@@ -152,7 +152,7 @@ async def test_a_second_run_of_a_thread_streams_itself_alone(ada: Client) -> Non
 
 
 async def test_an_interrupt_is_answered(ada: Client) -> None:
-    """Its value is there; the run of the answer streams on."""
+    """Its value is readable; the run of the answer continues the stream."""
     async with ada.threads.stream(assistant_id="agent") as thread:
         await thread.run.start(input=say("call risky"))
         states = await listed(thread.values)
@@ -169,7 +169,7 @@ async def test_an_interrupt_is_answered(ada: Client) -> None:
 
 
 async def test_a_subagent_is_found_by_its_call(ada: Client) -> None:
-    """With its name, its messages and its tools; the call is the cause of its start."""
+    """With its name, messages and tools; the tool call is the cause of its start."""
     async with ada.threads.stream(assistant_id="agent") as thread:
         await thread.run.start(input=say("call delegate"))
         (inner,) = await listed(thread.subagents)
@@ -211,7 +211,7 @@ async def test_the_blocking_client_does_the_same(served: Served) -> None:
 
 
 async def test_an_interrupt_of_a_subgraph_has_its_namespace(http: httpx2.AsyncClient) -> None:
-    """So have its values and its lifecycle; a message that a node returns whole has events."""
+    """Its values and its lifecycle have it, too; a message that a node returns has events."""
     thread = str(uuid4())
     started = await command(
         http, thread, "run.start", {"assistant_id": "nested", "input": say("hi")}
@@ -251,7 +251,7 @@ async def test_an_interrupt_of_a_subgraph_has_its_namespace(http: httpx2.AsyncCl
 async def test_events_are_numbered_over_runs_and_a_stream_continues_after_any(
     http: httpx2.AsyncClient,
 ) -> None:
-    """From its request or from `Last-Event-ID`; each connection has the same events."""
+    """By `since` or `Last-Event-ID`; each connection reads the same events."""
     thread = str(uuid4())
     for text in ("call look", "more"):
         body = {"assistant_id": "agent", "input": say(text)}
@@ -374,7 +374,7 @@ async def test_input_for_a_thread_that_waits_is_its_answer(http: httpx2.AsyncCli
 
 
 async def test_a_cancelled_run_ends_its_messages(ada: Client, http: httpx2.AsyncClient) -> None:
-    """A run of the other API on the thread is in its stream, too."""
+    """Also a run of the other API."""
     thread = (await ada.threads.create())["thread_id"]
     waiting = await ada.runs.create(thread, "agent", input=say("hi"), after_seconds=3600)
     await ada.runs.cancel(thread, waiting["run_id"], wait=True)

@@ -139,7 +139,7 @@ class _Writing:
 
 
 class _Pieces:
-    """Yields what its driver sends."""
+    """An iterator over the pieces that its driver sends."""
 
     def __aiter__(self) -> "_Pieces":
         return self

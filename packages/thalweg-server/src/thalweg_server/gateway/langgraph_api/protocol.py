@@ -24,7 +24,7 @@ from thalweg_server.gateway.streams import Frame
 from thalweg_server.runs.base import Event, RunRecord
 
 MODES = ("values", "messages", "tools", "custom", "lifecycle")
-"""What the journal keeps of a run that was started by the protocol."""
+"""The stream modes of a run that the protocol starts."""
 CHANNELS = frozenset({*MODES, "updates", "checkpoints", "tasks", "input"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -91,7 +91,7 @@ class RunEvents:
         self._asked: set[str] = set()
 
     def frames(self, row: Event, wanted: EventFilter) -> Iterator[Frame]:
-        """Yield the events that a row makes and a client subscribes to, and goes without."""
+        """Yield the events of a row that match a filter and follow its `since`."""
         for event in self._events(row):
             self._number += 1
             if self._number > (wanted.since or 0) and wanted.matches(event):
@@ -207,7 +207,7 @@ def number_before(run: RunRecord) -> int:
 async def event_frames(
     runs: TenantGraphRuns, thread: str, wanted: EventFilter
 ) -> AsyncIterator[Frame]:
-    """Yield the events of a thread that a client subscribes to, and goes without, as they come."""
+    """Yield the events of a thread that match a filter and follow its `since`, without end."""
     since = _EPOCH + (wanted.since or 0) * _MICROSECOND
     view: RunEvents | None = None
     try:

@@ -1,7 +1,6 @@
 """LangGraph's thread protocol: commands to a thread, and streams of its events.
 
-A command is answered by itself, and a stream has its filter in its request: no route knows of
-another one.
+No route has state: a stream has its filter in its request, and a command is one request.
 
 Source: https://docs.langchain.com/langsmith/agent-server-event-streaming
 """
@@ -100,7 +99,7 @@ async def langgraph_thread_command(
 
 
 class RunStart(Body):
-    """A run of an assistant, or the answer to what a thread waits for."""
+    """A run of an assistant, or the answer to an interrupt."""
 
     assistant_id: Annotated[str, Field(min_length=1)]
     input: JsonValue = None
@@ -155,7 +154,7 @@ async def _start(tenant: Tenant, shared: Shared, thread: str, given: RunStart) -
 
 
 async def _respond(tenant: Tenant, shared: Shared, thread: str, given: InputRespond) -> RunRecord:
-    """Answer what a thread waits for."""
+    """Start a run that answers interrupts of a thread."""
     try:
         found = await tenant.graph_threads.get(thread)
     except NoSuchThreadError as error:

@@ -34,7 +34,7 @@ EVERY = EventFilter(channels=tuple(CHANNELS))
 
 
 def row(type_: str, **fields: Any) -> Draft:  # noqa: ANN401 (JSON)
-    """Return a row that a run itself writes."""
+    """Return a row of the run itself."""
     return Draft(type_, json.dumps({"type": type_, **fields}))
 
 
@@ -58,18 +58,18 @@ def events(drafts: Sequence[Draft], wanted: EventFilter = EVERY) -> list[dict[st
 
 
 def messages(found: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return what the events say of messages: the kind, and the message."""
+    """Return the kind and the id of each event of a message."""
     datas = [one["params"]["data"] for one in found if one["method"] == "messages"]
     return [(one["event"], one.get("id") or one.get("message_id")) for one in datas]
 
 
 def encoder() -> PartEncoder:
-    """Return what makes the rows of a run of the protocol."""
+    """Return the encoder of a run of the protocol."""
     return PartEncoder(MODES, subgraphs=True)
 
 
 def test_pieces_of_two_kinds_of_ids_are_one_message() -> None:
-    """A provider's id is in the first piece alone, and the state has it."""
+    """The provider's id is in the first piece only, and the state has it."""
     made = encoder()
     drafts = [
         piece(made, "", "msg_1"),
@@ -160,7 +160,7 @@ def test_questions_are_asked_once() -> None:
 
 
 def test_the_answer_of_a_tool_is_a_message_too() -> None:
-    """In any form that it has; what is no message has none."""
+    """In each format; an output that is no message has none."""
     made = encoder()
     outputs = [
         ToolMessage("text", tool_call_id="c1", id="m1"),
@@ -194,7 +194,7 @@ def test_numbers_begin_with_the_start_of_the_run() -> None:
 
 
 def test_a_task_ends_the_subgraph_that_runs_in_it() -> None:
-    """By its result, whatever else runs at that time."""
+    """By the result of the task, while other tasks run."""
     tracker = SubgraphTracker()
 
     def parts(*namespace: str, **task: Any) -> list[tuple[str, str]]:  # noqa: ANN401 (LangGraph's)
