@@ -56,6 +56,7 @@ NO_MESSAGES = frozenset(
         "queue-operation", "event_msg", "turn_context", "session_meta", "compacted", "info",
         "turn.prompt", "agent.message.appended", "llm.tools_snapshot", "hook.start", "hook.end",
         "tool.execution_start", "system.notification", "session.info", "full_compaction.begin",
+        "api-request-shape", "api-request-blob",
     }
 )  # fmt: skip
 """Types of rows whose texts are no messages, or those of other rows once more."""

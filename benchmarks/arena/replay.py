@@ -58,11 +58,11 @@ class HindsightRun(ReplayRun):
         best = self.oracle.one_cut
         return self.cost_with_faults / best - 1 if best else None
 
-    def to_json(self, *, timing: bool = True) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the fields that `--json` prints."""
         regret = None if self.regret is None else round(self.regret, 4)
         more = {"regret": regret, "oracle": self.oracle.to_json()}
-        return ReplayRun.to_json(self, timing=timing) | more
+        return ReplayRun.to_json(self) | more
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(failure, file=sys.stderr)
     if not outcome.runs:
         return 2
-    print_outcome(outcome, as_json=options.json, timing=options.timing)
+    print_outcome(outcome, as_json=options.json)
     if not options.json:
         print(*regrets(outcome.runs), sep="\n")
     if options.html:
@@ -102,7 +102,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--window", type=int, help="tokens; default: the window of the recorded model")
     add("--prices", default="", help=f"by commas: {', '.join(TARIFFS)}")
     add("--json", action="store_true", help="print one JSON object with every figure")
-    add("--no-timing", dest="timing", action="store_false", help="omit measured times")
     add("--html", type=Path, metavar="FILE", help="write a report for a browser")
     return parser
 

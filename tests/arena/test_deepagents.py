@@ -117,6 +117,6 @@ def test_a_replay_of_it_is_the_same_each_time() -> None:
     """Though it draws names of files by chance."""
     one, two = (replayed([*turns(40)], "peer:deepagents", 20_000) for _ in range(2))
 
-    assert one.to_json(timing=False) == two.to_json(timing=False)
+    assert one.to_json() == two.to_json()
     assert one.outlines == two.outlines
     assert one.summaries > 1

@@ -159,11 +159,11 @@ def test_regret_is_what_a_run_costs_above_the_best() -> None:
     runs = sample_runs("anthropic")
     mine = runs["thalweg-record"]
     assert mine.regret == pytest.approx(mine.cost_with_faults / mine.oracle.one_cut - 1)
-    told = mine.to_json(timing=False)
+    told = mine.to_json()
     assert told["oracle"]["one_cut"] > told["oracle"]["sets"] > 0
-    assert told["regret"] > runs["oracle"].to_json(timing=False)["regret"]
+    assert told["regret"] > runs["oracle"].to_json()["regret"]
     free = replace(mine, oracle=replace(mine.oracle, one_cut=0.0))
-    assert free.to_json(timing=False)["regret"] is None
+    assert free.to_json()["regret"] is None
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason=WHY_SKIPPED)

@@ -88,10 +88,9 @@ class AgentContestant(PeerContestant):
         del cold
         new = self.layout.new()
         if self._last is not None and not new:
-            return replace(self._last, summaries=(), engine_ms=0.0)
+            return replace(self._last, summaries=())
         try:
-            with self._watch:
-                sent = self._advance(new)
+            sent = self._advance(new)
         except Exception as error:  # whatever it is, it is the peer's
             raise PeerError(type(error).__name__, str(error)) from error
         self._last = self._request(sent)

@@ -92,8 +92,7 @@ class Headroom(PeerContestant):
         See `Contestant.request`.
         """
         del cold  # it knows of no cache
-        with self._watch:
-            items = [*self._systems, *self._read(self._compressed())]
+        items = [*self._systems, *self._read(self._compressed())]
         self._named = None
         changed = {self._items[index].position for index in self._changed}
         whole = frozenset(item.position for item in items) - changed - {-1}

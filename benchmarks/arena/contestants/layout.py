@@ -9,7 +9,6 @@ from thalweg.engine.window.items import ValidityGate, WindowItem
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.window import Window
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
-from thalweg_recorder.replay.ours import Stopwatch
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ class ThreadLayout:
 
 @dataclass(slots=True, kw_only=True)
 class PeerContestant(Contestant):
-    """What all adapters of peers do: lay the thread out, check requests, take the time."""
+    """What all adapters of peers do: lay the thread out, check requests."""
 
     count: Counter = field(init=False, default_factory=exact_counter)
     layout: ThreadLayout = field(init=False, default_factory=ThreadLayout)
@@ -58,12 +57,10 @@ class PeerContestant(Contestant):
     """The beginning of the thread, which peers keep apart from the messages."""
     _gate: ValidityGate = field(init=False, default_factory=ValidityGate)
     _checked: list[WindowItem] = field(init=False, default_factory=list)
-    _watch: Stopwatch = field(init=False, default_factory=Stopwatch)
 
     def receive(self, message: Message) -> None:
         """Receive the recording's next message; see `Contestant.receive`."""
-        with self._watch:
-            self.layout.receive(message)
+        self.layout.receive(message)
 
     def _sent(
         self,
@@ -78,7 +75,6 @@ class PeerContestant(Contestant):
             overhead=beside,
             summaries=tuple(summaries),
             problems=self._problems(items),
-            engine_ms=self._watch.lap_ms(),
         )
 
     def _problems(self, items: Sequence[WindowItem]) -> tuple[str, ...]:

@@ -171,10 +171,9 @@ class Strands(PeerContestant):
         See `Contestant.request`.
         """
         del cold  # it knows of no cache
-        with self._watch:
-            asyncio.run(self._turn(self.layout.new()))
-            items = [*self._systems, *self._blocks.shown(self._messages)]
-            self._whole = self._blocks.whole(self._messages) | {i.position for i in self._systems}
+        asyncio.run(self._turn(self.layout.new()))
+        items = [*self._systems, *self._blocks.shown(self._messages)]
+        self._whole = self._blocks.whole(self._messages) | {i.position for i in self._systems}
         summaries, self._model.summaries = self._model.summaries, []
         self._reached, self._last = None, items
         return self._sent(items, self._whole, self._beside, summaries)

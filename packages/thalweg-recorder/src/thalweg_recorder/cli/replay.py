@@ -96,10 +96,6 @@ def replay(
             "--open", help=f"Open the report in a browser; without --html it is {REPORT_NAME}."
         ),
     ] = False,
-    timing: Annotated[
-        bool,
-        typer.Option(help="With --json: measured times, all that differs between two runs."),
-    ] = True,
 ) -> None:
     """Replay recorded threads under one or more policies; report cost and losses.
 
@@ -117,7 +113,7 @@ def replay(
         raise typer.Exit(2)
     if html is not None:
         write_report(named_with_prices(outcome.runs), html)
-    print_outcome(outcome, as_json=as_json, timing=timing)
+    print_outcome(outcome, as_json=as_json)
     if html is not None:
         (sys.stderr if as_json else sys.stdout).write(f"\nReport: {html}\n")
         if show and not webbrowser.open(html.resolve().as_uri()):
@@ -186,11 +182,10 @@ def named_with_prices(runs: Sequence[ReplayRun]) -> list[ReplayRun]:
     return [replace(r, policy=f"{r.policy}, {r.tariff}") if several else r for r in runs]
 
 
-def print_outcome(outcome: FleetOutcome, *, as_json: bool, timing: bool) -> None:
+def print_outcome(outcome: FleetOutcome, *, as_json: bool) -> None:
     """Print the runs as one JSON object, or as a table and a verdict."""
     if as_json:
-        runs = [run.to_json(timing=timing) for run in outcome.runs]
-        print_json({"runs": runs})
+        print_json({"runs": [run.to_json() for run in outcome.runs]})
         return
     print_lines(as_lines(outcome.runs))
     print_lines(["", *(part for line in verdict(outcome.runs) for part in fold(line))])

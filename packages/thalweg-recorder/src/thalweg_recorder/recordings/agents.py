@@ -52,7 +52,7 @@ class AgentPlaces:
     title: str
     folders: Sequence[str]
     sessions: Sequence[str]
-    """Patterns of logs below each folder."""
+    """Patterns of logs below each folder, and variables that name one."""
     subagents: Sequence[str] = ()
     """Patterns of logs of subagents, likewise."""
     settings: Sequence[str] = ()
@@ -70,11 +70,12 @@ class AgentPlaces:
         """Return whether the agent has a folder on a machine."""
         return any(map(Path.is_dir, machine.places([*self.settings, *self.folders])))
 
-    def logs(self, folder: Path, *, subagents: bool) -> Iterator[Path]:
+    def logs(self, folder: Path, machine: Machine, *, subagents: bool) -> Iterator[Path]:
         """Yield the logs below one of its folders."""
         for pattern in (*self.sessions, *(self.subagents if subagents else ())):
+            named = machine.variables.get(pattern.removeprefix("$"))
             with suppress(OSError):  # the rest of this folder cannot be listed
-                yield from filter(Path.is_file, folder.glob(pattern))
+                yield from filter(Path.is_file, [folder / named] if named else folder.glob(pattern))
 
 
 AGENTS = tuple(

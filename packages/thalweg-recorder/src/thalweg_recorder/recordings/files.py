@@ -299,12 +299,8 @@ def _sessions(source: RecordedFile, formats: Formats) -> dict[str, RecordedFile]
 def _split_each(name: str, values: Sequence[Any], formats: Formats) -> Iterator[tuple[str, Any]]:
     """Yield the sessions of values each of which would be a recording in a file of its own."""
     for index, value in enumerate(values):
-        if (known := format_of(_alone(name, value), formats)) is not None:
-            inner = dict(known.split(_alone(name, value)))
-            if len(inner) > 1:
-                yield from ((f"{index}.{within}", one) for within, one in inner.items())
-            else:
-                yield str(index), value
+        if format_of(_alone(name, value), formats) is not None:
+            yield str(index), value
 
 
 def _named(source: RecordedFile, documents: Iterable[tuple[str, Any]]) -> dict[str, RecordedFile]:

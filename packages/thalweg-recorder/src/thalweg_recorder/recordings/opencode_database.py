@@ -41,22 +41,6 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def is_foreign(path: Path) -> bool:
-    """Return whether a `*.db` without one of opencode's own names has no table of sessions.
-
-    Raises:
-        OSError: The file cannot be read.
-        RecordingError: The database cannot be read.
-    """
-    if path.suffix != ".db" or path.name.startswith("opencode"):
-        return False
-    with path.open("rb") as file:
-        if file.read(len(_SQLITE)) != _SQLITE:
-            return True
-    with _opened(path) as db:
-        return not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchall()
-
-
 def is_session(path: Path) -> bool:
     """Return whether a path addresses a session in a database: `FILE#SESSION`."""
     return bool(path.name.partition("#")[2]) and is_database(_database(path))

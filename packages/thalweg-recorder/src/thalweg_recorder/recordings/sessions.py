@@ -6,7 +6,7 @@ from pathlib import Path
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings.agents import AGENTS, Machine
 from thalweg_recorder.recordings.files import FORMATS, session_state, sessions_in
-from thalweg_recorder.recordings.opencode_database import is_database, is_foreign
+from thalweg_recorder.recordings.opencode_database import is_database
 
 _SUBAGENT = "agent-"
 """Prefix of Claude Code's files of subagents, which are no sessions of their own."""
@@ -40,15 +40,13 @@ def _found(
         for folder in dict.fromkeys(
             (*machine.places(agent.folders), *profiles.get(agent.name, ()))
         ):
-            for log in agent.logs(folder, subagents=subagents):
+            for log in agent.logs(folder, machine, subagents=subagents):
                 if subagents or not log.name.startswith(_SUBAGENT):
                     yield from _dated(log)
 
 
 def _dated(log: Path) -> Iterator[tuple[Path, int]]:
     try:
-        if is_foreign(log):
-            return
         if not is_database(log):
             state = log.stat()
             yield from [(log, state.st_mtime_ns)] if state.st_size else []

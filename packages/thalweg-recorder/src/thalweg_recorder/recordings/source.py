@@ -6,7 +6,6 @@ dropped; only a line feed ends a line, so a message may contain any other separa
 
 import hashlib
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +38,6 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 _SUFFIXES = {".gz", ".jsonl", ".json", ".traj", ".eval", ".orig", ".txt", ".md"}
 _EXPORTING = "Exporting session: "
 """The first line of `opencode export`, on stderr: some redirect both to a file."""
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89abAB-fF]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +164,10 @@ def take_apart(name: str, text: str, notes: Sequence[Note] = (), *, path: str = 
     line_notes: list[Note] = []
     if not text.strip("\0 \t\r\n"):
         raise RecordingError(path or name, "the file is empty", "record a thread first")
-    constants: list[str] = []
-    document = _document(text, constants)
-    if document is not None and "\n" in text.strip():
-        lines: list[RecordedRow] = []
-        if constants:
-            line_notes.append(_no_number(-1, constants))
-    else:
-        lines = list(_lines(text, line_notes))
-    return RecordedFile(name, text, document, tuple(lines), tuple(notes), tuple(line_notes))
+    document = _document(text)
+    is_one = document is not None and "\n" in text.strip()
+    lines = () if is_one else tuple(_lines(text, line_notes))
+    return RecordedFile(name, text, document, lines, tuple(notes), tuple(line_notes))
 
 
 def _bytes(path: Path) -> bytes:
@@ -212,10 +205,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
     for mark, named in _BOMS:
         if data.startswith(mark):
             data, encoding = data[len(mark) :], named
-            notes.append(Note(0, "bom", f"a byte order mark of {named} begins the file"))
             break
-    if (at := data.find(b"\r\n")) >= 0 and encoding == "utf-8":
-        notes.append(Note(data.count(b"\n", 0, at), "crlf", "lines end with CR LF"))
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -234,13 +224,13 @@ def _bare_name(name: str) -> str:
     return str(bare)
 
 
-def _document(text: str, constants: list[str]) -> Any:  # noqa: ANN401 (any JSON value)
+def _document(text: str) -> Any:  # noqa: ANN401 (any JSON value)
     line, _, rest = text.partition("\n")
     text = rest if line.startswith(_EXPORTING) else text
     if text.lstrip()[:1] not in {"{", "["}:
         return None
     try:
-        document = json.loads(text, parse_constant=_constant(constants))
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return None if _is_too_deep(text, document) else document
@@ -259,8 +249,7 @@ def _lines(text: str, notes: list[Note]) -> Iterator[RecordedRow]:
 
 def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterator[RecordedRow]:
     """Yield the JSON values on one line: usually one, several if lines were glued together."""
-    constants: list[str] = []
-    decoder = json.JSONDecoder(parse_constant=_constant(constants))
+    decoder = json.JSONDecoder()
     at = found = 0
     while at < len(line):
         begin = at
@@ -280,10 +269,6 @@ def _values(number: int, line: str, notes: list[Note], if_broken: str) -> Iterat
             at += 1
     if found > 1:
         notes.append(Note(number, "glued_json", f"{found} JSON values are on one line"))
-    if constants:
-        notes.append(_no_number(number, constants))
-    if _ESCAPED_SURROGATE.search(line) and _has_lone_surrogate(line):
-        notes.append(Note(number, "lone_surrogate", "half of a surrogate pair, kept as it is"))
 
 
 def _is_too_deep(text: str, value: object) -> bool:
@@ -301,26 +286,3 @@ def _is_too_deep(text: str, value: object) -> bool:
         if not level:
             return False
     return True
-
-
-def _constant(seen: list[str]) -> Any:  # noqa: ANN401 (the type of a hook of json)
-    def keep(word: str) -> float:
-        seen.append(word)
-        return float(word)
-
-    return keep
-
-
-def _no_number(line: int, constants: list[str]) -> Note:
-    words = ", ".join(sorted(set(constants)))
-    return Note(line, "no_json_number", f"{words} is no number in JSON; read all the same")
-
-
-def _has_lone_surrogate(line: str) -> bool:
-    try:
-        json.dumps(json.loads(line), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    except (ValueError, RecursionError):
-        return False
-    return False

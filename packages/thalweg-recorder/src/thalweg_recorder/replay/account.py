@@ -114,7 +114,6 @@ class Account:
                 broke_at=charge.broke_at,
                 edits=request.edits,
                 steps=calls,
-                engine_ms=request.engine_ms,
                 outline=len(self.outlines) - 1,
                 length=len(items),
                 problems=request.problems,
@@ -255,10 +254,9 @@ class Account:
         )
 
     def _recall(self, items: Sequence[WindowItem], contestant: Contestant) -> NeedleRecall:
-        """Look for each needle: in the context, by one recall with its words, by further steps."""
+        """Look for each needle: in the context, then by one recall with its words."""
         context = "\n".join(as_text(item.message) for item in items)
-        inline = search = tokens = 0
-        steps: list[int] = []
+        inline = search = lost = tokens = 0
         for needle in self.subject.questions.needles:
             if needle.answer in context:
                 inline += 1
@@ -267,11 +265,9 @@ class Account:
             tokens += self.count(recalled)
             if needle.answer in recalled:
                 search += 1
-                continue
-            entries = self.subject.entries
-            at = next((e.position for e in entries if e.message.line == needle.line), -1)
-            steps.append(contestant.steps(needle, at, f"{context}\n{recalled}"))
-        return NeedleRecall(inline, search, len(steps), tuple(steps), tokens)
+            else:
+                lost += 1
+        return NeedleRecall(inline, search, lost, tokens)
 
 
 def _compactions(request: PeerRequest) -> int:

@@ -7,7 +7,6 @@ from typing import Protocol
 from thalweg.engine.edits import Edit
 from thalweg.engine.entries import Message
 from thalweg.engine.window.items import WindowItem
-from thalweg_recorder.replay.questions import NeedleQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +41,6 @@ class PeerRequest:
     """Asked for since the request before."""
     problems: tuple[str, ...] = ()
     """Why a provider would reject it, see `Gate`."""
-    engine_ms: float = 0.0
-    """Time it took, with that of receiving what came since the request before."""
 
 
 class Contestant(Protocol):
@@ -72,20 +69,6 @@ class Contestant(Protocol):
     def holds(self, position: int) -> bool:
         """Return whether the last request has a reference to read a whole message."""
         ...
-
-    def steps(self, needle: NeedleQuestion, position: int, named: str) -> int:
-        """Return the number of further steps to an answer outside of the context and one search.
-
-        Args:
-            needle: The question.
-            position: Position of the message with the answer; -1 if unknown.
-            named: All that the context and the search show.
-
-        Returns:
-            The steps; -1 if a few steps do not reach it.
-        """
-        del needle, position, named
-        return -1
 
     def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.

@@ -1,10 +1,5 @@
-"""Our engine as a contestant, under its own policy or under one modelled on another system.
+"""Our engine as a contestant, under its own policy or under one modelled on another system."""
 
-Its measured time excludes the work of others.
-"""
-
-import re
-import time
 from dataclasses import dataclass, field
 
 from thalweg.archive import Archive, Logged, Passage, Span, ThreadKey, render_passages
@@ -13,39 +8,11 @@ from thalweg.engine.edits import Edit, Fold
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.tokens import Counter, exact_counter
-from thalweg.engine.transcript import as_outline
 from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import WindowItem
 from thalweg_recorder.replay.contestant import Contestant, PeerRequest, Summarizing
-from thalweg_recorder.replay.questions import RECALL_TOKENS, NeedleQuestion, handles_shown, shows
+from thalweg_recorder.replay.questions import RECALL_TOKENS, handles_shown, shows
 from thalweg_recorder.replay.summaries import FillerSummarizer
-
-FURTHER_STEPS = 2
-"""How many more recalls are tried for a needle that the first does not bring."""
-READ_CHARS = 8_000
-"""Characters that one reading of a handle brings."""
-AROUND = 20
-"""Messages before and after a hit that one outline shows."""
-_NAMED = re.compile(r"(?m)^#(\d+) ")
-
-
-@dataclass(slots=True)
-class Stopwatch:
-    """Runs inside `with`, and adds up until it is read."""
-
-    _started: float = 0.0
-    _spent_s: float = 0.0
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._spent_s += time.perf_counter() - self._started
-
-    def lap_ms(self) -> float:
-        """Return the milliseconds since the last call, and restart."""
-        spent, self._spent_s = self._spent_s, 0.0
-        return spent * 1e3
 
 
 @dataclass(slots=True)
@@ -62,7 +29,6 @@ class ThalwegContestant(Contestant):
     engine: Engine = field(init=False)
     entries: list[Entry] = field(default_factory=list)
     _logged: int = 0
-    _watch: Stopwatch = field(default_factory=Stopwatch)
     _sent: int = 0
     """Tokens of the last request."""
     _spans: list[Span] | None = None
@@ -79,8 +45,7 @@ class ThalwegContestant(Contestant):
 
     def receive(self, message: Message) -> None:
         """Receive the recording's next message; see `Contestant.receive`."""
-        with self._watch:
-            self.entries.append(self.engine.receive(message))
+        self.entries.append(self.engine.receive(message))
 
     def request(self, *, cold: bool) -> PeerRequest:
         """Return the current request; see `Contestant.request`.
@@ -90,8 +55,7 @@ class ThalwegContestant(Contestant):
         """
         self._log()
         done = len(self.engine.history)
-        with self._watch:
-            summaries = self._prepare(cold=cold)
+        summaries = self._prepare(cold=cold)
         items = self.engine.window.items
         self._spans = None
         edits = tuple(self.engine.history[done:])
@@ -104,7 +68,6 @@ class ThalwegContestant(Contestant):
             edits=edits,
             summaries=tuple(summaries),
             problems=self.engine.problems,
-            engine_ms=self._watch.lap_ms(),
         )
 
     def _prepare(self, *, cold: bool) -> list[Summarizing]:
@@ -172,39 +135,6 @@ class ThalwegContestant(Contestant):
             items = self.engine.window.items
             self._spans = [*handles_shown(self.archive, self.key, items).values()]
         return self._spans
-
-    def steps(self, needle: NeedleQuestion, position: int, named: str) -> int:
-        """See `Contestant.steps`.
-
-        One step reads a named message, or outlines the messages around one; then a message that
-        the outline names is read. A reading is one page, found by the question's words when the
-        message has several.
-        """
-        archive, key = self.archive, self.key
-        last = archive.length(key) - 1
-        if not self._reached() or not 0 <= position <= last:
-            return -1
-        if not self._one_reading_brings(needle, position):
-            return -1
-        hits = set(map(int, _NAMED.findall(named)))
-        if position in hits:
-            return 1
-        for hit in sorted(hits, key=lambda n: abs(n - position)):
-            first, end = max(0, hit - AROUND), min(last, hit + AROUND)
-            outline = as_outline(archive.messages(key, first, end), first)
-            if first <= position <= end and position in map(int, _NAMED.findall(outline)):
-                return FURTHER_STEPS
-        return -1
-
-    def _one_reading_brings(self, needle: NeedleQuestion, position: int) -> bool:
-        span = Span(position, position)
-        handle = self.archive.handle(self.key, span)
-        if needle.answer in self.archive.read(self.key, handle, max_chars=READ_CHARS).text:
-            return True
-        inside = self.archive.search(
-            self.key, needle.question, within=[span], max_tokens=RECALL_TOKENS
-        )
-        return needle.answer in render_passages(inside)
 
     def shown(self, item: WindowItem) -> tuple[str, str]:
         """Return how the last request shows a message, and the reference that reads it in full.

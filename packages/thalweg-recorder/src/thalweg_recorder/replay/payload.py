@@ -91,7 +91,7 @@ def _row(runs: Sequence[ReplayRun], figures: Sequence[Figure]) -> dict[str, Any]
 def _run(run: ReplayRun, pools: _PayloadPools, figures: Sequence[Figure]) -> dict[str, Any]:
     calls = run.calls
     return {
-        "totals": run.to_json(timing=False),
+        "totals": run.to_json(),
         "row": _row([run], figures),
         "limit": run.limit,
         "tariff": _tariff(run.tariff),

@@ -1,7 +1,6 @@
 """The results of a replay: one run per recording and policy, call by call."""
 
 from dataclasses import dataclass, field
-from statistics import quantiles
 from typing import Any
 
 from thalweg.engine.edits import Edit
@@ -47,7 +46,6 @@ class ReplayedCall:
     """Made for this call."""
     steps: int = 0
     """More calls that its turn needs for content that this request no longer shows."""
-    engine_ms: float = 0.0
     outline: int = 0
     """Which of `ReplayRun.outlines` this request is the beginning of."""
     length: int = 0
@@ -67,8 +65,6 @@ class NeedleRecall:
     """Not inline, but in one recall by the question's own words."""
     lost: int = 0
     """Neither."""
-    steps: tuple[int, ...] = ()
-    """For each needle that one recall does not bring: how many more steps do; -1 for never."""
     search_tokens: int = 0
     """Tokens of all recalls together."""
 
@@ -84,7 +80,6 @@ class NeedleRecall:
             "inline": self.inline,
             "search": self.search,
             "lost": self.lost,
-            "further_steps": list(self.steps),
             "search_tokens": round(self.search_tokens / searched) if searched else 0,
         }
 
@@ -199,13 +194,8 @@ class ReplayRun:
         """Number of requests that a provider rejects for their form."""
         return sum(bool(call.problems) for call in self.calls)
 
-    def to_json(self, *, timing: bool = True) -> dict[str, Any]:
-        """Return the fields that `thalweg replay --json` prints.
-
-        Args:
-            timing: Whether to include measured times, the only field that differs from one replay
-                to the next.
-        """
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that `thalweg replay --json` prints."""
         return {
             "trajectory": self.trajectory,
             "title": self.title,
@@ -240,7 +230,6 @@ class ReplayRun:
             "evicted_tokens": self.evicted_tokens,
             "unread_evicted_tokens": self.unread_evicted_tokens,
             "unrecoverable_bytes": self.unrecoverable_bytes,
-            "engine_ms": self.engine_ms() if timing else None,
         }
 
     def _calls_to_json(self) -> dict[str, Any]:
@@ -277,14 +266,6 @@ class ReplayRun:
             k: round(v * usd / PER_MILLION, 6) if usd else round(v, 1) for k, v in costs.items()
         }
         return {"unit": unit, "prices": self.priced_by, "whole": self.is_whole, **in_unit}
-
-    def engine_ms(self) -> dict[str, float]:
-        """Summarize the time spent in the engine per call, in milliseconds."""
-        times = [call.engine_ms for call in self.calls]
-        if not times:
-            return {"p50": 0.0, "p95": 0.0, "total": 0.0}
-        cuts = quantiles(times, n=20, method="inclusive") if len(times) > 1 else times * 19
-        return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3), "total": round(sum(times), 1)}
 
 
 def _is_change(call: ReplayedCall) -> bool:

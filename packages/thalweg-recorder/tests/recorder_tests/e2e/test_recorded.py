@@ -59,7 +59,7 @@ def replayed(name: str, window: int, policy: str = "thalweg") -> ReplayRun:
 @pytest.mark.parametrize(("name", "window"), CASES)
 def test_nothing_is_over_the_window_invalid_or_out_of_reach(name: str, window: int) -> None:
     """The three numbers that are always 0."""
-    told = replayed(name, window).to_json(timing=False)
+    told = replayed(name, window).to_json()
 
     assert told["calls"] > 0
     assert told["over_window"] == 0

@@ -73,7 +73,7 @@ def test_terminal_and_page_have_the_same_columns_and_cells(name: str) -> None:
 def test_a_cell_is_the_figure_of_the_json(name: str) -> None:
     for run in runs_of(name):
         cells = {figure.name: figure.text([run]) for figure in figures_of([run])}
-        told = run.to_json(timing=False)
+        told = run.to_json()
         bill, goals = told["bill"], told["goals"]
 
         assert bill["whole"] == (name != "sample")

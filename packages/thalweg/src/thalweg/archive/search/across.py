@@ -32,8 +32,11 @@ ABOUT_CHARS = 80
 """Most characters of the text about a message in a hit."""
 FIRST_HITS = 5
 """The first hits: of different messages, with equal room."""
-WIDTHS = ((FIRST_HITS, 700), (1_000, NARROWEST))
+WIDTHS = ((2, 700), (1_000, NARROWEST))
 """Number of hits by their width in characters: the better, the wider."""
+WRITTEN = 0.1
+"""Added to the score of a passage that a person or the agent wrote: it answers more often than a
+result of a tool with as many words of the query, which mostly is a file."""
 EXCHANGE_SHARES = (0.3, 0.2, 0.17, 0.17, 0.16)
 """Of the tokens of an answer, by hit, with the messages around it; the last is of later hits."""
 EXCHANGE_MESSAGES = 5
@@ -79,12 +82,13 @@ def pack_excerpts(
     max_tokens: int,
     count: Counter,
 ) -> list[tuple[int, Passage]]:
-    """Return excerpts of ranked passages, as many different ones as fit, with row ids."""
+    """Return excerpts of passages, the best first, as many different ones as fit, with row ids."""
     chosen: list[tuple[int, Passage]] = []
     seen_lines: set[str] = set()
     covered_messages: set[tuple[int, int]] = set()
     tokens_left = max_tokens
-    for candidate in _of_different_messages(candidates):
+    ranked = sorted(candidates, key=_score_with_speaker, reverse=True)
+    for candidate in _of_different_messages(ranked):
         if tokens_left < LEAST_TOKENS:
             break
         width = next(chars for max_hits, chars in WIDTHS if len(chosen) < max_hits)
@@ -108,6 +112,11 @@ def pack_excerpts(
     while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()
     return chosen
+
+
+def _score_with_speaker(candidate: PassageCandidate) -> float:
+    is_written = candidate.row.speaker in {"user", "assistant"}
+    return candidate.features.score + WRITTEN * is_written
 
 
 def _of_different_messages(candidates: Sequence[PassageCandidate]) -> list[PassageCandidate]:
@@ -571,16 +580,10 @@ def _heaviest(question: SearchQuery, hits: Hits) -> Hits:
     """Drop passages whose own words weigh too little for the shortlist."""
     if len(hits.rows) <= MAX_HEAVIEST:
         return hits
-    weigh_words = PassageWeights(question, hits)
-    weight_by_words = {words: weigh_words(words) for words in set(hits.rows.values())}
-    weights = sorted(map(weight_by_words.__getitem__, hits.rows.values()), reverse=True)
-    threshold = weights[MAX_HEAVIEST]
-    heavy = {row: words for row, words in hits.rows.items() if weight_by_words[words] > threshold}
-    equal = nlargest(
-        MAX_HEAVIEST - len(heavy),
-        (row for row, words in hits.rows.items() if weight_by_words[words] == threshold),
-    )
-    return replace(hits, rows=heavy | {row: hits.rows[row] for row in equal})
+    weigh = PassageWeights(question, hits)
+    weights = {words: weigh(words) for words in set(hits.rows.values())}
+    kept = nlargest(MAX_HEAVIEST, hits.rows, lambda row: (weights[hits.rows[row]], row))
+    return replace(hits, rows={row: hits.rows[row] for row in kept})
 
 
 def _read_rows(db: ArchiveRows, ids: Iterable[int]) -> dict[int, PassageRow]:

@@ -1,8 +1,6 @@
 """The sessions that coding agents keep on a machine."""
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,17 +80,19 @@ def test_variables_and_profiles_move_the_folders(tmp_path: Path) -> None:
 
 
 def test_a_database_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
-    place = ".local/share/opencode/own.db"  # as `OPENCODE_DB` may name it
+    place = ".local/share/opencode/opencode-dev.db"
     _write(tmp_path, place, 1_000, "SQLite format 3\0 and no more")
     assert coding_sessions(Machine(tmp_path, {})) == [tmp_path / place]
     with pytest.raises(RecordingError, match="no database of opencode"):
         read_recording(tmp_path / place)
 
 
-def test_databases_of_others_beside_opencodes_are_skipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["own.db", "/elsewhere/own.db"])
+def test_a_variable_names_the_database_of_opencode(tmp_path: Path, place: str) -> None:
     folder = tmp_path / ".local/share/opencode"
-    _write(tmp_path, ".local/share/opencode/text.db", 1_000, "no database")
-    for name in ("other.db", "opencode.db"):
-        with closing(sqlite3.connect(folder / name)) as db:
-            db.execute("CREATE TABLE notes (id)")
-    assert coding_sessions(Machine(tmp_path, {})) == [folder / "opencode.db"]
+    named = tmp_path / place[1:] if place.startswith("/") else folder / place
+    _write(tmp_path, str(named.relative_to(tmp_path)), 1_000, "SQLite format 3\0 and no more")
+    folder.mkdir(parents=True, exist_ok=True)
+    value = str(named) if place.startswith("/") else place
+    assert coding_sessions(Machine(tmp_path, {})) == []
+    assert coding_sessions(Machine(tmp_path, {"OPENCODE_DB": value})) == [named]

@@ -1,7 +1,5 @@
 """Small runs for the tests of the report, made by hand."""
 
-from dataclasses import replace
-
 from thalweg.engine.edits import Edit, Evict, Fold
 from thalweg.engine.entries import Text
 from thalweg.engine.pricing.savings import Forecast, Saving
@@ -27,7 +25,6 @@ def a_call(turn: int, tokens: int, edits: tuple[Edit, ...] = (), outline: int = 
         broke_at=-1,
         edits=edits,
         steps=0,
-        engine_ms=1.5,
         outline=outline,
         length=3 if outline else 2 * turn - 1,
         problems=(),
@@ -117,8 +114,3 @@ def a_run(policy: str = "thalweg", trajectory: str = "a-thread", text: str = "he
         unrecoverable_bytes=0,
         notes=(f"line 3: {text}",),
     )
-
-
-def a_slower(run: ReplayRun) -> ReplayRun:
-    """Return the same run as another machine would have timed it."""
-    return replace(run, calls=tuple(replace(call, engine_ms=9.0) for call in run.calls))

@@ -9,7 +9,6 @@ from recorder_tests.unit.lab.replay.threads import answered, asked, entries_of, 
 from thalweg.engine.entries import Message
 from thalweg.engine.window.items import WindowItem
 from thalweg.errors import RecordingError
-from thalweg_recorder.replay.ours import FURTHER_STEPS
 from thalweg_recorder.replay.questions import (
     Goal,
     NeedleQuestion,
@@ -56,40 +55,15 @@ def test_a_needle_that_one_recall_brings_is_searched() -> None:
     """By the question's own words, in what the context reaches."""
     recall = heard("deepagents", HERON, long_thread(*TOLD))
 
-    assert (recall.inline, recall.search, recall.lost, recall.steps) == (0, 1, 0, ())
+    assert (recall.inline, recall.search, recall.lost) == (0, 1, 0)
     assert 0 < recall.search_tokens <= 2_000
 
 
 def test_a_needle_behind_no_handle_is_lost_for_good() -> None:
-    """What a policy throws away cannot be searched, and further steps do not help."""
+    """What a policy throws away cannot be searched."""
     recall = heard("langchain", HERON, long_thread(*TOLD))
 
-    assert recall == NeedleRecall(lost=1, steps=(-1,), search_tokens=0)
-
-
-def further(question: str, near: str, *, between: int) -> NeedleRecall:
-    """Ask for what one recall does not bring, though it brings a message near it."""
-    filler = [said("user" if n % 2 else "assistant", f"word {n}") for n in range(between)]
-    first = [
-        said("assistant", near),
-        *filler,
-        said("user", "cobalt-7 it is", line=9),
-    ]
-    return heard("deepagents", NeedleQuestion(question, "cobalt-7", line=9), long_thread(*first))
-
-
-def test_a_needle_near_what_a_recall_names_is_some_steps_further() -> None:
-    """The outline around the hit names it, then it is read."""
-    recall = further("zugzwang colour", "The zugzwang colour comes below.", between=4)
-
-    assert (recall.lost, recall.steps) == (1, (FURTHER_STEPS,))
-
-
-def test_a_needle_far_from_what_a_recall_names_is_not_reached() -> None:
-    """No outline of twenty messages around a hit has it."""
-    recall = further("zugzwang colour", "The zugzwang colour comes below.", between=30)
-
-    assert (recall.lost, recall.steps) == (1, (-1,))
+    assert recall == NeedleRecall(lost=1, search_tokens=0)
 
 
 def test_what_langchain_removes_is_out_of_reach_and_what_we_remove_is_not() -> None:
