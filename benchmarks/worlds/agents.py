@@ -1,5 +1,6 @@
 """Worlds through real agents of LangChain and deepagents, with the driver as their model."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from benchmarks.worlds.bill import Bill, CallsExceededError
 from benchmarks.worlds.driver import GIST, Mode, decide
 from benchmarks.worlds.engine import limit_of
+from benchmarks.worlds.tasks import TASKS, decide_task, make_task
 from benchmarks.worlds.worlds import World, make_world
 from thalweg.archive import open_archive
 from thalweg.context.middleware import ContextMiddleware
@@ -47,6 +49,8 @@ policy of `thalweg eval` may be named, too."""
 SUMMARY_TOKENS = 500
 """About the tokens that each summary has in addition to its gist: a narrative without facts."""
 ANSWER_CHARS = 60
+_TASK = re.compile(GIST[0])
+"""The request, which a summary keeps, however many newer lines of the gist there are."""
 _NARRATIVE = "The work goes on as requested, one step after the other, with the tools of the task. "
 _count = lru_cache(maxsize=50_000)(exact_counter())
 
@@ -104,7 +108,11 @@ class ReactingModel(WindowModel):
 
 def _summarized(view: View) -> Respond:
     narrative = _NARRATIVE * (SUMMARY_TOKENS // _count(_NARRATIVE))
-    return Respond(f"{summary(view, GIST)}\n- {narrative}")
+    text = summary(view, GIST)
+    heading, _, rest = text.partition("\n") if text.startswith("#") else ("", "", text)
+    sought = "\n".join(map(written, view.messages))
+    tasks = [f"- {one}" for one in dict.fromkeys(_TASK.findall(sought)) if one not in text]
+    return Respond("\n".join([heading, *tasks, rest, f"- {narrative}"]).lstrip("\n"))
 
 
 def preset_agent(setting: Setting, cost: Cost) -> Graph:
@@ -191,7 +199,9 @@ def run_agent(
         with setting.resources:
             agent = Agent(agent_policy(policy)(setting))
             try:
-                answer = agent.send(world.request, [])
+                answer = ""
+                for text in (world.request, *world.later):
+                    answer = agent.send(text, [])
             except CallsExceededError:
                 return f"more than {limit} calls", bill
             except ContextOverflowError as error:
@@ -206,10 +216,11 @@ def run_world(
     """Run an agent in a world.
 
     Args:
-        name: One of `WORLDS`.
+        name: One of `WORLDS` or `TASKS`.
         policy: Name of the policy, see `agent_policy`.
         window: Tokens that the model accepts.
-        load: Tokens of all sources, as a share of the window.
+        load: Tokens of all sources of a world, or of the whole conversation of a task, as a share
+            of the window.
         seed: Of the world.
         mode: How the driver looks up missing content.
 
@@ -217,8 +228,8 @@ def run_world(
         ConfigError: The agent cannot be created here.
     """
     limit, base, least = _base(name, seed, window, load)
-    world = make_world(name, seed, window, load)
-    wrong, bill = run_agent(world, policy, window, limit, partial(decide, mode=mode))
+    world, driver = _made(name, seed, window, load)
+    wrong, bill = run_agent(world, policy, window, limit, partial(driver, mode=mode))
     return Row.of(
         bill,
         world=name,
@@ -236,9 +247,18 @@ def run_world(
 @lru_cache(maxsize=200)
 def _base(name: str, seed: int, window: int, load: float) -> tuple[int, int, int]:
     """Return the limit of calls, and the calls of the model and of tools with the whole context."""
-    world = make_world(name, seed, window, load)
-    limit, base = limit_of(world)
+    world, driver = _made(name, seed, window, load)
+    limit, base = limit_of(world, driver)
     return limit, base, len(world.calls)
+
+
+def _made(
+    name: str, seed: int, window: int, load: float
+) -> tuple[World, Callable[..., Respond | Use]]:
+    if name not in TASKS:
+        return make_world(name, seed, window, load), decide
+    task = make_task(name, seed, window, load)
+    return task.world, partial(decide_task, task=task)
 
 
 def tools_of(world: World) -> list[BaseTool]:

@@ -156,6 +156,7 @@ def play(
     bill = Bill(limit)
     names = frozenset(world.tools) | context.tools
     context.receive(TracedMessage("user", world.request))
+    later = iter(world.later)
     made, counted = 0, dict[int, tuple[TracedMessage, tuple[str, int]]]()
     while True:
         shown = tuple(context.request())
@@ -170,7 +171,12 @@ def play(
         except CallsExceededError:
             return f"more than {limit} calls", bill
         if isinstance(move, Respond):
-            return world.wrong(), bill
+            following = next(later, None)
+            if following is None:
+                return world.wrong(), bill
+            context.receive(TracedMessage("assistant", move.text))
+            context.receive(TracedMessage("user", following))
+            continue
         uses: tuple[Use, ...] = (move, *move.siblings)
         calls = tuple(
             TracedCall(f"call_{made + k}", use.tool, dict(use.arguments))

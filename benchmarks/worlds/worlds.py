@@ -36,6 +36,8 @@ class World:
     """Functions by their names; their docstrings are what a model is shown."""
     wrong: Callable[[], str]
     """Returns what is wrong in the final state; empty if the task is done."""
+    later: Sequence[str] = ()
+    """The user's further messages; each one follows an answer."""
     calls: list[str] = field(default_factory=list)
     """Names of the tools that were called, in order."""
 
