@@ -22,6 +22,7 @@ from typing import Any, cast
 from benchmarks.worlds.agents import POLICIES, Row, run_world
 from benchmarks.worlds.driver import Mode
 from benchmarks.worlds.engine import random_world
+from benchmarks.worlds.tasks import TASKS
 from benchmarks.worlds.worlds import WORLDS
 
 NONE, PEER = "none", "deepagents"
@@ -39,7 +40,7 @@ def main() -> int:
     parser.add_argument("--load", default="0.5,2.5", help="sources, as shares of the window")
     parser.add_argument("--seeds", type=int, default=3, help="worlds of each kind")
     parser.add_argument("--policy", default=",".join(POLICIES))
-    parser.add_argument("--world", default=",".join(WORLDS))
+    parser.add_argument("--world", default=",".join(WORLDS), help=f"or {','.join(TASKS)}")
     parser.add_argument("--mode", default="own", help="own, recall or both")
     parser.add_argument("--json", action="store_true", help="a line for each run")
     parser.add_argument("--table", type=Path, help="print the table of a file of such lines")

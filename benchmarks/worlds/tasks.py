@@ -20,13 +20,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import exp, log
 from random import Random
+from typing import Any
 
 from benchmarks.worlds import texts
 from benchmarks.worlds.driver import Mode, joined, lookup, progress
 from benchmarks.worlds.engine import Whole, play
 from benchmarks.worlds.worlds import World
 from thalweg_evals.moves import Respond, Use, View
-from thalweg_evals.trace import written
+from thalweg_evals.trace import TracedCall, written
 
 GOAL = 60
 """Characters of the first request without which the driver does not know what to do."""
@@ -107,11 +108,8 @@ def _last(pattern: str, text: str) -> re.Match[str] | None:
     return found
 
 
-def _is_call(use: Use, call: object) -> bool:
-    return (getattr(call, "name", ""), getattr(call, "arguments", None)) == (
-        use.tool,
-        use.arguments,
-    )
+def _is_call(use: Use, call: TracedCall) -> bool:
+    return (call.name, call.arguments) == (use.tool, use.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,8 @@ def _look_up(
 
 def _word(pattern: str) -> str:
     """Return the longest literal word of a pattern: what a search can find."""
-    return max(re.findall(r"(?<!\\)[A-Za-z][\w-]{2,}", pattern), key=len)
+    words: list[str] = re.findall(r"(?<!\\)[A-Za-z][\w-]{2,}", pattern)
+    return max(words, key=len)
 
 
 # --- what tasks have in common
@@ -253,7 +252,7 @@ def _size(dice: Random, window: int) -> int:
     return int(exp(dice.uniform(log(LEAST), log(min(MOST, SHARE * window)))))
 
 
-def _differs(found: Mapping[object, object], expected: Mapping[object, object]) -> str:
+def _differs(found: Mapping[Any, Any], expected: Mapping[Any, Any]) -> str:
     bad = sum(found.get(key) != expected[key] for key in expected)
     extra = sum(key not in expected for key in found)
     return f"{bad} of {len(expected)} are missing or wrong, {extra} too many" * bool(bad + extra)
@@ -335,7 +334,7 @@ def _bughunt(dice: Random, window: int, units: int) -> Task:
             for at, (path, name) in enumerate(zip(paths, names, strict=True))
         }
     )
-    outputs = [texts.tests(dice, _size(dice, window), "{}") for _ in order]
+    outputs = [texts.pytest_output(dice, _size(dice, window), "{}") for _ in order]
 
     def is_right(at: int) -> bool:
         text = files.texts[paths[order[at]]]
@@ -344,7 +343,7 @@ def _bughunt(dice: Random, window: int, units: int) -> Task:
     def pytest() -> str:
         bad = next((at for at in range(len(order)) if not is_right(at)), None)
         if bad is None:
-            return texts.tests(Random(0), 0)  # noqa: S311 (not a secret)
+            return texts.pytest_output(Random(0), 0)  # noqa: S311 (not a secret)
         failure = f"{constants[bad]} in {paths[order[bad]]} must be {values[bad]} here"
         return outputs[bad].replace("{}", failure)
 
@@ -384,7 +383,8 @@ def _reports(dice: Random, window: int, units: int) -> Task:
     pages = {}
     for one in companies:
         for k, topic in enumerate(topics):
-            fact = f"{one}'s revenue in the {topic} segment came to {values[one, topic]} thousand euros."
+            value = f"{values[one, topic]} thousand euros"
+            fact = f"{one}'s revenue in the {topic} segment came to {value}."
             pages[one, k] = texts.article(dice, f"{one}, page {k + 1}", _size(dice, window), [fact])
     findings: dict[object, object] = {}
 
@@ -416,11 +416,11 @@ def _reports(dice: Random, window: int, units: int) -> Task:
     steps += [compare(k) for k in dice.sample(range(len(topics)), len(topics))]
     steps.append(_says("The comparison is complete."))
     request = (
-        f"TASK: read the annual report of Norvik, then that of Halden ({len(topics)} pages each), and "
-        "then add a finding for each segment with the revenues of both."
+        f"TASK: read the annual report of Norvik, then that of Halden ({len(topics)} pages each), "
+        "and then add a finding for each segment with the revenues of both."
     )
     expected = {topic: (values["Norvik", topic], values["Halden", topic]) for topic in topics}
-    tools = {"get_page": get_page, "add_finding": add_finding}
+    tools: dict[str, Callable[..., str]] = {"get_page": get_page, "add_finding": add_finding}
     return Task(World("reports", request, tools, lambda: _differs(findings, expected)), steps)
 
 
@@ -428,7 +428,7 @@ PAGE, TABLE = 20, 60
 """Records of a page of `pages`, and rows of the table that one call writes."""
 
 
-def _pages(dice: Random, window: int, units: int) -> Task:
+def _pages(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (texts, tools and steps)
     del window
     count = PAGE * max(3, units)
     first = dice.randint(10_000, 50_000)
@@ -441,9 +441,12 @@ def _pages(dice: Random, window: int, units: int) -> Task:
             f"2026-{dice.randint(1, 12):02}-{dice.randint(1, 28):02}",
         )
         records.append(
-            f'{{"id": "{one}", "customer": "{dice.choice(texts.NOUNS).title()} {dice.choice(texts.NOUNS)} AS", '
-            f'"total": {rows[one][0]}, "due": "{rows[one][1]}", "order": "PO-{dice.getrandbits(28):07x}", '
-            f'"status": "{dice.choice(("open", "paid", "late"))}", "memo": "{texts.sentence(dice)}"}}'
+            f'{{"id": "{one}", '
+            f'"customer": "{dice.choice(texts.NOUNS).title()} {dice.choice(texts.NOUNS)} AS", '
+            f'"total": {rows[one][0]}, "due": "{rows[one][1]}", '
+            f'"order": "PO-{dice.getrandbits(28):07x}", '
+            f'"status": "{dice.choice(("open", "paid", "late"))}", '
+            f'"memo": "{texts.sentence(dice)}"}}'
         )
     orders = {
         one: re.findall(r'"order": "([^"]+)"', text)[0]
@@ -507,8 +510,8 @@ def _pages(dice: Random, window: int, units: int) -> Task:
     steps += [correct(k + 1) for k in range(len(wanted))]
     steps.append(_says("The table is complete."))
     request = (
-        f"TASK: collect all {count} invoices, beginning with {ids[0]}, and write a table of them with "
-        "their totals and due dates. Then add the numbers of the orders that are needed."
+        f"TASK: collect all {count} invoices, beginning with {ids[0]}, and write a table of them "
+        "with their totals and due dates. Then add the numbers of the orders that are needed."
     )
     expected = {one: rows[one] for one in ids} | {f"order {one}": orders[one] for one in wanted}
 
@@ -523,10 +526,11 @@ def _pages(dice: Random, window: int, units: int) -> Task:
 
 AGAIN = 0.3
 """Share of the tickets of `support` that refer to an earlier one."""
-POLICIES = 6
+POLICIES, FIRST = 6, 2
+"""Different reasons for a refund, and the first tickets, which refer to no other."""
 
 
-def _support(dice: Random, window: int, units: int) -> Task:
+def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0915 (texts, tools and steps)
     count = max(3, units)
     reasons = _names(dice, POLICIES)
     percents = {one: dice.randint(11, 89) for one in reasons}
@@ -617,8 +621,8 @@ def _support(dice: Random, window: int, units: int) -> Task:
         earlier, email = dice.choice(list(expected)), dice.choice(people)
         expected[number] = expected[earlier] + bonus[email]
         tickets.append(
-            f"Ticket {number} from {email}, like ticket {earlier}: {texts.paragraphs(dice, 60)} I want "
-            "the same refund, and my bonus with it."
+            f"Ticket {number} from {email}, like ticket {earlier}: {texts.paragraphs(dice, 60)} "
+            "I want the same refund, and my bonus with it."
         )
         asked: Need = (
             Use("get_ticket", {"number": number}),
@@ -640,12 +644,13 @@ def _support(dice: Random, window: int, units: int) -> Task:
         return [pay]
 
     for number in range(1, count + 1):
-        is_again = number > 2 and dice.random() < AGAIN
+        is_again = number > FIRST and dice.random() < AGAIN
         steps += again(number) if is_again else usual(number)
         steps.append(_says(f"The refund for ticket {number} is paid."))
     request = (
-        "TASK: you are the support agent of a shop. Answer each ticket that I send: look up what it "
-        "is about, and pay the refund that the policy for its reason states. Refunds are whole SEK."
+        "TASK: you are the support agent of a shop. Answer each ticket that I send: look up what "
+        "it is about, and pay the refund that the policy for its reason states. Refunds are "
+        "whole SEK."
     )
     tools = {
         one.__name__: one for one in (get_customer, get_order, get_policy, get_ticket, issue_refund)
@@ -654,7 +659,7 @@ def _support(dice: Random, window: int, units: int) -> Task:
     return Task(world, steps)
 
 
-def _research(dice: Random, window: int, units: int) -> Task:
+def _research(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (texts, tools and steps)
     topics = _names(dice, max(3, units))
     urls = {
         one: f"https://{one.replace('_', '-')}.example.org/{dice.getrandbits(32):08x}"
@@ -696,7 +701,10 @@ def _research(dice: Random, window: int, units: int) -> Task:
         return found[1]
 
     def fact_of(sight: Sight, topic: str) -> str:
-        pattern = rf"The {topic} survey counted \d+ cases, of which \d+ percent were seen where [^.…\[\n]+\.(?!\.)"
+        pattern = (
+            rf"The {topic} survey counted \d+ cases, of which \d+ percent were seen where "
+            r"[^.…\[\n]+\.(?!\.)"
+        )
         if (found := sight.find(pattern)) is not None:
             return found[0]
         raise MissingError([(Use("fetch_url", {"url": url_of(sight, topic)}), pattern)])
@@ -729,8 +737,9 @@ def _research(dice: Random, window: int, units: int) -> Task:
     steps += [section(number, chosen) for number, chosen in enumerate(sections, 1)]
     steps.append(_says("The report is written."))
     request = (
-        f"TASK: research the surveys about {len(topics)} subjects. Note the sentence with the count of "
-        f"each one. Then write a report of {len(sections)} sections that quote these sentences verbatim."
+        f"TASK: research the surveys about {len(topics)} subjects. Note the sentence with the "
+        f"count of each one. Then write a report of {len(sections)} sections that quote these "
+        "sentences verbatim."
     )
     expected = {k: " ".join(facts[one] for one in chosen) for k, chosen in enumerate(sections, 1)}
     tools = {one.__name__: one for one in (web_search, fetch_url, write_section)}
@@ -739,7 +748,7 @@ def _research(dice: Random, window: int, units: int) -> Task:
     )
 
 
-def _migration(dice: Random, window: int, units: int) -> Task:
+def _migration(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (texts, tools and steps)
     names = _names(dice, max(5, units))
     paths = {name: f"src/{name}/sync.py" for name in names}
     retries = {name: dice.randint(2, 9) for name in names}
@@ -747,16 +756,18 @@ def _migration(dice: Random, window: int, units: int) -> Task:
     timeouts = {name: dice.randint(10, 99) for name in names}
 
     def line(name: str, *, count: int) -> str:
-        return f'    rows = http.get("/v2/{name}", attempts={count}, ms={timeouts[name]}000)  # {comments[name]}'
+        call = f'http.get("/v2/{name}", attempts={count}, ms={timeouts[name]}000)'
+        return f"    rows = {call}  # {comments[name]}"
 
     files = _Files({})
     for name in names:
-        old = f'    rows = client.fetch("/v2/{name}", retries={retries[name]}, timeout={timeouts[name]})  # {comments[name]}'
+        arguments = f'"/v2/{name}", retries={retries[name]}, timeout={timeouts[name]}'
+        old = f"    rows = client.fetch({arguments})  # {comments[name]}"
         files.texts[paths[name]] = texts.module(dice, name, _size(dice, window) // 2, (), [old])
     early = dice.sample(
         names[: max(2, len(names) // 3)], min(2 + len(names) // 6, max(2, len(names) // 3))
     )
-    outputs = [texts.tests(dice, _size(dice, window), "{}") for _ in early]
+    outputs = [texts.pytest_output(dice, _size(dice, window), "{}") for _ in early]
     final = dict(retries) | {name: retries[name] + 10 for name in early}
 
     def pytest() -> str:
@@ -765,10 +776,13 @@ def _migration(dice: Random, window: int, units: int) -> Task:
                 return output.replace(
                     "{}", f"/v2/{name} must have {final[name]} attempts in {paths[name]} now"
                 )
-        return texts.tests(Random(0), 0)  # noqa: S311 (not a secret)
+        return texts.pytest_output(Random(0), 0)  # noqa: S311 (not a secret)
 
     run, part = _bash("pytest -q"), _bash("pytest -q -k unit")
-    files.commands |= {"pytest -q": pytest, "pytest -q -k unit": partial(texts.tests, Random(1), 0)}  # noqa: S311
+    files.commands |= {
+        "pytest -q": pytest,
+        "pytest -q -k unit": partial(texts.pytest_output, Random(1), 0),  # noqa: S311
+    }
 
     def current(name: str) -> Need:
         return _read(paths[name]), _line(
@@ -807,7 +821,8 @@ def _migration(dice: Random, window: int, units: int) -> Task:
     steps.append(_says("Everything is migrated, and all tests pass."))
     request = (
         "TASK: migrate all calls of `client.fetch` to `http.get`, whose arguments are attempts and "
-        "milliseconds. Read each file before you change it, run the tests, and repair what they find."
+        "milliseconds. Read each file before you change it, run the tests, and repair what "
+        "they find."
     )
 
     def wrong() -> str:
@@ -822,7 +837,7 @@ TURNS = "AABBAA"
 PRICES = 30
 
 
-def _requirements(dice: Random, window: int, units: int) -> Task:
+def _requirements(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (texts, tools and steps)
     goods = [name.replace("_", "-") for name in _names(dice, PRICES)]
     prices = {one: {good: dice.randint(100, 9_999) for good in goods} for one in "AB"}
     lists = {
@@ -880,7 +895,9 @@ def _requirements(dice: Random, window: int, units: int) -> Task:
         which = TURNS[turn]
         if turn == 0:
             messages.append(
-                f"TASK: read the inquiries of customers, and save a quote for each one: the number of pieces times the price in the list that I name. Begin with {span}.\n{lists['A']}"
+                "TASK: read the inquiries of customers, and save a quote for each one: the number "
+                "of pieces times the price in the list that I name. "
+                f"Begin with {span}.\n{lists['A']}"
             )
         elif which == TURNS[turn - 1]:
             messages.append(f"Good. Now the inquiries {span}, with the same prices.")

@@ -11,30 +11,33 @@ from random import Random
 CHARS = 4
 """Characters of a token, about."""
 _NOUNS = (
-    "account adapter archive batch billing branch broker buffer cache cargo catalogue channel client "
-    "cluster column contract courier customer dashboard dataset deployment depot device driver "
-    "endpoint event export factory feature field fleet gateway harbour index inventory invoice job "
-    "journal label ledger market member message metric module network node notice office order "
-    "parcel partner payment pipeline policy pool port profile project quota queue record region "
-    "release replica report request retry route sample schedule schema segment sensor server session "
-    "shard shipment station storage stream supplier survey table tariff team tenant terminal ticket "
-    "token tracker transfer unit user vendor version warehouse window worker zone"
+    "account adapter archive batch billing branch broker buffer cache cargo catalogue channel "
+    "client cluster column contract courier customer dashboard dataset deployment depot device "
+    "driver endpoint event export factory feature field fleet gateway harbour index inventory "
+    "invoice job journal label ledger market member message metric module network node notice "
+    "office order parcel partner payment pipeline policy pool port profile project quota queue "
+    "record region release replica report request retry route sample schedule schema segment "
+    "sensor server session shard shipment station storage stream supplier survey table tariff "
+    "team tenant terminal ticket token tracker transfer unit user vendor version warehouse "
+    "window worker zone"
 )
 _VERBS = (
-    "accepts adjusts assigns balances blocks builds checks closes collects compares confirms copies "
-    "delays drops exports fetches filters groups holds imports keeps links loads locks logs maps "
-    "merges moves opens orders parses prepares publishes queues reads rejects releases renames "
-    "replaces reports routes samples schedules sends signs sorts splits stores syncs tracks trims "
-    "updates validates verifies writes"
+    "accepts adjusts assigns balances blocks builds checks closes collects compares confirms "
+    "copies delays drops exports fetches filters groups holds imports keeps links loads locks "
+    "logs maps merges moves opens orders parses prepares publishes queues reads rejects "
+    "releases renames replaces reports routes samples schedules sends signs sorts splits stores "
+    "syncs tracks trims updates validates verifies writes"
 )
 _ADJECTIVES = (
-    "active annual broken central cold daily delayed direct early empty external final former free "
-    "global idle internal large late local main minor missing monthly narrow new nightly northern old "
-    "open outer partial pending plain primary private public quiet rare regional remote second shared "
-    "slow small southern spare stale steady urgent weekly western wide"
+    "active annual broken central cold daily delayed direct early empty external final former "
+    "free global idle internal large late local main minor missing monthly narrow new nightly "
+    "northern old open outer partial pending plain primary private public quiet rare regional "
+    "remote second shared slow small southern spare stale steady urgent weekly western wide"
 )
 NOUNS, VERBS, ADJECTIVES = _NOUNS.split(), _VERBS.split(), _ADJECTIVES.split()
-_PLACES = "in under behind before after across near without".split()
+_PLACES = ("in", "under", "behind", "before", "after", "across", "near", "without")
+HALF, SOME = 0.5, 0.3
+"""Shares of the sentences with one clause, and of the entries with a remark."""
 
 
 def sentence(dice: Random) -> str:
@@ -46,7 +49,7 @@ def sentence(dice: Random) -> str:
             f"{dice.choice(NOUNS)} {dice.choice(_PLACES)} the {dice.choice(NOUNS)}"
         )
 
-    text = clause() if dice.random() < 0.5 else f"{clause()}, and {clause()}"
+    text = clause() if dice.random() < HALF else f"{clause()}, and {clause()}"
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -87,7 +90,7 @@ def configuration(dice: Random, service: str, tokens: int, lines: Sequence[str])
             f"  {dice.choice(NOUNS)}_{dice.choice(NOUNS)}: {_setting(dice)}"
             for _ in range(dice.randint(2, 7))
         ]
-        if dice.random() < 0.3:
+        if dice.random() < SOME:
             part.append(f"  # {sentence(dice)}")
         made += part
         size += sum(map(len, part))
@@ -149,8 +152,8 @@ def log(dice: Random, tokens: int, lines: Sequence[str] = ()) -> str:
         second += dice.randint(0, 9)
         level = dice.choice(("INFO", "INFO", "INFO", "DEBUG", "WARN"))
         made.append(
-            f"2026-11-03T{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}Z {level:5} "
-            f"[{dice.choice(NOUNS)}-{dice.randint(1, 9)}] {sentence(dice).lower()} "
+            f"2026-11-03T{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}Z "
+            f"{level:5} [{dice.choice(NOUNS)}-{dice.randint(1, 9)}] {sentence(dice).lower()} "
             f"trace={dice.getrandbits(48):012x} ms={dice.randint(1, 4000)}"
         )
         size += len(made[-1])
@@ -159,8 +162,8 @@ def log(dice: Random, tokens: int, lines: Sequence[str] = ()) -> str:
     return "\n".join(made)
 
 
-def tests(dice: Random, tokens: int, failure: str = "") -> str:
-    """Return the output of pytest: with a failure, its traceback and the captured log."""
+def pytest_output(dice: Random, tokens: int, failure: str = "") -> str:
+    """Return what pytest prints: with a failure, its traceback and the captured log."""
     count = dice.randint(80, 400)
     head = [
         "============================= test session starts =============================",
@@ -200,7 +203,7 @@ def entity(dice: Random, tokens: int, fields: Mapping[str, object]) -> str:
                 "name": f"{dice.choice(ADJECTIVES)} {dice.choice(NOUNS)}",
                 "quantity": dice.randint(1, 12),
                 "unit_price": dice.randint(100, 9_999),
-                "remark": sentence(dice) if dice.random() < 0.3 else None,
+                "remark": sentence(dice) if dice.random() < SOME else None,
             }
         )
     return json.dumps(made | {"items": items}, indent=2)
