@@ -423,9 +423,8 @@ def _some_lines(
 
 
 def _clip(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    return f"{line[: width * 2 // 3]} […{len(line) - width:,}…] {line[-width // 3 :]}"
+    cut = f"{line[: width * 2 // 3]} […{len(line) - width:,}…] {line[-width // 3 :]}"
+    return line if len(line) <= len(cut) else cut
 
 
 def _error_lines(text: str) -> list[str]:

@@ -184,12 +184,14 @@ def _absorb_answer(entry: Entry, notes: list[Quote], tasks: list[CallOutcome]) -
 
 
 def _note(text: str) -> str:
-    """Quote both ends of a text on one line, with the number of characters between them."""
+    """Quote both ends of a text on one line, with the number of characters between them.
+
+    A text that would not be shorter so is quoted whole.
+    """
     head, tail = " ".join(text[: 2 * NOTE_CHARS].split()), " ".join(text[-NOTE_CHARS:].split())
-    if len(text) <= 2 * NOTE_CHARS and len(head) <= NOTE_CHARS:
-        return head
     first, last = head[: NOTE_CHARS * 2 // 3], tail[-NOTE_CHARS // 3 :]
-    return f"{first} […{len(text) - len(first) - len(last):,}…] {last}"
+    cut = f"{first} […{len(text) - len(first) - len(last):,}…] {last}"
+    return head if len(text) <= 2 * NOTE_CHARS and len(head) <= max(NOTE_CHARS, len(cut)) else cut
 
 
 def _absorb_result(

@@ -8,7 +8,12 @@ import pytest
 
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
-from thalweg.engine.compaction.structured_summary import absorb, identifiers, outcome
+from thalweg.engine.compaction.structured_summary import (
+    NOTE_CHARS,
+    absorb,
+    identifiers,
+    outcome,
+)
 from thalweg.engine.compaction.summary_rendering import REQUESTS_TOKENS, _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.prompts import prompt
@@ -269,6 +274,15 @@ def test_words_with_a_command_made_before_are_a_note() -> None:
     read = entries(user("Do it."), *tests, said, result("b", "2 passed"))
 
     assert absorb(absorb(Record(), read[:3]), read[3:]).notes[-1].text == "Keep the old API."
+
+
+@pytest.mark.parametrize("more", [1, 6])
+def test_a_note_that_a_cut_would_not_shorten_is_whole(more: int) -> None:
+    text = f"{'the pump failed ' * 15}"[:NOTE_CHARS] + "." * more
+
+    (note,) = absorb(Record(), entries(user("Why?"), says(text))).notes
+
+    assert note.text == text
 
 
 def test_a_structured_summary_that_gives_way_has_the_reference_and_the_newest_notes() -> None:

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_tests.property.driving import quick_count
-from thalweg.engine.compaction.preview import MAX_REQUESTED_LINES, preview, requested_lines
+from thalweg.engine.compaction.preview import (
+    LINE_WIDTHS,
+    MAX_REQUESTED_LINES,
+    preview,
+    requested_lines,
+)
 from thalweg.engine.tokens import exact_counter
 
 POINTER = 'recall(handle="aaaaaaaaaaaaaaaa")'
@@ -38,6 +43,16 @@ def test_a_preview_shows_the_kind_and_the_way_back(text: str, sign: str) -> None
         assert POINTER in shown
         assert sign in shown
         assert count(shown) <= 400
+
+
+def test_a_line_that_a_cut_would_not_shorten_is_whole() -> None:
+    line = "abcdefghij" * LINE_WIDTHS[0]
+    for size in range(LINE_WIDTHS[0] - 2, LINE_WIDTHS[0] + 30):
+        text = "\n".join([line[:size], *(f"row {n}" for n in range(900))])
+
+        shown = preview(text, 600, quick_count, POINTER).split("\n")[1]
+
+        assert shown == line[:size] or len(shown) < size
 
 
 def test_a_line_of_ten_megabytes_is_previewed_in_little_memory() -> None:
