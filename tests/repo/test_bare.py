@@ -66,8 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory history": ("", ""),
     "memory review": ("", ""),
     "memory undo": ("1", ""),
-    "memory learn": ("--model anthropic:x", "anthropic"),
-    "memory learn (thread)": ("--thread t1", ""),
+    "memory learn": ("--thread t1", ""),
 }
 CORE_CALLS = {
     f"from thalweg.archive import open_archive\nopen_archive({NOBODY!r})": "postgres",

@@ -7,6 +7,7 @@ from thalweg.errors import ConfigError
 __all__ = [
     "ProviderProfile",
     "SummarizationToolMiddleware",
+    "UnsupportedContentMiddleware",
     "create_summarization_tool_middleware",
     "register_harness_profile",
     "register_provider_profile",
@@ -45,6 +46,12 @@ class SummarizationToolMiddleware(metaclass=_Absent):
     """Absent: the engine brings the tool."""
 
     advice = "ContextMiddleware and create_deep_agent have the tool compact_conversation"
+
+
+class UnsupportedContentMiddleware(metaclass=_Absent):
+    """Absent: the engine sends no content that the model's profile excludes."""
+
+    advice = "ContextMiddleware and create_deep_agent replace what the model's profile excludes"
 
 
 def create_summarization_tool_middleware(*_arguments: object, **_options: object) -> NoReturn:

@@ -187,7 +187,6 @@ class Memory:
         query: str | Sequence[Message],
         *,
         budget_tokens: int | None = None,
-        as_of: str = "",
         explain: bool = False,
         thread: str = "",
         is_known: IsKnown = nothing_is_known,
@@ -197,7 +196,6 @@ class Memory:
         Args:
             query: A question or some words; or the newest messages of a thread, oldest first.
             budget_tokens: Bound on `Recalled.text`; `max_injection_tokens` by default.
-            as_of: A time in ISO 8601: facts valid then, instead of now.
             explain: Include omitted items with the reasons.
             thread: The current thread, whose latest turns are omitted.
             is_known: Returns whether the caller already has an item: it is omitted, and no space
@@ -213,7 +211,6 @@ class Memory:
             budget=self.settings.max_injection_tokens if budget_tokens is None else budget_tokens,
             count=self.count,
             now=local(self.clock(), self.settings.time_zone),
-            as_of=as_of,
             explain=explain,
             thread=thread,
             is_known=is_known,
@@ -223,7 +220,6 @@ class Memory:
         self,
         messages: Sequence[Message],
         *,
-        as_of: str = "",
         explain: bool = False,
         thread: str = "",
         is_known: IsKnown = nothing_is_known,
@@ -237,25 +233,23 @@ class Memory:
         return self.recall(
             messages,
             budget_tokens=self.settings.max_injection_tokens - MESSAGE_TOKENS,
-            as_of=as_of,
             explain=explain,
             thread=thread,
             is_known=is_known,
         )
 
-    def search(self, words: str, *, as_of: str = "") -> Recalled:
+    def search(self, words: str) -> Recalled:
         """Return the recalled memory for a run that begins with words; see `recall_for_run`."""
-        return self.recall_for_run([_user_message(words)], as_of=as_of)
+        return self.recall_for_run([_user_message(words)])
 
-    def explain(self, query: str | Sequence[Message], *, as_of: str = "") -> Recalled:
+    def explain(self, query: str | Sequence[Message]) -> Recalled:
         """Return the result of `search`, and omitted candidates with the reasons.
 
         Args:
             query: Words, or the newest messages of a thread, oldest first.
-            as_of: See `recall`.
         """
         messages = [_user_message(query)] if isinstance(query, str) else query
-        return self.recall_for_run(messages, as_of=as_of, explain=True)
+        return self.recall_for_run(messages, explain=True)
 
     def shown_facts(self, thread: str) -> list[ShownFacts]:
         """Return the items recalled for the newest messages of a thread, and why.

@@ -32,7 +32,6 @@ from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8
 """Tokens of the message around a block, at most."""
-DAY_CHARS = len("2026-03-02")
 MOST_STANDING = 50
 """Facts that are looked at of those which nothing asked for."""
 EARLIER = 8
@@ -64,7 +63,6 @@ def recall(
     budget: int,
     count: Counter,
     now: str,
-    as_of: str = "",
     explain: bool = False,
     thread: str = "",
     is_known: IsKnown = nothing_is_known,
@@ -76,24 +74,24 @@ def recall(
         facts, _ = current(store.facts(scope), now=now)
         recalled = _as_seeds(facts, profile, texts, settings, budget, count)
     else:
-        question = ask(texts[0], *texts[1:], as_of=as_of)
+        question = ask(texts[0], *texts[1:])
         with store.view(scope):
             profile = store.profile(scope)
             own = store.newest(scope, thread, OWN) if thread else []
-            ranked = _ranked(store, scope, question, as_of, own, now)
-            begins = not isinstance(query, str) and not as_of and not own
+            ranked = _ranked(store, scope, question, own, now)
+            begins = not isinstance(query, str) and not own
             related: list[Ranked] = []
             if begins and sum(len(one.item.text) for one in ranked) < budget * _CHARS:
                 related = _related(store, scope, question, ranked, now)
         if not settings.include_turns:
             ranked = [one for one in ranked if one.item.fact is not None]
             related = [one for one in related if one.item.fact is not None]
-        ranked = _with_newer(store, scope, ranked, as_of, now)
+        ranked = _with_newer(store, scope, ranked, now)
         ranked = [one for one in ranked if not is_known(one.item)]
         standing: list[Ranked] = []
-        if not isinstance(query, str) and not as_of:
+        if not isinstance(query, str):
             standing = _standing(standing_facts(store, scope, profile), ranked, now)
-            standing = _with_newer(store, scope, standing, as_of, now, 2 * -10_000)
+            standing = _with_newer(store, scope, standing, now, 2 * -10_000)
         newest: list[Ranked] = []
         if begins and settings.include_turns:
             newest = _newest(store, scope, {one.item.number for one in ranked})
@@ -128,7 +126,6 @@ def _ranked(
     store: MemoryStore,
     scope: Scope,
     question: RecallQuery,
-    as_of: str,
     own: Collection[int],
     now: str,
 ) -> list[Ranked]:
@@ -138,12 +135,12 @@ def _ranked(
     near = links(store.neighbours(scope, short, REACH))
     items = store.items(scope, worth_reading(scale, short, near))
     ended = _superseded(store, scope, items)
-    shown = [item for item in items if _may_be_shown(item, as_of)]
-    ranked = rank(scale, shown, near, stale=_stale([*items, *ended], as_of, now))
+    shown = [item for item in items if _may_be_shown(item)]
+    ranked = rank(scale, shown, near, stale=_stale([*items, *ended], now))
     facts = [one.item.fact for one in ranked if one.item.fact is not None]
-    holding, before = current(facts, as_of, now=now)
+    holding, before = current(facts, now=now)
     included = {fact.id for fact in holding}
-    if question.expects_past and not as_of:
+    if question.expects_past:
         included |= {fact.id for fact in before}
     return [one for one in ranked if one.item.fact is None or one.item.fact.id in included]
 
@@ -157,7 +154,7 @@ def _related(
     """
     further = ask_further(question, ((one.item.text, one.score) for one in ranked[:HITS]))
     there = {one.item.number for one in ranked}
-    found = _ranked(store, scope, further, "", (), now)
+    found = _ranked(store, scope, further, (), now)
     return [one for one in found if one.item.number not in there]
 
 
@@ -175,7 +172,6 @@ def _with_newer(
     store: MemoryStore,
     scope: Scope,
     ranked: Sequence[Ranked],
-    as_of: str,
     now: str,
     first: int = -10_000,
 ) -> list[Ranked]:
@@ -188,11 +184,11 @@ def _with_newer(
     there = {one.item.fact.id for one in ranked if one.item.fact is not None}
     facts = [one.item.fact for one in ranked[:MOST_STANDING] if one.item.fact is not None]
     missing = {id_ for fact in facts for id_ in fact.related if id_ not in there}
-    missing |= {id_ for fact in facts for id_ in _replaced_once(fact, as_of) if id_ not in there}
+    missing |= {id_ for fact in facts for id_ in _replaced_once(fact) if id_ not in there}
     if not missing:
         return list(ranked)
     read, before = current(
-        store.facts(scope, ids=sorted(missing), statuses=("active", "superseded")), as_of, now=now
+        store.facts(scope, ids=sorted(missing), statuses=("active", "superseded")), now=now
     )
     linked = {fact.id: fact for fact in read}
     found: list[Ranked] = []
@@ -209,11 +205,11 @@ def _with_newer(
     return found
 
 
-def _replaced_once(fact: Fact, as_of: str) -> Sequence[FactId]:
+def _replaced_once(fact: Fact) -> Sequence[FactId]:
     """Return the facts that one replaced if one message of the user's is all that states it."""
     is_learned = fact.written_by.startswith("learned")
     stated = {each.uid for each in fact.evidence}
-    return fact.supersedes if is_learned and len(stated) == 1 and not as_of else ()
+    return fact.supersedes if is_learned and len(stated) == 1 else ()
 
 
 def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list[Ranked]:
@@ -249,22 +245,20 @@ def _newest(store: MemoryStore, scope: Scope, ranked: Collection[int]) -> list[R
     return found
 
 
-def _may_be_shown(item: RecallItem, as_of: str) -> bool:
-    """Return whether an item is trusted and from before the requested time."""
+def _may_be_shown(item: RecallItem) -> bool:
+    """Return whether an item is trusted."""
     if item.turn is not None:
-        upto = f"{as_of}T99" if len(as_of) == DAY_CHARS else as_of
-        is_trusted = item.turn.trust >= Trust.ASSISTANT
-        return is_trusted and (not as_of or item.turn.said_at <= upto)
+        return item.turn.trust >= Trust.ASSISTANT
     return item.fact is not None and item.fact.trust >= Trust.IMPORT
 
 
-def _stale(items: Sequence[RecallItem], as_of: str, now: str) -> dict[str, list[str]]:
+def _stale(items: Sequence[RecallItem], now: str) -> dict[str, list[str]]:
     """Return statements that are no longer valid, by the id of their message."""
     gone: dict[str, list[str]] = {}
     for item in items:
         fact = item.fact
         if fact is not None and (fact.status == "superseded" or fact.valid_to):
-            for evidence in fact.evidence if not holds(fact, as_of, now=now) else ():
+            for evidence in fact.evidence if not holds(fact, now=now) else ():
                 gone.setdefault(evidence.uid, []).append(evidence.quote)
     return gone
 

@@ -60,7 +60,7 @@ from thalweg_agent.subagents.background import AsyncSubAgent, is_elsewhere
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.kit import FILE_TOOLS
 from thalweg_agent.tools.places import supports_execution
-from thalweg_agent.tools.rights import Rights, both, denied_writes, rights
+from thalweg_agent.tools.rights import Rights, both, rights
 
 if TYPE_CHECKING:
     from thalweg_memory import Memory, MemoryStore
@@ -214,9 +214,6 @@ def _memory(memory: "MemoryStore | Memory", owner: Owner) -> Middleware:
 
 
 def _subagents(recipe: Recipe) -> SubAgentMiddleware:
-    for one in recipe.subagents:
-        _warn_of_denied_writes(recipe, one)
-
     def create(spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
         own = {"name": spec["name"], "response_format": spec.get("response_format")}
         return build(child(recipe, spec), **own)
@@ -228,15 +225,6 @@ def _subagents(recipe: Recipe) -> SubAgentMiddleware:
         create=create,
         max_delegations=recipe.max_delegations,
     )
-
-
-def _warn_of_denied_writes(recipe: Recipe, spec: SubAgent | CompiledSubAgent) -> None:
-    own = rights(spec.get("permissions", ()))  # type: ignore[arg-type]  # a compiled one has none
-    if spec.get("inherit", True) and (denied := denied_writes(_rights_of(recipe), own)):
-        what = f"subagent '{spec['name']}' may write {', '.join(denied)} by its own permissions"
-        why = "its parent's permissions deny each write there; both must allow"
-        fix = "change its parent's, or pass inherit=False in its spec"
-        warnings.warn(f"{what}, and {why}: {fix}", stacklevel=2)
 
 
 def _private_keys(

@@ -7,6 +7,7 @@ from thalweg.engine.lazy import lazy_exports
 if TYPE_CHECKING:
     from thalweg_agent.absent import (
         SummarizationToolMiddleware,
+        UnsupportedContentMiddleware,
         create_summarization_tool_middleware,
     )
     from thalweg_agent.middleware.async_subagents import (
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
         SummarizationMiddleware,
     )
-    from thalweg_agent.middleware.unsupported_content import UnsupportedContentMiddleware
     from thalweg_agent.tools.rights import FilesystemPermission
 
 __all__ = [
@@ -90,7 +90,7 @@ __getattr__, __dir__ = lazy_exports(
         "DEEPAGENTS_DEFAULT_SUMMARY_PROMPT": "thalweg_agent.middleware.summarization",
         "SummarizationMiddleware": "thalweg_agent.middleware.summarization",
         "SkillToolResolver": "thalweg_agent.middleware.skills.tools",
-        "UnsupportedContentMiddleware": "thalweg_agent.middleware.unsupported_content",
+        "UnsupportedContentMiddleware": "thalweg_agent.absent",
         "SummarizationToolMiddleware": "thalweg_agent.absent",
         "create_summarization_tool_middleware": "thalweg_agent.absent",
         "CompiledSubAgent": "thalweg_agent.middleware.subagents.middleware",

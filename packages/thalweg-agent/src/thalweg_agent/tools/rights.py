@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import Literal, get_args
 
 from thalweg.errors import ConfigError
-from thalweg_agent.backends.paths import glob_anchor
 
 FilesystemOperation = Literal["read", "write"]
 """A tool's access to a path: to read or to change it."""
@@ -148,36 +147,6 @@ def rights(given: Permissions) -> Rights:
 def both(parent: Permissions, child: Permissions) -> Rights:
     """Combine a child's rules with its parent's: the child may do what both allow."""
     return Rights((*rights(parent).layers, *rights(child).layers))
-
-
-def denied_writes(parent: Permissions, child: Permissions) -> list[str]:
-    """Return the patterns that a child's rules allow to write if its parent's deny each of them.
-
-    Returns:
-        Nothing if a file may exist that both allow; in doubt, nothing.
-
-    Example:
-        >>> parent = [FilesystemPermission(["write"], ["/research/**"], "deny")]
-        >>> denied_writes(parent, [FilesystemPermission(["write"], ["/research/*.md"])])
-        ['/research/*.md']
-    """
-    above = rights(parent)
-    allowed = rights(child).patterns("allow", "write")
-    permitted = [*above.patterns("allow", "write"), *above.patterns("interrupt", "write")]
-    for pattern in chain.from_iterable(map(_alternatives, allowed)):
-        if "[" in pattern or above.verdict("write", _sample(pattern)) != "deny":
-            return []
-        if any(
-            reaches(each, glob_anchor(pattern)) or reaches(pattern, glob_anchor(each))
-            for each in permitted
-        ):
-            return []
-    return allowed
-
-
-def _sample(pattern: str) -> str:
-    """Return a path that a pattern without `[` matches."""
-    return pattern.replace("**", "*").replace("*", "any-name").replace("?", "x")
 
 
 def strictest(modes: Iterable[Mode]) -> Mode:

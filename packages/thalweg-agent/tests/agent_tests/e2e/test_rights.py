@@ -190,28 +190,6 @@ def test_a_denied_write_is_in_the_report_and_not_in_the_childs_text() -> None:
     assert [e["denied"] for e in events if e.get("type") == "task_completed"] == [["/etc/new"]]
 
 
-def test_a_child_that_could_never_write_where_its_own_rules_allow_it_is_warned_of() -> None:
-    own = [FilesystemPermission(["write"], ["/etc/**"])]
-    said = "subagent 'child' may write /etc/\\*\\*.*deny each write.*inherit=False"
-    model = RuledModel(rule=delegating())
-    with pytest.warns(UserWarning, match=said):
-        family(model, spec(permissions=own), permissions=DENY)
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"permissions": WIDE},
-        {"permissions": [FilesystemPermission(["write"], ["/etc/**"], "deny")]},
-        {"permissions": [FilesystemPermission(["write"], ["/etc/**"])], "inherit": False},
-    ],
-)
-@pytest.mark.filterwarnings("error::UserWarning")
-def test_other_rules_of_a_child_are_not_warned_of(more: dict[str, Any]) -> None:
-    assert family(RuledModel(rule=delegating()), spec(**more), permissions=DENY) is not None
-
-
 @pytest.mark.parametrize(
     "more",
     [

@@ -587,33 +587,6 @@ def test_a_child_is_made_once_when_it_is_first_called_for() -> None:
     assert made == ["worker"]
 
 
-def test_a_long_report_is_cut_and_its_whole_is_in_a_file() -> None:
-    """The parent reads on with the tools it has."""
-    long = "\n".join(f"line {n}" for n in range(10_000))
-    backend = Kept()
-    tasks = SubAgentMiddleware(backend=backend, subagents=[worker(says(long))])
-    agent = create_agent(hands_out(task("t/1")), middleware=[tasks])
-
-    got = report(agent.invoke(GO), "t/1")
-
-    ((path, kept),) = backend.files.items()
-    assert kept == long
-    assert path.startswith("/subagents/t_1-")
-    assert got.text.startswith("line 0\n")
-    assert path in got.text
-    assert len(got.text) < 41_000
-
-
-def test_a_long_report_stays_whole_where_no_file_takes_it() -> None:
-    """Nothing is cut before it is kept."""
-    long = "word " * 20_000
-    backend = Kept(error="disk full")
-    tasks = SubAgentMiddleware(backend=backend, subagents=[worker(says(long))])
-    agent = create_agent(hands_out(task()), middleware=[tasks])
-
-    assert report(agent.invoke(GO)).text == long.rstrip()
-
-
 def test_async_and_sync_give_the_same() -> None:
     """One flow, two ways to run it."""
     said = says(calls("look", "c1", n=1), "fine")

@@ -16,7 +16,6 @@ from thalweg.cli.shared_options import Yes, bounded, command_group, respond, wan
 from thalweg.cli.values import one_of
 from thalweg.errors import ConfigError
 from thalweg_memory.cli.options import (
-    AsOf,
     Dry,
     Kind,
     MemoryGroup,
@@ -24,7 +23,6 @@ from thalweg_memory.cli.options import (
     Sure,
     Words,
     memory_options,
-    open_store,
     opened,
     share_of,
 )
@@ -152,12 +150,11 @@ def search(
     why: Annotated[
         bool, typer.Option("--why", help="Every candidate, and why it is recalled or is not.")
     ] = False,
-    as_of: AsOf = "",
 ) -> None:
     """Show the items that an agent gets for a message of these words, best first."""
     with opened(ctx) as user_memory:
         find = user_memory.explain if why else user_memory.search
-        found = find(" ".join(words), as_of=as_of)
+        found = find(" ".join(words))
     lines = render_explained(found) if why else render_recalled(found)
     nothing = "Nothing in memory relates to it."
     respond(ctx, lines, plain_recalled(found), empty_message=nothing)
@@ -414,23 +411,11 @@ def undo(
     respond(ctx, render_operations(done), plain)
 
 
-@memory.command(short_help="Learn from the threads that are due, or set what is learned.")
+@memory.command(short_help="Show or set what is learned from a thread.")
 def learn(
     ctx: typer.Context,
     *,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Model that learns: provider:name, or openai:NAME@http://host/v1.",
-        ),
-    ] = "",
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for threads that are not due yet, too.")
-    ] = False,
-    thread: Annotated[
-        str, typer.Option(metavar="ID", help="Show the mode of a thread, or set it with --mode.")
-    ] = "",
+    thread: Annotated[str, typer.Option(metavar="ID", help="The thread.", show_default=False)],
     mode: Annotated[
         str,
         typer.Option(
@@ -440,42 +425,9 @@ def learn(
         ),
     ] = "",
 ) -> None:
-    """Learn from the threads of all owners that have been quiet for long enough.
-
-    With --thread nothing is learned now: its mode is shown, or set.
-    """
-    if bool(model) == bool(thread) or (mode and not thread):
-        fix = "pass --model NAME to learn, or --thread ID and --mode MODE"
-        problem = "a model learns, or a thread has a mode"
-        raise ConfigError("--model", problem, fix)
-    if thread and wait:
-        raise ConfigError("--wait", "it has no effect with --thread", "leave it out")
-    options = ctx.ensure_object(MemoryOptions)
-    if model and (options.owner, options.agent) != ("local", ""):
-        option = "--agent" if options.owner == "local" else "--owner"
-        problem = "--model learns from the threads of all owners and agents"
-        raise ConfigError(option, problem, "leave it out")
-    if thread:
-        with opened(ctx, makes=bool(mode)) as user_memory:
-            if mode:
-                user_memory.set_mode(thread, one_of("--mode", mode, get_args(Mode), "mode"))
-            now = user_memory.store.mode(user_memory.scope, thread)
-        respond(ctx, [now], {"thread": thread, "mode": now})
-        return
-    from thalweg_memory.cli.learning import (  # noqa: PLC0415 (loads slowly)
-        learn_due,
-        learning_model,
-    )
-
-    learning = learning_model(model)
-    with open_store(options) as store:
-        reports = learn_due(store, learning, wait=wait)
-        due = store.next_due()
-    if wants_json(ctx):
-        print_json({"jobs": reports.events, "next_due": due})
-        return
-    print_lines(reports.sentences)
-    if due is not None:
-        print_lines([f"The next thread is due at {due}; --wait learns from it, too."])
-    elif not reports.events:
-        sys.stderr.write("No thread is due.\n")
+    """Show the mode of a thread, or set it."""
+    with opened(ctx, makes=bool(mode)) as user_memory:
+        if mode:
+            user_memory.set_mode(thread, one_of("--mode", mode, get_args(Mode), "mode"))
+        now = user_memory.store.mode(user_memory.scope, thread)
+    respond(ctx, [now], {"thread": thread, "mode": now})

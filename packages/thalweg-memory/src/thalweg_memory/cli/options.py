@@ -25,12 +25,6 @@ Words = Annotated[
     list[str], typer.Argument(metavar="WORDS", help="A question or some words, any language.")
 ]
 Dry = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would change.")]
-AsOf = Annotated[
-    str,
-    typer.Option(
-        metavar="TIME", help="Facts valid at that time, such as 2025-03-01. Default: now."
-    ),
-]
 Kind = Annotated[
     str | None,
     typer.Option("--category", metavar="NAME", help=f"One of {', '.join(get_args(Category))}."),

@@ -383,56 +383,25 @@ def day_in_words(at: str) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}"
 
 
-_DAY_CHARS = len("2026-03-02")
-
-
-def holds(fact: Fact, at: str = "", *, now: str = "") -> bool:
-    """Return whether a fact holds now, or held at a time.
+def holds(fact: Fact, *, now: str = "") -> bool:
+    """Return whether a fact holds: it is active, trusted, and did not end before a time.
 
     Args:
         fact: One that is trusted, or not: quarantined facts never hold.
-        at: A time or a day in ISO 8601, its end; empty for now.
-        now: The time: what ended before it does not hold. Empty: nothing ended.
-
-    Example:
-        >>> from thalweg_memory.facts.values import Fact, FactId
-        >>> fact = Fact(
-        ...     FactId("a"), "User lives in Berlin", "context", 1, "2025-01-01", "manual",
-        ...     valid_from="2025-01-01T00:00:00Z", valid_to="2026-03-02T00:00:00Z",
-        ...     status="superseded",
-        ... )
-        >>> holds(fact), holds(fact, "2025-06-01"), holds(fact, "2026-03-02")
-        (False, True, False)
-    """  # fmt: skip
-    if fact.trust < Trust.IMPORT or fact.status == "quarantined":
+        now: The time. Empty: nothing ended.
+    """
+    if fact.trust < Trust.IMPORT or fact.status != "active":
         return False
-    if not at:
-        return fact.status == "active" and not (fact.valid_to and fact.valid_to < now)
-    moment = _end_of(at)
-    return _since(fact) <= moment and (
-        moment < fact.valid_to if fact.valid_to else fact.status == "active"
-    )
+    return not (fact.valid_to and fact.valid_to < now)
 
 
-def current(facts: Iterable[Fact], at: str = "", *, now: str = "") -> tuple[list[Fact], list[Fact]]:
+def current(facts: Iterable[Fact], *, now: str = "") -> tuple[list[Fact], list[Fact]]:
     """Part facts into those valid now and those valid before, each in the order passed.
 
     Args:
         facts: Of one memory. Those that are not trusted are in neither list.
-        at: See `holds`.
         now: See `holds`.
     """
-    moment = _end_of(at)
     trusted = [f for f in facts if f.trust >= Trust.IMPORT and f.status != "quarantined"]
-    trusted = [fact for fact in trusted if not moment or _since(fact) <= moment]
-    holding = [fact for fact in trusted if holds(fact, at, now=now)]
-    ids = {fact.id for fact in holding}
-    return holding, [fact for fact in trusted if fact.id not in ids]
-
-
-def _end_of(at: str) -> str:
-    return f"{at}{END_OF_DAY}" if len(at) == _DAY_CHARS else at
-
-
-def _since(fact: Fact) -> str:
-    return fact.valid_from or fact.observed_at or fact.created_at
+    holding = [fact for fact in trusted if holds(fact, now=now)]
+    return holding, [fact for fact in trusted if not holds(fact, now=now)]

@@ -100,7 +100,7 @@ def test_two_processes_and_a_hand_write_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_writers_lose_nothing_and_bring_nothing_back(tmp_path: Path, seed: int) -> None:
-    """A person edits the document that a kill left, before any process repairs it."""
+    """A person edits the document of a killed process, before any process repairs it."""
     chance = random.Random(seed)  # noqa: S311 (moments to kill at)
     log = Log()
     for number in range(KILLS):

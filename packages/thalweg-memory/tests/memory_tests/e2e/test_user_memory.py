@@ -306,7 +306,7 @@ def remembers(content: str) -> AIMessage:
 
 @WINDOWS
 def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
-    """Nothing is inserted by itself; a note is told as the words it quotes, or waits."""
+    """Nothing is inserted by itself; a note is rendered as the words it quotes, or waits."""
     store = known(tea="Ada drinks green tea")
     asks = AIMessage(
         "", tool_calls=[{"name": "recall_memory", "args": {"query": "tea"}, "id": "q"}]

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_tests.learning import Clock, answer, say
 from recorder_tests.e2e.test_cli import (
     environment,
     here,
@@ -21,9 +20,7 @@ from recorder_tests.e2e.test_cli import (
     thalweg,
     told_in_one_sentence,
 )
-from thalweg.testing import ScriptedModel
 from thalweg_memory import open_memory
-from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Evidence, Fact, FactId, PutFact, Scope, Trust
 from thalweg_memory.store.records import utc_now
 
@@ -283,33 +280,6 @@ def test_a_thread_is_kept_out_of_memory(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_a_model_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
-    run("add", "User prefers tea")
-    told = fails(tmp_path, "learn", "--model", "nobody:nothing")
-    assert told.startswith("nobody:nothing: ")
-
-
-def test_what_is_due_is_learned_and_told(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The name of the model is the only thing that is made up."""
-    scripted = ScriptedModel(script=answer)
-    monkeypatch.setattr("thalweg_memory.cli.learning.init_chat_model", lambda _: scripted)
-    run("add", "User prefers tea")
-    with open_memory(tmp_path / ".thalweg" / "thalweg.db") as store:
-        at_once = MemorySettings(debounce_seconds=0, max_wait_seconds=0)
-        clock = Clock("2026-03-01T10:00:00+00:00")
-        said = "I keep the key in drawer 1."
-        say(store, Scope("local"), said, clock=clock, thread="early", settings=at_once)
-        now = Clock(utc_now())
-        say(store, Scope("local"), said.replace("1", "2"), clock=now, thread="late")
-    told = run("learn", "--model", "any")
-    assert "thread early: learned from 1 turns: 1 active" in told
-    assert "The next thread is due at" in told
-    assert "drawer 1" in run("show")
-    assert as_json(run("learn", "--model", "any", "--json"))["jobs"] == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -324,9 +294,6 @@ def test_what_is_due_is_learned_and_told(
         (["delete", "--query", "tea"], "--query: an undo restores facts alone; pass --forever"),
         (["delete", "--message", "m1"], "--message: an undo restores facts alone"),
         (["add"], "nothing to remember is passed; pass one statement"),
-        (["learn"], "pass --model NAME to learn, or --thread ID and --mode MODE"),
-        (["learn", "--mode", "off", "--model", "any"], "or a thread has a mode"),
-        (["learn", "--thread", "t1", "--wait"], "--wait: it has no effect with --thread"),
         (["undo", "99"], "no change 99 in this memory"),
         (["add", "x", "--category", "preferense"], "did you mean preference?"),
         (["add", "User rows", "--confidence", "9"], "9 is not between 0 and 1"),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, Protocol
@@ -28,7 +28,6 @@ from thalweg.context.turn.threads import child_name
 from thalweg.engine.tracing import trace
 from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg_agent.backends.concurrency.state_channel import GONE
-from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.child_writes import ChildWrites, Writes, shows_writes
 from thalweg_agent.subagents.joining import (
@@ -59,9 +58,6 @@ Kind = Literal[
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 TASK = "task"
-REPORT_CHARS = 40_000  # of an answer, for a parent without a context engine
-FOLDER = "/subagents"
-"""Folder in the parent's backend for reports that are too long for its context."""
 _FINISHED: dict[Status, Kind] = {
     "completed": "task_completed",
     "completed without an answer": "task_completed",
@@ -111,10 +107,6 @@ class TaskOwner(Protocol):
     specs: dict[str, Spec]
     private_state_keys: frozenset[str]
     max_delegations: int | None
-
-    @property
-    def writable(self) -> BackendProtocol | None:
-        """The backend that can store a long report."""
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Return the runnable of a subagent."""
@@ -317,27 +309,6 @@ class Delegation:
         changed = dict(self.changes.get("files", {}))
         gone = changed.pop(GONE, {})
         return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
-
-    def shortened(self, report: SubagentReport) -> Flow[SubagentReport]:
-        """Return a report whose answer is the beginning of a long one, which is stored in a file.
-
-        A parent with a context engine gets the full answer: the engine shows an excerpt with a
-        reference. It is also returned in full if the file cannot be written.
-        """
-        backend = self.house.writable
-        has_engine = self.runtime.state.get("thalweg_turn") is not None
-        if backend is None or has_engine or len(report.answer) <= REPORT_CHARS:
-            return report
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.call_id)
-        path = f"{FOLDER}/{name}-{self._started_at:%Y%m%dT%H%M%S%f}.md"
-        arguments = path, report.answer
-        written = yield SyncOrAsync(
-            partial(backend.write, *arguments), partial(backend.awrite, *arguments)
-        )
-        if written.error is not None:
-            return report
-        where = prompt("task_cut").render(path=path)
-        return replace(report, answer=f"{report.answer[:REPORT_CHARS]}\n\n{where}")
 
     def ended(self, report: SubagentReport) -> Command[Any]:
         """Return the parent's update: the report, and the child's changes of the state."""

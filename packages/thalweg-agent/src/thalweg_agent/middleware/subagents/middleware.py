@@ -34,7 +34,6 @@ from thalweg.context.notes import begins_run
 from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
 from thalweg.errors import SpecError
-from thalweg_agent.backends.calls.foreign import as_backend
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.approval import CheckedApprovalMiddleware
 from thalweg_agent.middleware.subagents.delegation import TASK
@@ -179,8 +178,8 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
     or the later call if the key is annotated with `LaterValue`; each report names the key.
 
     Args:
-        backend: The store of reports that are too long to return in full. An agent with a
-            `ContextMiddleware` gets the full report: it is in the archive, and `recall` reads it.
+        backend: Accepted for compatibility. Long reports are offloaded as other results are: by
+            `ContextMiddleware`, or by `FilesystemMiddleware`.
         subagents: The subagents: specs, and compiled agents.
         system_prompt: Text for the parent's system prompt, followed by the list of subagents.
         task_description: The tool's description; `{available_agents}` in it is the list.
@@ -229,6 +228,7 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         limits: Mapping[str, float | None] | SubagentLimits | None = None,
         max_delegations: int | None = None,
     ) -> None:
+        del backend
         super().__init__()
         self.max_delegations = _validated(max_delegations)
         needs = () if create else ("model", "tools")
@@ -238,7 +238,6 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         """Names of the subagents."""
         self._create = create or self._create_here
         self._schema = state_schema
-        self._backend = backend if backend is None or callable(backend) else as_backend(backend)
         self._made: dict[str, Runnable[Any, Any]] = {
             spec.name: _named(spec.runnable, spec.name)
             for spec in self.specs.values()
@@ -254,11 +253,6 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         )
         described = TASK_TOOL_DESCRIPTION if task_description is None else task_description
         self.tools = [task_tool(self, _described(described, listed, max_delegations))]
-
-    @property
-    def writable(self) -> BackendProtocol | None:
-        """The backend that can store a long report."""
-        return None if callable(self._backend) else self._backend
 
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Return the runnable of a subagent, which is built once, at its first use.

@@ -79,7 +79,7 @@ def task_tool(house: TaskOwner, description: str) -> BaseTool:
                 run.failed(error)
             run.write()
             yield from run.others_ended()
-            return run.ended((yield from run.shortened(run.report())))
+            return run.ended(run.report())
         finally:
             run.step.leave()
 

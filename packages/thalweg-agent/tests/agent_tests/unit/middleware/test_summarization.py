@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
 from agent_tests.unit.agent.graph.test_layers import recipe
@@ -19,10 +17,8 @@ from thalweg_agent.graph.build import stack
 from thalweg_agent.middleware import (
     DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
     SummarizationMiddleware,
-    UnsupportedContentMiddleware,
 )
 from thalweg_agent.middleware.summarization import create_summarization_middleware
-from thalweg_agent.middleware.unsupported_content import without_unsupported
 
 SIZES: list[tuple[Any, Any]] = [
     (("tokens", 4000), {"type": "tokens", "value": 4000}),
@@ -111,46 +107,6 @@ def test_a_long_thread_is_compacted_at_the_trigger() -> None:
     assert sizes[0] < 12
 
 
-BLOCKS = st.sampled_from(
-    [
-        {"type": "text", "text": "x"},
-        {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
-        {"type": "audio", "base64": "aGk=", "mime_type": "audio/wav"},
-        {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"},
-    ]
-)
-FIELDS = {"image": "image_inputs", "audio": "audio_inputs", "file": "pdf_inputs"}
-
-
-@given(
-    st.lists(st.lists(BLOCKS, min_size=1), max_size=4),
-    st.dictionaries(st.sampled_from(sorted(FIELDS.values())), st.booleans()),
-)
-def test_no_excluded_block_is_left_and_no_other_is_touched(
-    contents: list[list[Any]], profile: dict[str, bool]
-) -> None:
-    given_messages: list[AnyMessage] = [HumanMessage(content) for content in contents]
-
-    made = without_unsupported(given_messages, profile)
-
-    for before, after in zip(given_messages, made, strict=True):
-        for old, new in zip(before.content_blocks, after.content_blocks, strict=True):
-            excluded = profile.get(FIELDS.get(old["type"], "")) is False
-            assert (new["type"] == "text" and new != old) if excluded else new == old
-        if before.content_blocks == after.content_blocks:
-            assert after is before
-
-
-def test_a_result_of_a_tool_has_a_field_of_its_own() -> None:
-    image: Any = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
-    result = ToolMessage([image], tool_call_id="c1")
-    profile = {"image_inputs": True, "image_tool_message": False}
-
-    assert without_unsupported([result], profile)[0].content_blocks[0]["type"] == "text"
-    kept = HumanMessage([image])
-    assert without_unsupported([kept], profile)[0] is kept
-
-
 def test_the_state_keeps_what_the_request_lacks() -> None:
     seen: list[Sequence[BaseMessage]] = []
 
@@ -159,7 +115,7 @@ def test_the_state_keeps_what_the_request_lacks() -> None:
         return "Seen."
 
     model = ScriptedModel(script=script, profile={"image_inputs": False})
-    agent: Any = create_agent(model, middleware=[UnsupportedContentMiddleware()])
+    agent: Any = create_agent(model, middleware=[SummarizationMiddleware(archive=":memory:")])
     image: Any = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
     result = agent.invoke({"messages": [HumanMessage([image])]})
 

@@ -226,13 +226,12 @@ class RecallQuery:
         return bool(found) and self.mentions.issuperset(found)
 
 
-def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
+def ask(text: str, *earlier: str) -> RecallQuery:
     """Read a question. One that is all filler is taken literally.
 
     Args:
         text: The latest text.
         earlier: The texts before it, the newest first. The older one is, the lower its weight.
-        as_of: A time in ISO 8601 that the question is about.
 
     Example:
         >>> question = ask("When did Melanie paint a sunrise?")
@@ -258,7 +257,7 @@ def ask(text: str, *earlier: str, as_of: str = "") -> RecallQuery:
         weights=tuple(weights[word] for word in chosen),
         mentions=frozenset(mentions),
         expects_time=bool(_TIME_QUESTION.search(last)),
-        expects_past=bool(as_of or _PAST_QUESTION.search(last)),
+        expects_past=bool(_PAST_QUESTION.search(last)),
     )
 
 

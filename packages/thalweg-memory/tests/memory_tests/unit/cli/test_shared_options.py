@@ -54,15 +54,6 @@ def test_an_option_that_a_command_does_not_take_is_refused() -> None:
     assert "has no such option; leave it out" in str(ended.exception)
 
 
-@pytest.mark.parametrize("option", ["--owner", "--agent"])
-def test_a_scope_is_refused_when_all_owners_are_learned_from(option: str, db: str) -> None:
-    learn = ("learn", "--model", "a:b", "--db", db)
-    for arguments in ((option, "bob", *learn), (*learn, option, "bob")):
-        ended = CliRunner().invoke(memory, arguments)
-        assert isinstance(ended.exception, ConfigError)
-        assert str(ended.exception).startswith(f"{option}: --model learns from the threads of all")
-
-
 def test_the_help_of_a_command_has_the_options_of_its_group() -> None:
     text = CliRunner().invoke(memory, ("search", "--help")).stdout
     assert {"--owner", "--json"} <= {word for word in text.split() if word.startswith("--")}

@@ -59,9 +59,6 @@ def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(
     assert (old.related, new.related) == ((new.id,), (old.id,))
     now = memory.recall("Which home city?").text
     assert "is Munich (earlier, 5 January 2025: User's home city is Berlin)" in now
-    then = memory.recall("Which home city?", as_of="2025-06-01").text
-    assert "Berlin" in then
-    assert "Munich" not in then
 
 
 def test_what_ends_is_not_told_after_its_last_day(memory: Memory) -> None:
@@ -72,7 +69,6 @@ def test_what_ends_is_not_told_after_its_last_day(memory: Memory) -> None:
     told = memory.recall("Where in Bonn or Tokyo?").text
     assert "Bonn" in told
     assert "Tokyo" not in told
-    assert "Tokyo" in memory.recall("Tokyo", as_of="2025-03-15").text
 
 
 def test_a_conversation_is_told_what_matters_whatever_it_is_about(memory: Memory) -> None:
@@ -129,7 +125,7 @@ def test_a_thread_that_begins_is_told_the_newest_messages_that_no_fact_holds_yet
 def test_what_is_hidden_by_its_words_is_recalled_no_more_until_undo(
     memory: Memory, store: MemoryStore
 ) -> None:
-    """Facts and messages, and the message that asked for it; what is protected stays."""
+    """Facts and messages, and the message that asked for it; what is protected is kept."""
     memory.remember("User pays 950 in rent")
     kept = memory.remember("User's rent is due on the first", protected=True)
     for number, text in enumerate(("We rent here, 950 a month", "Forget that about the rent")):

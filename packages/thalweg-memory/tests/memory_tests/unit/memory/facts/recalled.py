@@ -106,11 +106,9 @@ class SmallMemory:
             if (asked := self.items[number].turn) is not None
         }
 
-    def rank(
-        self, text: str, *, stale: Mapping[str, Sequence[str]] | None = None, as_of: str = ""
-    ) -> list[Ranked]:
+    def rank(self, text: str, *, stale: Mapping[str, Sequence[str]] | None = None) -> list[Ranked]:
         """Rank what is found."""
-        question = ask(text, as_of=as_of)
+        question = ask(text)
         scale = ItemWeights(question, self.find(question.words))
         short = shortlist(scale)
         near = links(self.beside(short))

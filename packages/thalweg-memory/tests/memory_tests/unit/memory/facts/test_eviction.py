@@ -91,7 +91,7 @@ def test_facts_that_went_stay_in_the_history() -> None:
 
 
 def test_of_one_age_the_least_confident_goes() -> None:
-    """However often it was repeated, and whatever its category."""
+    """However often it was repeated, and of any category."""
     home = replace(fact("home"), confidence=0.95)
     goal = replace(fact("goal", "goal"), confidence=0.95)
     guess = replace(fact("guess", "preference", said=5), confidence=0.72)

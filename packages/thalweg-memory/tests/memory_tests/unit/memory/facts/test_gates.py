@@ -96,7 +96,7 @@ def test_confidence_gates_writing(confidence: float, *, kept: bool) -> None:
     ],
 )
 def test_what_stands_in_the_users_message_is_kept_as_these_words(content: str, text: str) -> None:
-    """For any wording and language; nothing but the words is told before a model verifies it."""
+    """For any wording; nothing but the words is rendered before a model verifies it."""
     verdict = propose(content, text)
     assert verdict.kept
     assert f'"{text}"' in verdict.words

