@@ -180,7 +180,7 @@ def test_a_tag_cannot_be_taken_for_a_thread() -> None:
 def test_old_checkpoints_are_deleted_in_portions(
     set_up: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one thread, without those of another one and of a subgraph; no value is left over."""
+    """Of one thread, without those of another one and of a subgraph; no value remains."""
 
     async def main() -> None:
         async with pool_of(set_up.url) as pool:

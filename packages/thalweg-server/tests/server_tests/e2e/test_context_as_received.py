@@ -276,7 +276,7 @@ def test_turns_are_the_requests_and_other_records_have_no_number(
 def test_what_would_be_sent_now_is_asked_for_by_name(
     talks: dict[str, Talk], served: Served
 ) -> None:
-    """It has the answer, no line that nobody wrote, and tokens of its own."""
+    """It has the answer, no invented line, and tokens of its own."""
     talk = talks["one-question"]
     with ThalwegClient(served.url) as client:
         sent = client.get_context(talk.thread)

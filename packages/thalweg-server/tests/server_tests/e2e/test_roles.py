@@ -79,7 +79,7 @@ def children(process: forking.Forked) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_an_api_accepts_what_a_worker_performs(tmp_path: Path) -> None:
-    """Without a worker a run waits, and a second message of its thread behind it."""
+    """Without a worker a run waits, and a second message of its thread after it."""
     with bound("127.0.0.1", 0) as free:
         url, port = address_of(free), free.getsockname()[1]
     with started(tmp_path, "--port", port, "--role", "api", "--workers", 2) as api:

@@ -50,7 +50,7 @@ def test_a_cancelled_call_costs_its_request_in_every_gateway_and_after_a_restart
 
 
 def test_the_usage_that_a_provider_reports_replaces_the_count(tmp_path: Path) -> None:
-    """The model reports 13 tokens for each call, whatever was sent."""
+    """The model reports 13 tokens for each call, for any request."""
     with gateway(limited(tmp_path, tokens_per_day=26)) as served:
         for name, status in (("one", 202), ("two", 202), ("three", 429)):
             api = f"{served.url}/api/threads/{name}/runs"

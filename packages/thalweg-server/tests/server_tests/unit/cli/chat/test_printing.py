@@ -55,7 +55,7 @@ def test_an_answer_streams_without_the_blank_lines_at_its_end() -> None:
 def test_a_word_of_an_answer_is_not_broken_at_the_end_of_a_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On a terminal; lines of code are left as they are."""
+    """On a terminal; lines of code are not changed."""
     out = io.StringIO()
     monkeypatch.setattr(out, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "12")
