@@ -27,7 +27,6 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.journal import TurnRecord, page_at
 from thalweg.context.turn.threads import write_pointer
-from thalweg.engine.tokens import exact_counter
 from thalweg.errors import AnswerError, ArchiveError
 from thalweg_server.api.events import (
     ContextChanged,
@@ -46,6 +45,7 @@ from thalweg_server.api.threads import Question
 from thalweg_server.app.agent_tools import AGENT, OWNER, PLACE
 from thalweg_server.app.agents import Agent
 from thalweg_server.app.parts import Compacted, Publish
+from thalweg_server.app.spending import count_tokens
 from thalweg_server.app.streaming import (
     MODEL_NAME,
     MODES,
@@ -481,7 +481,7 @@ async def keep_cut_off(
         if is_agent and call is not None:
             pointer, page = call
             model = page.model
-            message.usage_metadata = _usage(page, text)
+            message.usage_metadata = _usage(page, await count_tokens(text))
             update |= {"thalweg_turn": pointer, MODEL_NAME: model}
         await graph.aupdate_state(config, update, as_node=node)
         if is_agent:  # the steps after the answer: it is logged, and learned from
@@ -505,9 +505,9 @@ def _newest_call(archive: Archive, key: ThreadKey) -> tuple[str, TurnRecord] | N
     return (pointer, page) if page.kind == "call" else None
 
 
-def _usage(page: TurnRecord, text: str) -> UsageMetadata:
+def _usage(page: TurnRecord, output: int) -> UsageMetadata:
     """Return the usage of a cut-off call: the request's own count, and that of the text."""
-    request, output = page.usage, exact_counter()(text)
+    request = page.usage
     return UsageMetadata(
         input_tokens=request.input,
         output_tokens=output,

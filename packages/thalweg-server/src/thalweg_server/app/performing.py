@@ -78,7 +78,7 @@ from thalweg_server.app.parts import (
     trace_of,
 )
 from thalweg_server.app.registry import THREAD_METADATA
-from thalweg_server.app.spending import Prices, spent_in
+from thalweg_server.app.spending import Prices, count_tokens, spent_in
 from thalweg_server.app.streaming import (
     CANCELLED,
     EmittedEvents,
@@ -344,8 +344,9 @@ class ModelCalls(AsyncCallbackHandler):
             self._publish(ToolFailed(type(error).__name__))
 
     async def _end(self, call: _Call, reported: Usage | None, text: str) -> None:
-        counted = replace(call.charged, calls=1, output=exact_counter()(text))
-        usage = reported or counted
+        usage = reported
+        if usage is None:
+            usage = replace(call.charged, calls=1, output=await count_tokens(text))
         end_model_span(call.span, usage)
         await self._correct(call, usage)
         self._publish(ModelCalled(usage.model, self._prices.usage(usage), self._owner))

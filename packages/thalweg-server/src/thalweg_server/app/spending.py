@@ -16,6 +16,7 @@ from thalweg.engine.pricing.matching import tariff_for
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg.engine.settings import ContextPolicy
+from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires.fields import as_usage
 from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
 from thalweg_server.app.registry import Finder, day_of
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
 
 NOTHING = Usage(cost=0.0)
 """What no call costs."""
+_PIECE_CHARS = 1 << 15
+"""Characters that are counted at a time: the tokenizer holds the interpreter's lock."""
+
+
+async def count_tokens(text: str) -> int:
+    """Count the tokens of a text in pieces, between which the event loop runs."""
+    pieces = (text[at : at + _PIECE_CHARS] for at in range(0, len(text), _PIECE_CHARS))
+    return await asyncio.to_thread(sum, map(exact_counter(), pieces))
 
 
 class Prices:

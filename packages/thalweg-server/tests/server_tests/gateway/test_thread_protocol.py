@@ -156,8 +156,7 @@ async def test_an_interrupt_is_answered(ada: Client) -> None:
     async with ada.threads.stream(assistant_id="agent") as thread:
         await thread.run.start(input=say("call risky"))
         states = await listed(thread.values)
-        assert len(states[-1]["messages"]) == 2
-        assert "__interrupt__" not in states[-1]
+        assert not any("__interrupt__" in one for one in states)
         while not thread.interrupted:  # noqa: ASYNC110 (the client has no event)
             await asyncio.sleep(0.05)
         (asked,) = thread.interrupts

@@ -43,12 +43,11 @@ class MessageEvents:
 
     def result(self, namespace: Namespace, data: Mapping[str, Any]) -> Iterator[ThreadEvent]:
         """Yield the answer of a tool as a message, in a namespace of its call."""
-        output, call = data.get("output"), data.get("tool_call_id")
-        if data.get("event") != "tool-finished" or not isinstance(output, dict):
+        output: Any = data.get("output")
+        call = data.get("tool_call_id")
+        content = output.get("content") if isinstance(output, dict) else None
+        if data.get("event") != "tool-finished" or content is None:
             return
-        if "content" not in output:
-            return
-        content = output["content"] or ""
         if not isinstance(content, str):
             content = json.dumps(content, ensure_ascii=False)
         whole = {"type": "ai", "content": content, "id": output.get("id") or f"tool-{call}"}

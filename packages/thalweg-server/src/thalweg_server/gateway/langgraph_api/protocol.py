@@ -9,7 +9,7 @@ Source: https://docs.langchain.com/langsmith/agent-server-event-streaming
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -127,14 +127,11 @@ class RunEvents:
             case "graph":
                 data = json.loads(row.data)
                 yield from self._emitted(data["mode"], tuple(data["namespace"]), data)
-            case "run.interrupted":
-                asked = [(one["id"], one["value"]) for one in json.loads(row.data)["questions"]]
-                yield from self._requests((), asked)
+            case "run.interrupted" | "run.cancelled":
+                yield from self._requests((), json.loads(row.data).get("questions", ()))
                 yield from self._end("interrupted")
             case "run.completed":
                 yield from self._end("completed")
-            case "run.cancelled":
-                yield from self._end("interrupted")
             case "run.failed":
                 error = error_of(json.loads(row.data)["problem"])["message"]
                 yield from self._end("failed", error=error)
@@ -150,10 +147,7 @@ class RunEvents:
                 yield from self._writing.take(namespace, row)
             case "values" if isinstance(data, dict):
                 state = self._view.state(namespace, data)
-                asked = [
-                    (one["id"], one["value"]) for one in state.pop("__interrupt__", None) or ()
-                ]
-                yield from self._requests(namespace, asked)
+                yield from self._requests(namespace, state.pop("__interrupt__", None) or ())
                 if state:
                     yield ThreadEvent("values", namespace, state)
             case "lifecycle":
@@ -169,12 +163,13 @@ class RunEvents:
                 pass
 
     def _requests(
-        self, namespace: Namespace, asked: list[tuple[str, Any]]
+        self, namespace: Namespace, asked: Iterable[Mapping[str, Any]]
     ) -> Iterator[ThreadEvent]:
-        for id_, value in asked:
-            if id_ not in self._asked:
-                self._asked.add(id_)
-                data = {"interrupt_id": id_, "payload": value, "value": value}
+        for one in asked:
+            if one["id"] not in self._asked:
+                self._asked.add(one["id"])
+                value = one["value"]
+                data = {"interrupt_id": one["id"], "payload": value, "value": value}
                 yield ThreadEvent("input.requested", namespace, data)
 
     def _subgraph(self, namespace: Namespace, data: Mapping[str, Any]) -> Iterator[ThreadEvent]:
