@@ -167,10 +167,14 @@ from core_tests.contract.suites.archive import said
 key = ThreadKey("ada", "t1")
 with open_archive(sys.argv[1]) as archive:
     print(archive.messages(key)[0].text, len(archive.search(key, "pears")), archive.threads("ada"))
-    try:
-        archive.append(key, [said("more")])
-    except StorageError as error:
-        print(error)
+    for change in (
+        lambda: archive.append(key, [said("more")]),
+        lambda: archive.search(ThreadKey("ada", "t2"), "plums"),
+    ):
+        try:
+            change()
+        except StorageError as error:
+            print(error)
 with open_memory(sys.argv[1]) as memory:
     print(memory.version(Scope("ada")))
 """
@@ -178,7 +182,7 @@ with open_memory(sys.argv[1]) as memory:
 
 @pytest.mark.parametrize("has_log", [False, True])
 def test_a_backup_on_a_read_only_disk_can_be_read(tmp_path: Path, *, has_log: bool) -> None:
-    """Messages, search and threads are read; a change is refused with the reason."""
+    """Messages, indexed words and threads are read; a change is refused with the reason."""
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap, which mounts a folder read-only, is not installed")
     from thalweg_memory import open_memory  # noqa: PLC0415 (not for the contract)
@@ -187,6 +191,8 @@ def test_a_backup_on_a_read_only_disk_can_be_read(tmp_path: Path, *, has_log: bo
     work.mkdir()
     with SqliteArchive(work / "thalweg.db") as archive, open_memory(work / "thalweg.db"):
         archive.append(ThreadKey("ada", "t1"), [said("pears")])
+        archive.update_index("ada")
+        archive.append(ThreadKey("ada", "t2"), [said("plums")])
         if has_log:
             shutil.copytree(work, backup)
     if not has_log:
@@ -202,7 +208,7 @@ def test_a_backup_on_a_read_only_disk_can_be_read(tmp_path: Path, *, has_log: bo
     )
 
     assert ran.stdout.splitlines() == [
-        "pears 1 ['t1']",
-        f"{backup / 'thalweg.db'}: it is read-only; make the file and its folder writable",
+        "pears 1 ['t1', 't2']",
+        *[f"{backup / 'thalweg.db'}: it is read-only; make the file and its folder writable"] * 2,
         "0",
     ], ran.stderr

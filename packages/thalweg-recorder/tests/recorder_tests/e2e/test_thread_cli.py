@@ -71,18 +71,17 @@ def test_every_command_prints_nothing_that_a_terminal_acts_on(place: Path, tmp_p
         ["show", "t1", "--messages", "--abandoned"],
         ["search", "t1", "苍鹭", "bank"],
         ["show", "t1", f"{handle}#0"],
-        ["export", "t1", "--format", "markdown"],
     ]
     told = [["thread", *command, "--archive", str(place)] for command in commands]
-    done = in_turn([*told, *([*c, "--json"] for c in told[:-1])], tmp_path)
+    done = in_turn([*told, *([*c, "--json"] for c in told)], tmp_path)
 
     for command in done:
         assert (command.returncode, command.stderr) == (0, "")
         assert not ACTS.search(command.stdout), command.args
-    for command in done[3:8]:
+    for command in done[3:7]:
         assert r"\x1b[31mred" in command.stdout
         assert "苍鹭" in command.stdout
-    for command in done[8:]:
+    for command in done[7:]:
         assert json.loads(command.stdout)
 
 
@@ -136,7 +135,7 @@ def test_media_are_in_every_export(place: Path) -> None:
     name = f"plain {ESCAPES}"
     with open_archive(place) as archive:
         (message,) = archive.messages(ThreadKey("local", name))
-    for form in ("jsonl", "openai", "markdown"):
+    for form in ("jsonl", "openai"):
         done = here("thread", "export", name, "--format", form, "--archive", place)
         assert "aGVsbG8=" in done.stdout
         if form == "openai":

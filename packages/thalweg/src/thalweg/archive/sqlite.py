@@ -1,13 +1,11 @@
 """The archive in one SQLite file, for any number of processes on one machine."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
 from thalweg.archive import search as searching
-from thalweg.archive.base import Passage, Span, ThreadKey, ThreadPassage
 from thalweg.archive.tables import Archive, closed_error
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
@@ -22,7 +20,7 @@ class SqliteArchive(Archive):
 
     The methods are documented in `Archive`, concurrent use in `SqliteDatabase`. A file that cannot
     be written, such as a backup, is opened for reading: methods that change it raise
-    `StorageError`.
+    `StorageError`, as does a search if messages were not indexed before.
     """
 
     _database: "SqliteDatabase[Transaction]"
@@ -43,56 +41,6 @@ class SqliteArchive(Archive):
         )
         super().__init__(database, secret, version=_FORMAT)
         self.outlives_process = database.place != MEMORY
-
-    def search(
-        self,
-        key: ThreadKey,
-        query: str,
-        *,
-        within: Sequence[Span] | None = None,
-        max_tokens: int = 2_000,
-    ) -> list[Passage]:
-        """Return matching passages; a thread of a read-only file is indexed in memory."""
-        if not self._database.is_read_only:
-            return super().search(key, query, within=within, max_tokens=max_tokens)
-        with SqliteArchive(MEMORY) as copy:
-            copy.append(key, self._logged(key))
-            return copy.search(key, query, within=within, max_tokens=max_tokens)
-
-    def search_threads(
-        self,
-        owner: str,
-        query: str | Sequence[str],
-        *,
-        threads: Collection[str] | None = None,
-        max_tokens: int = 2_000,
-        exchanges: bool = False,
-    ) -> list[ThreadPassage]:
-        """Return matching passages; threads of a read-only file are indexed in memory."""
-        if not self._database.is_read_only:
-            return super().search_threads(
-                owner, query, threads=threads, max_tokens=max_tokens, exchanges=exchanges
-            )
-        with self._copy(owner, threads) as copy:
-            return copy.search_threads(owner, query, max_tokens=max_tokens, exchanges=exchanges)
-
-    def find_threads(self, owner: str, query: str) -> list[ThreadPassage]:
-        """Return threads with their best passage; those of a read-only file as above."""
-        if not self._database.is_read_only:
-            return super().find_threads(owner, query)
-        with self._copy(owner) as copy:
-            return copy.find_threads(owner, query)
-
-    @contextmanager
-    def _copy(
-        self, owner: str, threads: Collection[str] | None = None
-    ) -> Iterator["SqliteArchive"]:
-        """Copy threads into memory, where they can be indexed."""
-        with SqliteArchive(MEMORY) as copy:
-            for thread in self.threads(owner) if threads is None else threads:
-                key = ThreadKey(owner, thread)
-                copy.append(key, self._logged(key))
-            yield copy
 
     def prune(self) -> int:
         """Delete unreferenced blobs; return bytes freed."""

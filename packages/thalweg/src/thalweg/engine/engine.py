@@ -22,7 +22,7 @@ from thalweg.engine.window.binding import (
     unbound_positions,
 )
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import ValidityGate, WindowItem
+from thalweg.engine.window.items import WindowItem, check
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.window import Window
 from thalweg.errors import PinError
@@ -53,8 +53,6 @@ class Engine:
     """Model calls prepared so far."""
     history: list[Edit] = field(default_factory=list)
     """Every edit committed, in order."""
-    problems: tuple[str, ...] = ()
-    """Defects that the validity gate found in the last request; empty if it is valid."""
     binds: bool = False
     """Whether the model binds signed reasoning to its prefix; see `binding`."""
     read_back: Callable[[int], Message] | None = None
@@ -69,9 +67,6 @@ class Engine:
     reader: Reader = field(init=False)
     _base_counter: Counter = field(init=False)
     """The counter that was passed; `count` is that of the model's vocabulary."""
-    _gate: ValidityGate = field(default_factory=ValidityGate)
-    _checked_count: int = 0
-    _checked_epoch: int = 0
     _used_ids: tuple[str, ...] = ()
     _waiting_calls: tuple[tuple[str, ToolUse], ...] = ()
     """State of the reader after the last fold; see `Reader.narrow` and `Reader.waiting`."""
@@ -121,8 +116,7 @@ class Engine:
                 another model): then a rewrite costs nothing extra.
 
         Returns:
-            The items, in order. The list belongs to the engine: read it, don't keep it. Defects
-            that the gate found are in `problems`.
+            The items, in order. The list belongs to the engine: read it, don't keep it.
 
         Raises:
             WindowExceededError: What must be kept is larger than the window.
@@ -164,7 +158,7 @@ class Engine:
         yield from self._commit_batches(self.policy.prepare(self.planning_context(), cold=cold))
         yield from self._commit_batches(self._strip_batches())
         self._is_new = False
-        self._validate_new_items()
+        self._note_sent()
 
     def joined(
         self,
@@ -398,18 +392,18 @@ class Engine:
         if rerendered is not None:
             self._commit([rerendered])
 
-    def _validate_new_items(self) -> None:
-        """Validate the items added since the last request, or all of them after a rewrite."""
-        items, epoch = self.window.items, self.window.epoch
-        if epoch != self._checked_epoch:
-            self._gate, self._checked_count, self._checked_epoch = ValidityGate(), 0, epoch
-        self._gate.feed(item.message for item in items[self._checked_count :])
-        first_unchecked, self._checked_count = self._checked_count, len(items)
-        self.window.sent = len(items)
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Defects of the last request; empty if every provider accepts it."""
+        return check(item.message for item in self.window.items)
+
+    def _note_sent(self) -> None:
+        """Note the items that are sent, and bind the reasoning among those added to them."""
+        epoch, sent_count = self.window.epoch, len(self.window.items)
+        self.window.sent = sent_count
         if self.binds:
-            self._bind_unknown(first_unchecked)
-        self._verified_prefix = (self.window.epoch, self.prefixes.base, len(items))
-        self.problems = self._gate.verdict()
+            self._bind_unknown(self._verified_prefix[2] if epoch == self._verified_prefix[0] else 0)
+        self._verified_prefix = (epoch, self.prefixes.base, sent_count)
 
     def _bind_unknown(self, first: int) -> None:
         """Bind reasoning that came from elsewhere to its current prefix."""

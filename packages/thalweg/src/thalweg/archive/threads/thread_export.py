@@ -1,7 +1,6 @@
-"""Export a whole thread: for a replay, for a provider, for people."""
+"""Export a whole thread: for a replay, or for a provider."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
@@ -10,21 +9,11 @@ from thalweg.archive import Archive, ThreadKey, default_place
 from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
 from thalweg.archive.threads.thread_history import history
 from thalweg.database.private_files import open_private
-from thalweg.engine.entries import (
-    Media,
-    Message,
-    Opaque,
-    Part,
-    Text,
-    Thinking,
-    ToolCall,
-    message_to_json,
-)
-from thalweg.engine.transcript import printable, speaker
+from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.wires.registry import WIRES
 from thalweg.errors import ConfigError
 
-Format = Literal["jsonl", "openai", "markdown"]
+Format = Literal["jsonl", "openai"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 """`jsonl` is complete, and `thalweg replay` reads it."""
 
@@ -133,8 +122,6 @@ def export(
             return (f"{line}\n" for line in lines)
         case "openai":
             return iter([f"{json.dumps(_request_body(messages, context), indent=1)}\n"])
-        case "markdown":
-            return _markdown(key.thread, messages)
         case _:
             assert_never(form)
 
@@ -145,35 +132,3 @@ def _request_body(messages: Sequence[Message], context: TurnContext | None) -> d
     if context and context.tools:
         body["tools"] = list(context.tools)
     return {**body, "messages": WIRES["openai-chat"].write(messages)}
-
-
-def _markdown(thread: str, messages: Sequence[Message]) -> Iterator[str]:
-    yield f"# {printable(thread)}\n"
-    for message in messages:
-        yield f"\n## {printable(speaker(message))}\n"
-        for part in message.parts:
-            yield f"\n{_part_as_markdown(part, is_result=message.role == 'tool')}\n"
-
-
-def _part_as_markdown(part: Part, *, is_result: bool) -> str:
-    match part:
-        case Text(text):
-            return _fenced(text) if is_result else printable(text)
-        case Thinking(text):
-            return "\n".join(f"> {line}" for line in printable(text).split("\n"))
-        case ToolCall(name=name, arguments=arguments):
-            return f"`{printable(name)}`\n\n{_fenced(arguments, 'json')}"
-        case Media(mime=mime, url=url):
-            image_mark = "!" if mime.startswith("image/") else ""
-            place = url or f"data:{mime};base64,{part.data}"
-            return f"{image_mark}[{printable(mime)}](<{printable(place)}>)"
-        case Opaque(json=raw):
-            return _fenced(raw, "json")
-        case _:
-            assert_never(part)
-
-
-def _fenced(text: str, language: str = "") -> str:
-    longest = max(map(len, re.findall("`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{printable(text)}\n{fence}"
