@@ -22,12 +22,13 @@ from thalweg.archive.recalled_media import (
     text_only_note,
 )
 from thalweg.archive.tables import Archive
-from thalweg.engine.entries import RECALL, Media, Message
+from thalweg.engine.entries import RECALL, Media, Message, Opaque, Part
 from thalweg.engine.prompts import prompt
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
 from thalweg.engine.window.items import text_for_tool
-from thalweg.engine.wires.fields import is_private
+from thalweg.engine.wires.fields import is_private, opaque_value
+from thalweg.engine.wires.media_blocks import unknown_media
 from thalweg.errors import ArchiveError, HandleError, RangeError
 
 CHARS_PER_TOKEN = 4
@@ -90,6 +91,21 @@ def read_recalled_piece(
     return RecalledPiece(
         reading, shown, [media_place for media_place in placed if media_place.start >= end]
     )
+
+
+def with_media(message: Message) -> Message:
+    """Return a message whose blocks of unknown types are media if they hold base64.
+
+    New messages are parsed so since 2026-11-28; older ones are in the log with their JSON.
+    """
+    if message.role == "assistant" or not any(isinstance(p, Opaque) for p in message.parts):
+        return message
+    return replace(message, parts=tuple(map(_as_media, message.parts)))
+
+
+def _as_media(part: Part) -> Part:
+    media = unknown_media(part.wire, opaque_value(part)) if isinstance(part, Opaque) else None
+    return part if media is None else media
 
 
 def yield_and_collect(
@@ -461,7 +477,7 @@ class _RecallCall:
         for span in spans:
             for first in range(span.first, span.last + 1, PAGE_MESSAGES):
                 last = min(span.last, first + PAGE_MESSAGES - 1)
-                read = self.archive.messages(self.key, first, last)
+                read = map(with_media, self.archive.messages(self.key, first, last))
                 yield from enumerate(read, first)
 
     def bounded(self, text: str) -> str:

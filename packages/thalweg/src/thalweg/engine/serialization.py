@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -90,11 +91,16 @@ _PARSE_ERRORS = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def _parse_edit(plain: Mapping[str, Any]) -> Edit:
-    values = {name: value for name, value in plain.items() if name != "edit"}
-    if "parts" in values:
-        values["parts"] = parts_from_plain(values["parts"])
-    edit: Edit = _adapter(plain["edit"]).validate_python(values)
-    return edit
+    if "parts" not in plain:
+        edit: Edit = _validated(plain["edit"], plain)
+        return edit
+    rewrite: Rewrite = _validated(plain["edit"], {**plain, "parts": ()})
+    return replace(rewrite, parts=parts_from_plain(plain["parts"]))
+
+
+def _validated(name: str, plain: Mapping[str, Any]) -> Any:  # noqa: ANN401 (of the named type)
+    """Return a value of a type; JSON is parsed strictly, and has lists for tuples."""
+    return _adapter(name).validate_json(json.dumps(plain), strict=True)
 
 
 @cache
@@ -160,10 +166,11 @@ def _snapshot_from_plain(plain: Mapping[str, Any]) -> EngineSnapshot:
     if missing := _SNAPSHOT_FIELDS - plain.keys():
         raise KeyError(*missing)
     fold = edit_from_plain(plain["fold"]) if plain["fold"] else None
+    if not isinstance(fold, Fold | None):
+        raise TypeError(fold)
     rewrites = (edit for edit in edits_from_plain(plain["rewrites"]) if isinstance(edit, Rewrite))
-    values = {**plain, "fold": fold, "rewrites": tuple(rewrites)}
-    snapshot: EngineSnapshot = _adapter("enginesnapshot").validate_python(values)
-    return snapshot
+    snapshot: EngineSnapshot = _validated("enginesnapshot", {**plain, "fold": None, "rewrites": ()})
+    return replace(snapshot, fold=fold, rewrites=tuple(rewrites))
 
 
 _SNAPSHOT_FIELDS = {"fold", "record", "pins", "rewrites", "systems", "used", "waiting"}
