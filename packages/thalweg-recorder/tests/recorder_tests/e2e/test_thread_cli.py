@@ -233,7 +233,7 @@ def test_what_is_wrong_is_told_in_one_sentence(place: Path, tmp_path: Path) -> N
         "no handle": ["show", "t1", "nope", *at],
         "is no range": ["show", "t1", "nope", "--lines", "3:4", *at],
         "--messages: it has no effect with HANDLE": ["show", "t1", "nope", "--messages", *at],
-        "read: there is no such command": ["read", "t1", "nope", *at],
+        "any more; use thalweg thread show ID HANDLE": ["read", "t1", "nope", *at],
         "there is no format 'xml'": ["export", "t1", "--format", "xml", *at],
         "the archive itself": ["export", "t1", "--output", str(place), *at],
         "no request at position 1": ["pin", "t1", "1", "Answer", *at],
