@@ -220,7 +220,7 @@ def test_any_text_has_a_preview_that_fits(text: str, tokens: int) -> None:
 
 @given(st.integers(0, 4_000), st.integers(10, 60))
 def test_of_a_list_whose_end_is_missing_the_whole_items_are_shown(end: int, size: int) -> None:
-    """A tool that cut its own result leaves no JSON."""
+    """The result of a tool that cut it is no JSON."""
     items = [{"id": f"K-{k:05d}-", "name": f"n-{k:05d}-"} for k in range(size)]
     text = json.dumps({"items": items})
     cut = text[: min(end + 100, len(text) - 2)]

@@ -233,7 +233,7 @@ def test_a_slash_command_with_a_request_is_shown_as_it_was_typed() -> None:
 
 
 def test_a_change_has_a_path() -> None:
-    """What an issue says is none."""
+    """The text of an issue is none."""
     text = record_of(
         call("a", "create_issue", json.dumps({"description": "The parser fails."})),
         result("a", "created"),

@@ -210,7 +210,7 @@ def test_what_was_fetched_back_stays_through_one_more_fold() -> None:
 
 
 def test_a_return_makes_the_next_removal_dearer() -> None:
-    """Up to twice the cost of writing again: content that came back stays longer."""
+    """Up to twice the cost of writing again: content that came back is kept longer."""
     messages = (user("Go"), *steps(300, 60))
     turns = []
     for returns in (0.0, 1.0, 2.0, 9.0):

@@ -1,4 +1,4 @@
-"""The messages that stay in the state of a thread at the end of a run."""
+"""The messages that remain in the state of a thread at the end of a run."""
 
 from pathlib import Path
 

@@ -101,7 +101,7 @@ def test_a_trigger_is_reached_by_its_count() -> None:
 
 
 def test_reasoning_and_media_are_what_they_add_to_a_message() -> None:
-    """Whatever the function counts of them."""
+    """By the count of the function."""
     counter = MessageCounter(Counter())
     parts = (Text("word"), Thinking("hm"), Media("image/png", "iVBORw0KGgo="))
     size = measure(Message("assistant", parts), counter)
