@@ -15,7 +15,7 @@ from thalweg.database.migrations.walls import (
     wall,
 )
 
-NUMBER = "0017"
+NUMBER = "0018"
 
 _ARCHIVE = """
 CREATE TABLE IF NOT EXISTS archive_meta (name text PRIMARY KEY, value bytea NOT NULL);
