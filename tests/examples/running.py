@@ -15,7 +15,7 @@ STAGE = "scripted"
 """The module that the examples share; it is unchanged with any package that they run on."""
 MARK = "Only in Thalweg."
 """The mark of an example whose API is ours alone."""
-_IMPORT = re.compile(r"^from thalweg(?=[. ])", re.MULTILINE)
+_IMPORT = re.compile(r"^from thalweg_agent(?=[. ])", re.MULTILINE)
 _PASSING = re.compile(r"tmp\w{8}|\d+\.\d+s")
 """What is another in every run: folders and times."""
 
@@ -57,7 +57,7 @@ def is_ours_alone(name: str) -> bool:
     return MARK in (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
 
 
-def run(name: str, folder: Path, package: str = "thalweg") -> Run:
+def run(name: str, folder: Path, package: str = "thalweg_agent") -> Run:
     """Run an example as `python examples/NAME.py` does, its imports changed to another's."""
     path = folder / f"{name}.py"
     source = (EXAMPLES / path.name).read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def run(name: str, folder: Path, package: str = "thalweg") -> Run:
     sys.argv, sys.path[:0] = [str(path)], [str(EXAMPLES)]
     try:
         with redirect_stdout(output), warnings.catch_warnings():
-            if package != "thalweg":
+            if package != "thalweg_agent":
                 warnings.simplefilter("ignore")
             runpy.run_path(str(path), run_name="__main__")
         return Run(output.getvalue(), sys.modules[STAGE].REQUESTS)
