@@ -4,7 +4,7 @@ Every result is bounded, and an error is a sentence for the model. A result has 
 reference that was read, and the places of media in it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -333,10 +333,14 @@ class _RecallCall:
 
     def _render_hits(self, query: str, handle: str) -> str:
         within = self._visible_spans(handle) if handle else self.within
-        searched_spans = within
+        searched_spans, note = within, ""
+        if unindexed := self.archive.unindexed(self.key):
+            note = prompt("recall_unindexed").render(messages=_format_span(unindexed))
         if within is not None and len(within) > FILTER_ABOVE_SPANS:
             searched_spans = [Span(within[0].first, within[-1].last)]
-        hits = self._search_originals(query, searched_spans)
+        hits = self._search_originals(query, searched_spans, {"wait": False} if note else {})
+        if unindexed:
+            self.archive.index_soon(self.key)
         if within is not searched_spans:
             spans = within or ()
             hits = [
@@ -344,11 +348,13 @@ class _RecallCall:
                 for hit in hits
                 if any(span.first <= hit.position <= span.last for span in spans)
             ]
-        while hits and not self._fits(render_passages(hits)):
+        while hits and not self._fits("\n\n".join((render_passages(hits), note))):
             hits.pop()
-        return render_passages(hits)
+        return "\n\n".join(filter(None, (render_passages(hits), note)))
 
-    def _search_originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
+    def _search_originals(
+        self, query: str, within: Sequence[Span] | None, options: Mapping[str, bool]
+    ) -> list[Passage]:
         """Search, skipping earlier calls of this tool, and their results, whose text is in others.
 
         Otherwise a repeated query would return its last result, which quotes the one before.
@@ -357,7 +363,7 @@ class _RecallCall:
         searched_spans = within
         for _ in range(MAX_SEARCHES):
             hits = self.archive.search(
-                self.key, query, within=searched_spans, max_tokens=self.max_tokens
+                self.key, query, within=searched_spans, max_tokens=self.max_tokens, **options
             )
             echo_positions = [hit.position for hit in hits if self._is_echo(hit)]
             if not echo_positions:

@@ -326,7 +326,7 @@ def logged_messages(db: ArchiveRows, thread: int, span: Span) -> Iterator[Logged
             (thread, first, min(span.last, first + _PAGE - 1)),
         )
     ):
-        texts = _large_texts(
+        texts = large_texts(
             db, {digest for _, holes, _ in page for digest in large_text_hashes(holes)}
         )
         for body, holes, about in page:
@@ -334,7 +334,7 @@ def logged_messages(db: ArchiveRows, thread: int, span: Span) -> Iterator[Logged
         first += len(page)
 
 
-def _large_texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
+def large_texts(db: ArchiveRows, digests: set[bytes]) -> dict[bytes, str]:
     """Return large texts by hash."""
     rows = db.rows_by("SELECT hash, data, packed FROM archive_blob WHERE hash", sorted(digests))
     return {digest: unpack(data, packed=bool(packed)) for digest, data, packed in rows}

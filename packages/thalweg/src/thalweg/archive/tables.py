@@ -5,11 +5,13 @@ messages are durable.
 """
 
 import hashlib
+import logging
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
+from threading import Event, Lock, Thread
 from typing import Self
 
 from thalweg.archive import search as searching
@@ -51,6 +53,11 @@ from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, as_transcript
 from thalweg.errors import ArchiveError, ConflictError, HandleError, RangeError
 
+INDEXED_AT_ONCE = 128
+"""Most messages that a search which does not wait indexes itself."""
+PAUSE_S = 0.05
+"""Seconds between two batches in the background: SQLite's lock goes to whoever waits for it."""
+_log = logging.getLogger("thalweg.archive")
 _NEWEST_STATES = (
     "SELECT thread, (SELECT state FROM archive_turn WHERE thread = id ORDER BY turn DESC LIMIT 1)"
     " FROM archive_thread WHERE owner = ? AND id BETWEEN ? AND ? ORDER BY id"
@@ -74,6 +81,8 @@ class Archive(ABC):
         self, database: Database[ArchiveRows], secret: bytes | None, *, version: int
     ) -> None:
         self._database = database
+        self._indexing: dict[ThreadKey, Thread] = {}
+        self._indexing_lock, self._closing = Lock(), Event()
         try:
             self._secret = read_secret(database, "archive", secret, version=version)
         except BaseException:
@@ -86,7 +95,15 @@ class Archive(ABC):
         return hashlib.sha256(b"identity" + self._secret).hexdigest()[:16]
 
     def close(self) -> None:
-        """Release connections and files. Closing twice is safe."""
+        """Release connections and files, after a batch that is being indexed.
+
+        Closing twice is safe.
+        """
+        self._closing.set()
+        with self._indexing_lock:
+            threads = list(self._indexing.values())
+        for thread in threads:
+            thread.join()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -405,6 +422,7 @@ class Archive(ABC):
         *,
         within: Sequence[Span] | None = None,
         max_tokens: int = 2_000,
+        wait: bool = True,
     ) -> list[Passage]:
         """Return passages that match words (any language), best first, within a token budget.
 
@@ -413,8 +431,11 @@ class Archive(ABC):
             query: A question or some words; it has no syntax.
             within: Search only in these spans; `None` means the whole log.
             max_tokens: Bound on `render_passages` of the result.
+            wait: Index new messages first, all of them; otherwise the newest of those that
+                `unindexed` returns are searched by the beginnings of words, in bounded time.
         """
-        self._index_new_messages(key)
+        if wait or self.unindexed(key) is None:
+            self._index_new_messages(key)
         with self._database.reading(key.owner) as db:
             thread, _ = find_thread(db, key)
             if thread is None:
@@ -423,6 +444,37 @@ class Archive(ABC):
             return searching.search_thread(
                 db, thread, question, within, max_tokens=max_tokens, count=count
             )
+
+    def unindexed(self, key: ThreadKey) -> Span | None:
+        """Return the messages without an index; `None` if each search indexes them: they are few.
+
+        See `INDEXED_AT_ONCE`.
+        """
+        with self._database.reading(key.owner) as db:
+            progress, (_, length) = index_progress(db, key), find_thread(db, key)
+        if progress is None or length - progress[1] <= INDEXED_AT_ONCE:
+            return None
+        return Span(progress[1], length - 1)
+
+    def index_soon(self, key: ThreadKey) -> None:
+        """Index the new messages of a thread in the background, in batches, until `close`."""
+        worker = Thread(
+            target=self._index_in_background, args=(key,), name="thalweg-index", daemon=True
+        )
+        with self._indexing_lock:
+            if not self._closing.is_set() and key not in self._indexing:
+                self._indexing[key] = worker
+                worker.start()
+
+    def _index_in_background(self, key: ThreadKey) -> None:
+        try:
+            while self._index_batch(key) and not self._closing.wait(PAUSE_S):
+                pass
+        except Exception as error:  # noqa: BLE001 (nobody waits for it; a search indexes the rest)
+            _log.debug("thread %r is not indexed yet: %s", key.thread, error)
+        finally:
+            with self._indexing_lock:
+                del self._indexing[key]
 
     def search_threads(
         self,

@@ -23,6 +23,7 @@ from thalweg.archive.search.ranking import (
     shortlist,
     surroundings,
 )
+from thalweg.archive.search.unindexed import scan
 from thalweg.archive.table_rows import ArchiveRows
 from thalweg.engine.tokens import Counter
 from thalweg.engine.transcript import clip
@@ -177,7 +178,7 @@ def search_thread(
 
     Args:
         db: In a transaction.
-        thread: The thread's number; its index is complete.
+        thread: The thread's number. Messages without an index are scanned.
         question: The query.
         within: Return passages of these spans only; `None` means any.
         max_tokens: Bound on the excerpts.
@@ -185,10 +186,16 @@ def search_thread(
     """
     if not question.words:
         return []
-    (total,) = db.row("SELECT passages FROM archive_thread WHERE id = ?", (thread,))
-    hits = find(db, thread, total, question.words, within)
+    statement = "SELECT passages, indexed, length FROM archive_thread WHERE id = ?"
+    total, indexed, length = db.row(statement, (thread,))
+    hits, scanned = find(db, thread, total, question.words, within), dict[int, PassageRow]()
+    if indexed < length:
+        unindexed = Span(indexed, length - 1)
+        more, scanned = scan(db, thread, total, unindexed, question, within)
+        counts = tuple(map(sum, zip(hits.counts, more.counts, strict=True)))
+        hits = Hits(hits.rows | more.rows, counts, total + more.total)
     rows = rows_of(db, shortlist(question, hits))
-    rows |= rows_of(db, surroundings(rows.values(), hits))
+    rows |= rows_of(db, surroundings(rows.values(), hits)) | scanned
     chosen = pack_excerpts(rank(question, hits, rows, within), rows, max_tokens, count)
     return [passage for _, passage in chosen]
 

@@ -102,8 +102,6 @@ class Hits:
 def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterable[Logged]) -> int:
     """Index messages that follow those already indexed.
 
-    Commands to a harness and what Thalweg itself put into a message are left out.
-
     Args:
         db: In a transaction.
         thread: The thread's number.
@@ -114,28 +112,37 @@ def add(db: ArchiveRows, thread: int, first: int, position: int, logged: Iterabl
     Returns:
         The new number of indexed passages.
     """
-    rows: list[tuple[int, int, int, int, bytes, bytes]] = []
-    listed: list[tuple[int, str]] = []
-    next_id = (thread << PASSAGE_BITS) + first
+    rows: list[PassageRow] = []
+    start = thread << PASSAGE_BITS
     for message_position, logged_message in enumerate(logged, position):
-        speaker_label = _speaker_label(logged_message.message)
-        whole_text = as_text(logged_message.message)
-        shown_text = "" if is_harness_command(whole_text) else whole_text
-        pieces = [
-            (piece_start + start, text)
-            for piece_start, piece in without_own_blocks(shown_text)
-            for start, text in split_passages(piece)
-        ]
-        about = next_id if logged_message.about else 0
-        for start, text in ([(-1, logged_message.about)] if about else []) + pieces:
-            rows.append(
-                (next_id, message_position, start, about, encode(speaker_label), encode(text))
-            )
-            listed.append((next_id, words_of(speaker_label, text)))
-            next_id += 1
-    db.insert("archive_passage", rows)
-    db.list_words(listed)
-    return next_id - (thread << PASSAGE_BITS)
+        next_id = start + first + len(rows)
+        rows += passages_of(logged_message, message_position, next_id)
+    db.insert(
+        "archive_passage",
+        [(*row[:4], encode(row.speaker), encode(row.text)) for row in rows],
+    )
+    db.list_words((row.id, words_of(row.speaker, row.text)) for row in rows)
+    return first + len(rows)
+
+
+def passages_of(logged: Logged, position: int, next_id: int) -> list[PassageRow]:
+    """Return the passages of a message, under ids from the next one on.
+
+    Commands to a harness and what Thalweg itself put into a message are left out.
+    """
+    label, whole_text = _speaker_label(logged.message), as_text(logged.message)
+    shown_text = "" if is_harness_command(whole_text) else whole_text
+    pieces = [(-1, logged.about)] if logged.about else []
+    pieces += [
+        (piece_start + start, text)
+        for piece_start, piece in without_own_blocks(shown_text)
+        for start, text in split_passages(piece)
+    ]
+    about = next_id if logged.about else 0
+    return [
+        PassageRow(passage, position, start, about, label, text)
+        for passage, (start, text) in enumerate(pieces, next_id)
+    ]
 
 
 def _speaker_label(message: Message) -> str:

@@ -51,6 +51,8 @@ from thalweg.engine.snapshot import EngineSnapshot
 from thalweg.engine.tokens import Calibration, first_calibration
 from thalweg.errors import ArchiveError, ConflictError, DeletedThreadError, PinError
 
+INDEX_BATCH = 64
+"""New messages after which the index is brought up to date."""
 MAX_ATTEMPTS = 30
 """Attempts at an operation that may conflict."""
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.002, 0.25
@@ -313,6 +315,14 @@ class ThreadSession:
     _digest: StateDigest = field(default_factory=StateDigest)
     _has_later: bool = True
     """Whether the journal may have records after the parent record."""
+    _indexed: int = 0
+    """Messages of the log when they were last indexed in the background."""
+
+    def index_in_batches(self) -> None:
+        """Have new messages indexed in the background, as soon as they are a batch."""
+        if self.length // INDEX_BATCH > self._indexed // INDEX_BATCH:
+            self._indexed = self.length
+            self.archive.index_soon(self.key)
 
     def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""

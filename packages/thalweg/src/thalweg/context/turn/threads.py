@@ -24,7 +24,7 @@ from errno import EACCES
 from functools import lru_cache, partial
 from operator import attrgetter
 from os import PathLike
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -394,11 +394,8 @@ class OpenThread:
     """The sizes of the thread as they were read when it was acquired; `None` after `sync`."""
     target: tuple[KnownModel, Mapping[str, Any], TargetModel] | None = None
     """The last target model, with the model and the settings that it follows from."""
-    indexed: int = field(init=False)
-    """Messages of the log when it was opened or last indexed in the background."""
 
     def __post_init__(self) -> None:
-        self.indexed = self.session.length
         self.writer.requested_model = self.session.answers.model
 
     @property
@@ -463,8 +460,6 @@ def _tariff_text(tariff: Tariff) -> tuple[str, str]:
 
 OPEN_THREADS = 256
 """Threads kept open in memory: the least recently used is opened again from the archive."""
-INDEX_BATCH = 64
-"""Messages that are indexed at once, in the background of runs: a search indexes fewer itself."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
     "the state of thread %r (owner %r) belongs to another thread or owner: "
@@ -761,10 +756,7 @@ class SessionPool:
                 is_last = is_anonymous(key) and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
-        if session.length // INDEX_BATCH > opened.indexed // INDEX_BATCH:
-            opened.indexed = session.length
-            arguments = session.archive, session.key
-            Thread(target=_index, args=arguments, name="thalweg-index", daemon=True).start()
+        session.index_in_batches()
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""
@@ -775,14 +767,6 @@ class SessionPool:
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():
                     archive.close()
-
-
-def _index(archive: Archive, key: ThreadKey) -> None:
-    """Index the new messages of a thread; what remains after an error, the next search indexes."""
-    try:
-        archive.update_index(key.owner, [key.thread])
-    except Exception as error:  # noqa: BLE001 (no run waits for it; the archive may be closed)
-        _log.debug("thread %r is not indexed yet: %s", key.thread, error)
 
 
 def _open_default() -> Archive:

@@ -1,7 +1,6 @@
 """What a search needs is indexed in the background of runs, so that no search builds it all."""
 
 import threading
-from collections.abc import Collection
 from errno import ENOSPC
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from langchain.agents import create_agent
 from thalweg import ContextMiddleware
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.archive.table_rows import index_progress
-from thalweg.context.turn.threads import INDEX_BATCH
+from thalweg.archive.threads.session import INDEX_BATCH
 from thalweg.testing import ScriptedModel
 
 KEY = ThreadKey("local", "t")
@@ -50,18 +49,18 @@ def test_a_search_never_has_more_than_a_batch_to_index(tmp_path: Path) -> None:
 class FailingIndex(SqliteArchive):
     """Its index cannot be written in the background."""
 
-    def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
+    def _index_batch(self, key: ThreadKey) -> bool:
         """Fail in the background alone."""
         if threading.current_thread().name == "thalweg-index":
             raise OSError(ENOSPC, "disk is full")
-        super().update_index(owner, threads)
+        return super()._index_batch(key)
 
 
 def test_a_failure_in_the_background_ends_no_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The next search indexes what is missing."""
-    caplog.set_level("DEBUG", "thalweg.threads")
+    caplog.set_level("DEBUG", "thalweg.archive")
     with FailingIndex(tmp_path / "a.db") as archive:
         talk(archive, INDEX_BATCH)
         assert "disk is full" in caplog.text

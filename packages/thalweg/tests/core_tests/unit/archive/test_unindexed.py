@@ -1,0 +1,137 @@
+"""A search in a thread without an index: what was imported is found before it is indexed."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from thalweg.archive import Archive, Logged, Span, SqliteArchive, ThreadKey, recall
+from thalweg.archive.search import unindexed
+from thalweg.archive.tables import INDEXED_AT_ONCE
+from thalweg.engine.entries import Message, Text, ToolCall
+
+KEY = ThreadKey("local", "t")
+MANY = 3 * INDEXED_AT_ONCE
+
+
+def messages(words: dict[int, str]) -> list[Logged]:
+    """Return many messages; those at some positions end in words."""
+    texts = (f"reading {n} of the gauge {words.get(n, '')}" for n in range(MANY))
+    return [Logged(Message("user", (Text(text),))) for text in texts]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[SqliteArchive]:
+    with SqliteArchive(tmp_path / "a.db") as opened:
+        yield opened
+
+
+def wait_for_index(archive: Archive) -> None:
+    for thread in threading.enumerate():
+        if thread.name == "thalweg-index":
+            thread.join()
+    assert archive.unindexed(KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("the heron was seen", "herons"),
+        ("we restored it", "restoring"),
+        ("Größe 4", "Größe"),
+        ("科幻电影很好", "科幻"),
+        ("лодка стоит", "лодка"),
+        ("x" * 3_000 + " heron 科幻 Größe", "heron"),
+        ("x" * 3_000 + " heron 科幻 Größe", "科幻"),
+        ("x" * 3_000 + " heron 科幻 Größe", "größe"),
+    ],
+)
+def test_words_are_found_before_they_are_indexed(
+    archive: SqliteArchive, text: str, query: str
+) -> None:
+    """In any script, in small and in large texts."""
+    archive.append(KEY, messages({7: text}))
+    assert archive.unindexed(KEY) == Span(0, MANY - 1)
+    (hit, *_) = archive.search(KEY, query, wait=False)
+    assert hit.position == 7
+    assert archive.unindexed(KEY) == Span(0, MANY - 1)
+    assert archive.search(KEY, query)[0] == hit
+    assert archive.unindexed(KEY) is None
+
+
+def test_a_call_is_found_by_its_result_and_within_spans(archive: SqliteArchive) -> None:
+    call = Message("assistant", (ToolCall("1", "read", '{"path": "heron.py"}'),))
+    result = Message("tool", (Text("def main(): pass"),), answers="1", name="read")
+    rest = messages({MANY - 1: "heron"})
+    archive.append(KEY, [Logged(call), Logged(result, 'read {"path": "heron.py"}'), *rest])
+    found = archive.search(KEY, "heron main", wait=False)
+    assert (found[0].position, found[0].about) == (1, 'read {"path": "heron.py"}')
+    inside = archive.search(KEY, "heron", within=[Span(5, 2 * MANY)], wait=False)
+    assert [hit.position for hit in inside] == [MANY + 1]
+
+
+def test_new_messages_are_found_beside_those_with_an_index(archive: SqliteArchive) -> None:
+    archive.append(KEY, messages({3: "heron"}))
+    archive.update_index(KEY.owner)
+    archive.append(KEY, messages({5: "heron"}))
+    found = {hit.position for hit in archive.search(KEY, "heron", wait=False)}
+    assert found == {3, MANY + 5}
+
+
+def test_few_messages_are_indexed_by_the_search(archive: SqliteArchive) -> None:
+    archive.append(KEY, messages({})[:INDEXED_AT_ONCE])
+    assert archive.unindexed(KEY) is None
+    assert archive.search(KEY, "gauge", wait=False)
+    assert archive.search(KEY, "gauge", wait=False) == archive.search(KEY, "gauge")
+
+
+def scan_only(newest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unindexed, "SCANNED_CHARS", newest)
+    monkeypatch.setattr(unindexed, "_PAGE_MESSAGES", 8)
+
+
+def test_recall_states_what_was_not_searched(
+    archive: SqliteArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never states that nothing was found, and the same call finds it later."""
+    scan_only(1, monkeypatch)
+    archive.append(KEY, messages({7: "heron"}))
+    answer = recall(archive, KEY, query="heron")
+    assert answer.startswith(f"[Messages 0-{MANY - 1} are still being indexed")
+    assert "Nothing was found" not in answer
+    assert "no handle" in recall(archive, KEY, handle="heron")
+    wait_for_index(archive)
+    assert "#7 user" in (answer := recall(archive, KEY, query="heron"))
+    assert "indexed" not in answer
+
+
+def test_an_answer_with_the_note_fits(archive: SqliteArchive) -> None:
+    archive.append(KEY, messages(dict.fromkeys(range(MANY), "heron")))
+    answer = recall(archive, KEY, query="heron", max_tokens=120, count=len)
+    assert len(answer) <= 120
+
+
+def test_closing_ends_the_index_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No thread of an archive outlives it; the next process indexes the rest."""
+    monkeypatch.setattr("thalweg.archive.search.BATCH_CHARS", 100)
+    begun = threading.Event()
+
+    class Slow(SqliteArchive):
+        def _index_batch(self, key: ThreadKey) -> bool:
+            begun.set()
+            return super()._index_batch(key)
+
+    with Slow(tmp_path / "a.db") as archive:
+        archive.append(KEY, messages({7: "heron"}))
+        archive.index_soon(KEY)
+        archive.index_soon(KEY)
+        assert begun.wait(10)
+        names = [thread.name for thread in threading.enumerate()]
+        assert names.count("thalweg-index") == 1
+    assert "thalweg-index" not in {thread.name for thread in threading.enumerate()}
+    with SqliteArchive(tmp_path / "a.db") as archive:
+        assert archive.unindexed(KEY)
+        assert archive.search(KEY, "heron")[0].position == 7
