@@ -309,7 +309,6 @@ class EngineSlot:
                     tries.spend(conflict)
                     continue
                 self._open[key] = session
-                session.index_in_batches()
                 if session.number is not None:
                     self._turns[key] = session.number, session.number + 1
                 while len(self._open) > OPEN_THREADS:

@@ -99,7 +99,7 @@ class ThreadBranch:
         return self.spans[-1].last if self.spans else -1
 
     def __len__(self) -> int:
-        return sum(span.last - span.first + 1 for span in self.spans)
+        return sum([span.last - span.first + 1 for span in self.spans])
 
     def __iter__(self) -> Iterator[int]:
         for span in self.spans:

@@ -318,12 +318,6 @@ class ThreadSession:
     _indexed: int = 0
     """Messages of the log when they were last indexed in the background."""
 
-    def index_in_batches(self) -> None:
-        """Have new messages indexed in the background, as soon as they are a batch."""
-        if self.length // INDEX_BATCH > self._indexed // INDEX_BATCH:
-            self._indexed = self.length
-            self.archive.index_soon(self.key)
-
     def knows(self, messages: Sequence[Message]) -> bool:
         """Return whether a state still begins with its last seen messages."""
         return common_prefix_length(self.held, messages) == len(self.held)
@@ -609,7 +603,8 @@ class ThreadSession:
     ) -> int:
         """Add a turn to the journal, from which the thread then continues.
 
-        Messages that are not in the archive yet are written with it.
+        Messages that are not in the archive yet are written with it, and a batch of new messages is
+        indexed in the background.
 
         Args:
             page: The turn record; its place in the tree is filled in.
@@ -647,6 +642,9 @@ class ThreadSession:
         self.unwritten, self.carried, self.note, self.instead_of = [], (), "", None
         self._note_generation()
         self.engine.history.clear()  # stored in the journal; would grow without bound
+        if self.length // INDEX_BATCH > self._indexed // INDEX_BATCH:
+            self._indexed = self.length
+            self.archive.index_soon(self.key)
         return self.number
 
     def enter_end(

@@ -100,23 +100,6 @@ def _standard(media: Media, shell: Mapping[str, Any]) -> Media:
     return Media(media.mime, media.data, media.url, pack(WIRE, {"shell": block, "place": place}))
 
 
-def media_below_result(message: Message, client: Client, *, is_read_back: bool) -> list[Media]:
-    """List the media of a tool's result that are sent in a message of the user after all results.
-
-    Those are all media if the provider takes only text in results (OpenAI Chat). Media that
-    `recall` read back are sent there, too, by each client that is not confirmed to take media in
-    results, and so is a block of an unknown type: a message of the user was its first place.
-
-    Args:
-        message: A message; others than results have none.
-        client: The client.
-        is_read_back: Whether it is a result of `recall`.
-    """
-    parts = message.parts if message.role == "tool" else ()
-    media = [part for part in parts if isinstance(part, Media)]
-    return [item for item in media if _is_sent_below(item, client, is_read_back=is_read_back)]
-
-
 def _is_sent_below(media: Media, client: Client, *, is_read_back: bool) -> bool:
     match client:
         case "openai-chat":
@@ -127,16 +110,6 @@ def _is_sent_below(media: Media, client: Client, *, is_read_back: bool) -> bool:
             return is_read_back and _is_untyped(media)
         case _:
             return False
-
-
-def result_parts(message: Message, client: Client, *, is_read_back: bool) -> tuple[Part, ...]:
-    """Return the parts of a tool's result as a client may send them in a result.
-
-    Media that are sent below are replaced by a line that states this.
-    """
-    return tuple(
-        _adapt_result_part(part, client, is_read_back=is_read_back) for part in message.parts
-    )
 
 
 def _adapt_result_part(part: Part, client: Client, *, is_read_back: bool) -> Part:
@@ -354,15 +327,34 @@ def _plain_parts(part: Part, *, keeps_reasoning: bool) -> Iterator[Part]:
 
 
 def _adapt_result(message: Message, target: TargetModel, *, is_read_back: bool) -> tuple[Part, ...]:
-    """Make what no client may send in a result into text; an empty list into an empty text."""
-    parts = result_parts(message, target.client, is_read_back=is_read_back)
-    return tuple(map(_without_cache_mark, parts)) if target.client.startswith("openai") else parts
+    """Return the parts of a tool's result as a client may send them in a result.
+
+    Media that are sent below are replaced by a line that states this; what no client may send in a
+    result becomes text, an empty list an empty text.
+    """
+    client = target.client
+    parts = (_adapt_result_part(p, client, is_read_back=is_read_back) for p in message.parts)
+    return tuple(map(_without_cache_mark, parts) if client.startswith("openai") else parts)
 
 
 def aside(message: Message, target: TargetModel, *, is_read_back: bool = False) -> list[Media]:
-    """List media that the target's client may not send in a result: they follow all results."""
-    below = media_below_result(message, target.client, is_read_back=is_read_back)
-    return [adapt_media(media, target.client) for media in below]
+    """List the media of a tool's result that are sent in a message of the user after all results.
+
+    Those are all media if the provider takes only text in results (OpenAI Chat). Media that
+    `recall` read back are sent there, too, by each client that is not confirmed to take media in
+    results, and so is a block of an unknown type: a message of the user was its first place.
+
+    Args:
+        message: A message; others than results have none.
+        target: The model, with its client.
+        is_read_back: Whether it is a result of `recall`.
+    """
+    client = target.client
+    return [
+        adapt_media(part, client)
+        for part in (message.parts if message.role == "tool" else ())
+        if isinstance(part, Media) and _is_sent_below(part, client, is_read_back=is_read_back)
+    ]
 
 
 def _without_cache_mark(part: Part) -> Part:
@@ -512,10 +504,13 @@ class MessageWriter:
         rows: list[_SentItem] = []
         unchanged = 0
         if kept_roles == self._kept_roles:
-            old_items = (row.item for row in self._rows)
+            old_items = [row.item for row in self._rows]
             unchanged = next(compress(count(), map(is_not, old_items, items)), len(self._rows))
         self._kept_roles = kept_roles
-        for start, end in _loop_ranges(items):
+        is_start = [item.message.role in {"user", "system"} for item in items]
+        for start, end in pairwise([0, *compress(count(), is_start), len(items)]):
+            if start == end:  # the items begin with one of these, or there are none
+                continue
             if end < unchanged and end < len(items):
                 rows += self._rows[start:end]
                 continue
@@ -539,7 +534,7 @@ class MessageWriter:
                 sends_reasoning and _begins_with_reasoning(first.message)
             )
         self._rows = rows
-        self.written = [*self._written_messages()]
+        self.written = self._written_messages()
         return [one.message for one in self.written]
 
     def _owns(self, index: int, item: WindowItem) -> bool:
@@ -602,21 +597,23 @@ class MessageWriter:
     def _is_read_back(self, item: WindowItem) -> bool:
         return item.message.role == "tool" and item.message.name in {RECALL, self.recall or RECALL}
 
-    def _written_messages(self) -> Iterator[WrittenMessage]:
+    def _written_messages(self) -> list[WrittenMessage]:
+        written: list[WrittenMessage] = []
         below: list[Media] = []
         position, tokens = -1, 0
         for row in self._rows:
             if below and row.item.message.role != "tool":
-                yield WrittenMessage(_media_message(below), position, tokens)
+                written.append(WrittenMessage(_media_message(below), position, tokens))
                 below, tokens = [], 0
-            yield from row.written
+            written += row.written
             if row.aside:
                 if not below:  # what was read back has its reference already
                     position = -1 if self._is_read_back(row.item) else row.item.position
                 below += row.aside
                 tokens += row.item.tokens - row.written[0].tokens if row.written else 0
         if below:
-            yield WrittenMessage(_media_message(below), position, tokens)
+            written.append(WrittenMessage(_media_message(below), position, tokens))
+        return written
 
 
 def _place_system_messages(
@@ -651,13 +648,6 @@ def _place_system_messages(
         placed.append(item)
     settle()
     return placed, frozenset(kept_roles)
-
-
-def _loop_ranges(items: Sequence[WindowItem]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a view between messages of others than the model and its tools."""
-    starts = [index for index, item in enumerate(items) if item.message.role in {"user", "system"}]
-    bounds = [0, *starts, len(items)]
-    return ((start, end) for start, end in pairwise(bounds) if start < end)
 
 
 def _begins_with_reasoning(message: Message) -> bool:

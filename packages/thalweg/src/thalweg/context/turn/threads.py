@@ -756,7 +756,6 @@ class SessionPool:
                 is_last = is_anonymous(key) and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
-        session.index_in_batches()
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""

@@ -94,7 +94,7 @@ from thalweg.engine.tokens import (
 )
 from thalweg.engine.window.binding import binds_thinking, is_binding_refusal, is_signed
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import WindowItem, has_compaction, text_for_tool
+from thalweg.engine.window.items import has_compaction, text_for_tool
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.engine.wires.fields import unpack
 from thalweg.engine.wires.langchain import WIRE
@@ -734,8 +734,9 @@ class _Turn:
         edits = yield from self._commit_edits(steps, summarizer)
         edits += yield from self._view_with_tools(summarizer, is_cold=is_cold)
         last_tokens = sum(self.open.session.page.tokens.values())
-        same = min(last_tokens, self._shared_tokens(sent))
-        self._enter(edits, summarizer, same, is_cold=is_cold)
+        changed = self.open.overhead_changed(self.overhead)
+        same = 0 if changed else engine.window.shared_tokens(sent)
+        self._enter(edits, summarizer, min(last_tokens, same), is_cold=is_cold)
         self.pending.start(summarizer)
         if not self.open.session.page.edits:
             return
@@ -793,12 +794,6 @@ class _Turn:
         if not self.sending.tried and not (begins_run and session.last_rejection()):
             return ()
         return plan_plain(session.engine.planning_context())
-
-    def _shared_tokens(self, sent: Sequence[WindowItem]) -> int:
-        """Count the tokens at the beginning of the request that the last one had, too."""
-        if self.open.overhead_changed(self.overhead):
-            return 0
-        return self.open.session.engine.window.shared_tokens(sent)
 
     def _summarizer(self, *, is_cold: bool) -> Summarizer:
         engine = self.open.session.engine

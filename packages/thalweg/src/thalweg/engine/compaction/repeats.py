@@ -36,7 +36,7 @@ def remember_result(results: dict[str, RemovedResult], entry: Entry) -> None:
         return
     if use.action == "write":
         for key, result in results.items():
-            if _is_outdated(result.action, result.target, (use,)):
+            if not result.is_outdated and _is_outdated(result.action, result.target, (use,)):
                 results[key] = replace(result, is_outdated=True)
     key = call_key(use)
     old = results.pop(key, None)

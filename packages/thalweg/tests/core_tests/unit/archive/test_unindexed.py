@@ -1,4 +1,4 @@
-"""A search in a thread without an index: what was imported is found before it is indexed."""
+"""A search in a thread without an index states what it did not search; an archive indexes it."""
 
 import threading
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.archive import Archive, Logged, Span, SqliteArchive, ThreadKey, recall
+from thalweg.archive import Archive, Logged, SqliteArchive, ThreadKey, recall
 from thalweg.archive.search import unindexed
 from thalweg.archive.tables import INDEXED_AT_ONCE
-from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.entries import Message, Text
 
 KEY = ThreadKey("local", "t")
 MANY = 3 * INDEXED_AT_ONCE
@@ -32,51 +32,6 @@ def wait_for_index(archive: Archive) -> None:
         if thread.name == "thalweg-index":
             thread.join()
     assert archive.unindexed(KEY) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("the heron was seen", "herons"),
-        ("we restored it", "restoring"),
-        ("Größe 4", "Größe"),
-        ("科幻电影很好", "科幻"),
-        ("лодка стоит", "лодка"),
-        ("x" * 3_000 + " heron 科幻 Größe", "heron"),
-        ("x" * 3_000 + " heron 科幻 Größe", "科幻"),
-        ("x" * 3_000 + " heron 科幻 Größe", "größe"),
-    ],
-)
-def test_words_are_found_before_they_are_indexed(
-    archive: SqliteArchive, text: str, query: str
-) -> None:
-    """In any script, in small and in large texts."""
-    archive.append(KEY, messages({7: text}))
-    assert archive.unindexed(KEY) == Span(0, MANY - 1)
-    (hit, *_) = archive.search(KEY, query, wait=False)
-    assert hit.position == 7
-    assert archive.unindexed(KEY) == Span(0, MANY - 1)
-    assert archive.search(KEY, query)[0] == hit
-    assert archive.unindexed(KEY) is None
-
-
-def test_a_call_is_found_by_its_result_and_within_spans(archive: SqliteArchive) -> None:
-    call = Message("assistant", (ToolCall("1", "read", '{"path": "heron.py"}'),))
-    result = Message("tool", (Text("def main(): pass"),), answers="1", name="read")
-    rest = messages({MANY - 1: "heron"})
-    archive.append(KEY, [Logged(call), Logged(result, 'read {"path": "heron.py"}'), *rest])
-    found = archive.search(KEY, "heron main", wait=False)
-    assert (found[0].position, found[0].about) == (1, 'read {"path": "heron.py"}')
-    inside = archive.search(KEY, "heron", within=[Span(5, 2 * MANY)], wait=False)
-    assert [hit.position for hit in inside] == [MANY + 1]
-
-
-def test_new_messages_are_found_beside_those_with_an_index(archive: SqliteArchive) -> None:
-    archive.append(KEY, messages({3: "heron"}))
-    archive.update_index(KEY.owner)
-    archive.append(KEY, messages({5: "heron"}))
-    found = {hit.position for hit in archive.search(KEY, "heron", wait=False)}
-    assert found == {3, MANY + 5}
 
 
 def test_few_messages_are_indexed_by_the_search(archive: SqliteArchive) -> None:

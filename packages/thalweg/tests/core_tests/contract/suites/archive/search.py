@@ -4,8 +4,12 @@ import pytest
 
 from core_tests.contract.suites.archive.values import KEY, Reopen, said
 from thalweg.archive import Archive, Logged, Span, ThreadKey, render_passages
+from thalweg.archive.tables import INDEXED_AT_ONCE
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.tokens import exact_counter
+
+NOISE = [said(f"reading {n} of the gauge") for n in range(INDEXED_AT_ONCE + 1)]
+"""Messages that a search which does not wait leaves without an index."""
 
 
 class SearchContract:
@@ -36,6 +40,54 @@ class SearchContract:
         archive.append(KEY, [said(f"the proxy: {hit}" if "port" in query else hit)])
 
         assert hit in archive.search(KEY, query)[0].text
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("the heron was seen", "herons"),
+            ("we restored it", "restoring"),
+            ("Größe 4", "Größe"),
+            ("科幻电影很好", "科幻"),
+            ("лодка стоит", "лодка"),
+            ("x" * 3_000 + " heron 科幻 Größe", "heron"),
+            ("x" * 3_000 + " heron 科幻 Größe", "科幻"),
+            ("x" * 3_000 + " heron 科幻 Größe", "größe"),
+        ],
+    )
+    def test_words_are_found_before_they_are_indexed(
+        self, archive: Archive, text: str, query: str
+    ) -> None:
+        """In any script, in small and in large texts; the index then has the same hit."""
+        archive.append(KEY, [*NOISE[:7], said(text), *NOISE])
+        assert archive.unindexed(KEY) == Span(0, len(NOISE) + 7)
+        (hit, *_) = archive.search(KEY, query, wait=False)
+        assert hit.position == 7
+        assert archive.unindexed(KEY) is not None
+        assert archive.search(KEY, query)[0] == hit
+        assert archive.unindexed(KEY) is None
+
+    def test_a_search_that_does_not_wait_finds_calls_and_keeps_to_spans(
+        self, archive: Archive
+    ) -> None:
+        """A result is found by its call, as with the index."""
+        call = said("reading", "assistant")
+        result = Logged(Message("tool", (Text("def main(): pass"),), name="read"), about="heron.py")
+        archive.append(KEY, [call, result, *NOISE, said("a heron")])
+        (hit, *_) = archive.search(KEY, "heron main", wait=False)
+        assert (hit.position, hit.about) == (1, "heron.py")
+        last = len(NOISE) + 2
+        inside = archive.search(KEY, "heron", within=[Span(5, last)], wait=False)
+        assert [hit.position for hit in inside] == [last]
+
+    def test_a_search_that_does_not_wait_joins_the_index_and_the_rest(
+        self, archive: Archive
+    ) -> None:
+        """Both have hits, and each is found once."""
+        archive.append(KEY, [said("a heron"), *NOISE])
+        archive.update_index(KEY.owner)
+        archive.append(KEY, [*NOISE, said("two herons")])
+        found = [hit.position for hit in archive.search(KEY, "heron", wait=False)]
+        assert sorted(found) == [0, 2 * len(NOISE) + 1]
 
     def test_search_finds_a_result_by_the_call_it_answers(self, archive: Archive) -> None:
         """What the model asked for is often what it remembers."""
