@@ -4,7 +4,7 @@ Every result is bounded, and an error is a sentence for the model. A result has 
 reference that was read, and the places of media in it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -338,7 +338,7 @@ class _RecallCall:
             note = prompt("recall_unindexed").render(messages=_format_span(unindexed))
         if within is not None and len(within) > FILTER_ABOVE_SPANS:
             searched_spans = [Span(within[0].first, within[-1].last)]
-        hits = self._search_originals(query, searched_spans, {"wait": False} if note else {})
+        hits = self._search_originals(query, searched_spans)
         if unindexed:
             self.archive.index_soon(self.key)
         if within is not searched_spans:
@@ -352,9 +352,7 @@ class _RecallCall:
             hits.pop()
         return "\n\n".join(filter(None, (render_passages(hits), note)))
 
-    def _search_originals(
-        self, query: str, within: Sequence[Span] | None, options: Mapping[str, bool]
-    ) -> list[Passage]:
+    def _search_originals(self, query: str, within: Sequence[Span] | None) -> list[Passage]:
         """Search, skipping earlier calls of this tool, and their results, whose text is in others.
 
         Otherwise a repeated query would return its last result, which quotes the one before.
@@ -363,7 +361,7 @@ class _RecallCall:
         searched_spans = within
         for _ in range(MAX_SEARCHES):
             hits = self.archive.search(
-                self.key, query, within=searched_spans, max_tokens=self.max_tokens, **options
+                self.key, query, within=searched_spans, max_tokens=self.max_tokens, wait=False
             )
             echo_positions = [hit.position for hit in hits if self._is_echo(hit)]
             if not echo_positions:

@@ -49,7 +49,7 @@ def scan_only(newest: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recall_states_what_was_not_searched(
     archive: SqliteArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It never states that nothing was found, and the same call finds it later."""
+    """The answer is no error, and the same call returns the message when it is indexed."""
     scan_only(1, monkeypatch)
     archive.append(KEY, messages({7: "heron"}))
     answer = recall(archive, KEY, query="heron")
@@ -70,7 +70,7 @@ def test_an_answer_with_the_note_fits(archive: SqliteArchive) -> None:
 def test_closing_ends_the_index_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No thread of an archive outlives it; the next process indexes the rest."""
+    """An archive has no thread after `close`; the next process can index."""
     monkeypatch.setattr("thalweg.archive.search.BATCH_CHARS", 100)
     begun = threading.Event()
 
@@ -87,6 +87,6 @@ def test_closing_ends_the_index_in_the_background(
         names = [thread.name for thread in threading.enumerate()]
         assert names.count("thalweg-index") == 1
     assert "thalweg-index" not in {thread.name for thread in threading.enumerate()}
-    with SqliteArchive(tmp_path / "a.db") as archive:
-        assert archive.unindexed(KEY)
-        assert archive.search(KEY, "heron")[0].position == 7
+    with SqliteArchive(tmp_path / "a.db") as reopened:
+        assert reopened.unindexed(KEY)
+        assert reopened.search(KEY, "heron")[0].position == 7

@@ -57,7 +57,7 @@ class SearchContract:
     def test_words_are_found_before_they_are_indexed(
         self, archive: Archive, text: str, query: str
     ) -> None:
-        """In any script, in small and in large texts; the index then has the same hit."""
+        """Any script, small and large texts; the search returns the same hit with the index."""
         archive.append(KEY, [*NOISE[:7], said(text), *NOISE])
         assert archive.unindexed(KEY) == Span(0, len(NOISE) + 7)
         (hit, *_) = archive.search(KEY, query, wait=False)
@@ -69,7 +69,7 @@ class SearchContract:
     def test_a_search_that_does_not_wait_finds_calls_and_keeps_to_spans(
         self, archive: Archive
     ) -> None:
-        """A result is found by its call, as with the index."""
+        """The search returns a result by its call."""
         call = said("reading", "assistant")
         result = Logged(Message("tool", (Text("def main(): pass"),), name="read"), about="heron.py")
         archive.append(KEY, [call, result, *NOISE, said("a heron")])
@@ -82,7 +82,7 @@ class SearchContract:
     def test_a_search_that_does_not_wait_joins_the_index_and_the_rest(
         self, archive: Archive
     ) -> None:
-        """Both have hits, and each is found once."""
+        """The search returns hits of both."""
         archive.append(KEY, [said("a heron"), *NOISE])
         archive.update_index(KEY.owner)
         archive.append(KEY, [*NOISE, said("two herons")])
