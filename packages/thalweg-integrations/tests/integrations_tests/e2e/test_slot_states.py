@@ -1,5 +1,6 @@
 """What a framework may hand over: its whole history, the last view, or either one changed."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 
 from thalweg.archive import Archive, SqliteArchive, ThreadKey
+from thalweg.archive.table_rows import index_progress
 from thalweg.archive.threads import rewind
+from thalweg.archive.threads.session import INDEX_BATCH
 from thalweg.engine.entries import Message, Text, ToolCall
 from thalweg.engine.settings import ContextPolicy
 from thalweg_integrations.slot import EngineSlot, HostCall
@@ -212,3 +215,13 @@ def test_a_thread_of_an_older_version_is_compared_with_its_log(
     assert read >= len(sent)
     _, read = reopened(tmp_path / "t.db", [*sent, user("and now?")], monkeypatch)
     assert read < 2 * len(sent)
+
+
+def test_a_call_has_its_batch_of_messages_indexed(slot: EngineSlot) -> None:
+    """The index is complete before the first search."""
+    slot.view("t", [user(f"gauge {n}") for n in range(2 * INDEX_BATCH)], CALL)
+    for worker in threading.enumerate():
+        if worker.name == "thalweg-index":
+            worker.join()
+    with slot.archive._database.reading("local") as db:  # noqa: SLF001 (no public count)
+        assert index_progress(db, ThreadKey("local", "t")) is None
