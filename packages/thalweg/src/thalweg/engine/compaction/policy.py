@@ -131,9 +131,9 @@ class RentOrBuy:
     reads show that more follow."""
     MOST_RETURN = 2.0
     """Most prices of a return that a removal has to recover."""
-    UNUSED, UNUSED_TOKENS = 8.0, 60_000
-    """Until an answer has used an old result, all results may be for later: below this size of a
-    request, or a dearer tier, a return counts so many times, up to twice `MOST_RETURN`. See
+    UNUSED = 4.0
+    """Until an answer has used an old result, all results may be for later: below the first dearer
+    tier a removal has to recover so many prices of a return, under every preset. See
     docs/harm.md."""
     PAYBACK = 1 / 3
     """Share of the thread's calls so far in which an action recovers its price. On recorded
@@ -254,11 +254,11 @@ class RentOrBuy:
         return is_near and offer.freed > context.budget.progress
 
     def _price(self, offer: CandidateAction, context: PlanningContext) -> float:
-        most, share = self.MOST_RETURN, self._return_share(context)
-        small = min([self.UNUSED_TOKENS, *(tier.above for tier in self.tariff.tiers)])
-        if "used" not in self.memory and context.window.tokens < small:
-            most, share = 2 * most, self.UNUSED * share
-        return offer.price + min(most, share) * offer.returning
+        share = min(self.MOST_RETURN, self._return_share(context))
+        is_dear = any(context.window.tokens >= tier.above for tier in self.tariff.tiers)
+        if "used" not in self.memory and not is_dear:
+            share = self.UNUSED
+        return offer.price + share * offer.returning
 
     def _return_share(self, context: PlanningContext) -> float:
         """Return the share of a return's price that counts: each return so far doubles it."""
