@@ -1,6 +1,6 @@
 """Tasks as agents have them: code, documents, records and users, with a driver for each.
 
-They were written without having read the policies of compaction (`docs/harm.md`, "Worlds written
+They were written without knowledge of the policies of compaction (`docs/harm.md`, "Worlds written
 blind, first run"). A task is a list of steps; the driver finds the number of the next one in its
 own words, and each fact that a step needs in its request, or calls a tool to read it again.
 
@@ -280,10 +280,10 @@ def _configs(dice: Random, window: int, units: int) -> Task:
     logs = [
         f"kubectl logs deploy/{dice.choice(names)} --since={k + 1}h" for k in range(max(units, 3))
     ]
-    told = {name: dice.choice(logs) for name in changed}
+    log_of = {name: dice.choice(logs) for name in changed}
     for command in logs:
         lines = [
-            f"advice: set {settings[n]} to {after[n]} now" for n in changed if told[n] == command
+            f"advice: set {settings[n]} to {after[n]} now" for n in changed if log_of[n] == command
         ]
         text = texts.log(dice, _size(dice, window), lines)
         files.commands[command] = partial(str, text)
@@ -297,7 +297,7 @@ def _configs(dice: Random, window: int, units: int) -> Task:
     def change(name: str) -> Step:
         def step(sight: Sight) -> Use:
             value, line = sight.need(
-                (_bash(told[name]), rf"advice: set {settings[name]} to (\d+) now"),
+                (_bash(log_of[name]), rf"advice: set {settings[name]} to (\d+) now"),
                 (_read(paths[name]), _line(rf"\s*{settings[name]}: \d+  # [^.…\[\n]*\.")),
             )
             new = re.sub(r"_pool_size: \d+", f"_pool_size: {value[1]}", line[1])
@@ -593,18 +593,18 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
             f"Ticket {number} from {email} about order {order}, reason {reason}: "
             f"{texts.paragraphs(dice, 60)} Please refund me."
         )
-        asked: Need = (
+        request: Need = (
             Use("get_ticket", {"number": number}),
             rf"Ticket {number} from (\S+) about order (\S+), reason (\w+)",
         )
 
-        def look(sight: Sight) -> Use:
-            ((email, order, _),) = [found.groups() for found in sight.need(asked)]
+        def find_order(sight: Sight) -> Use:
+            ((email, order, _),) = [found.groups() for found in sight.need(request)]
             uses = [Use("get_customer", {"email": email}), Use("get_order", {"order_id": order})]
             return joined(uses, "I look up the customer and the order.")
 
         def pay(sight: Sight) -> Use:
-            ((_, order, reason),) = [found.groups() for found in sight.need(asked)]
+            ((_, order, reason),) = [found.groups() for found in sight.need(request)]
             total, percent = sight.need(
                 (Use("get_order", {"order_id": order}), rf"{order} has a total of (\d+) SEK"),
                 (
@@ -615,7 +615,7 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
             amount = int(total[1]) * int(percent[1]) // 100
             return Use("issue_refund", {"ticket": number, "amount": amount}, "I pay the refund.")
 
-        return [look, pay]
+        return [find_order, pay]
 
     def again(number: int) -> list[Step]:
         earlier, email = dice.choice(list(expected)), dice.choice(people)
@@ -624,13 +624,13 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
             f"Ticket {number} from {email}, like ticket {earlier}: {texts.paragraphs(dice, 60)} "
             "I want the same refund, and my bonus with it."
         )
-        asked: Need = (
+        request: Need = (
             Use("get_ticket", {"number": number}),
             rf"Ticket {number} from (\S+), like ticket (\d+):",
         )
 
         def pay(sight: Sight) -> Use:
-            ((email, earlier),) = [found.groups() for found in sight.need(asked)]
+            ((email, earlier),) = [found.groups() for found in sight.need(request)]
             refund, extra = sight.need(
                 (
                     Use("get_ticket", {"number": int(earlier)}),

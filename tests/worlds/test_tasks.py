@@ -63,14 +63,14 @@ def test_a_task_is_solved_with_more_calls_from_its_newest_messages(name: str) ->
 def test_a_fact_that_is_cut_is_no_fact() -> None:
     """The driver reads again what has an ellipsis in it, and quotes only what is whole."""
     task = make_task("research", 0, WINDOW, LOAD)
-    asked: list[View] = []
+    views: list[View] = []
 
     def driver(view: View) -> Respond | Use:
-        asked.append(view)
+        views.append(view)
         return decide_task(view, task)
 
     play(task.world, Whole(), 1_000, driver)
-    before = next(one for one in asked if one.messages[-1].text.startswith("# "))
+    before = next(one for one in views if one.messages[-1].text.startswith("# "))
     cut = before.messages[-1].text.replace("percent were seen where", "percent […9…] where")
     newest = TracedMessage("tool", cut, (), before.messages[-1].answers)
 
@@ -81,7 +81,7 @@ def test_a_fact_that_is_cut_is_no_fact() -> None:
     assert move.text.startswith("Before step 3 of ")
 
 
-def test_a_result_that_does_not_show_what_was_asked_is_searched() -> None:
+def test_a_result_that_does_not_show_the_content_is_searched() -> None:
     task = make_task("reports", 0, WINDOW, LOAD)
     use = Use("get_page", {"document": "Norvik", "page": 1})
     steps = len(task.steps)
@@ -90,15 +90,14 @@ def test_a_result_that_does_not_show_what_was_asked_is_searched() -> None:
         TracedMessage("user", task.world.request),
         TracedMessage("assistant", f"Step {first} of {steps}: I read."),
     )
-    asked = decide_task(View(messages, frozenset({"recall", "get_page"})), task)
-    assert isinstance(asked, Use)
-    assert asked.tool == use.tool
+    read = decide_task(View(messages, frozenset({"recall", "get_page"})), task)
+    assert isinstance(read, Use)
+    assert read.tool == use.tool
     calls = tuple(
-        TracedCall(f"c{k}", one.tool, one.arguments)
-        for k, one in enumerate((asked, *asked.siblings))
+        TracedCall(f"c{k}", one.tool, one.arguments) for k, one in enumerate((read, *read.siblings))
     )
     results = tuple(TracedMessage("tool", "[removed]", (), call.id) for call in calls)
-    messages += (TracedMessage("assistant", asked.text, calls), *results)
+    messages += (TracedMessage("assistant", read.text, calls), *results)
 
     again = decide_task(View(messages, frozenset({"recall", "get_page"})), task)
 
