@@ -235,7 +235,17 @@ def _parsed(kind: type[_Parsed], data: Mapping[str, Any]) -> _Parsed:
             raise cause from None
         where = ".".join(map(str, first["loc"]))
         if first["type"] == "unexpected_keyword_argument":
-            known = ", ".join(each.name for each in fields(kind))
-            raise ProfileTypeError("profile", f"Unknown keys: {where}", f"use {known}") from None
+            *parents, _ = first["loc"]
+            unknown = [
+                str(one["loc"][-1])
+                for one in error.errors()
+                if one["type"] == first["type"] and [*one["loc"][:-1]] == parents
+            ]
+            owner = GeneralPurposeSubagentProfile if parents else kind
+            known = ", ".join(each.name for each in fields(owner))
+            problem = f"Unknown keys: {', '.join(sorted(unknown))}"
+            raise ProfileTypeError(
+                ".".join(map(str, parents)) or "profile", problem, f"use {known}"
+            ) from None
         problem = f"it is {type(first['input']).__name__}"
         raise ProfileTypeError(where, problem, first["msg"].replace("Input", "it", 1)) from None

@@ -108,8 +108,8 @@ def extra_of(module: str) -> str:
     """Return the extra that installs a module; empty if none does.
 
     Example:
-        >>> extra_of("psycopg.rows"), extra_of("numpy"), extra_of("thalweg.engine")
-        ('postgres', 'vectors', '')
+        >>> extra_of("psycopg.rows"), extra_of("av"), extra_of("thalweg.engine")
+        ('postgres', 'video', '')
     """
     return next(
         (

@@ -336,9 +336,10 @@ def _token_counts(fields: Mapping[str, Any]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A message to build, or to send as the objects it was read from."""
+    """A message to build, or messages to send as the objects they were read from."""
 
     message: Message
+    """The message, or the first of them."""
     raws: tuple[object, ...] = ()
     """The objects; empty if the message is to be built."""
 
@@ -346,16 +347,20 @@ class Piece:
 def pieces(messages: Sequence[Message], wire: str) -> Iterator[Piece]:
     """Yield messages to send as their original objects, and messages to build.
 
-    A message that has only parts of other wires gets their JSON as text, so that it is still a
-    message.
+    A raw object of several messages is sent only if all of them are present, adjacent and in
+    order; otherwise each is built from its parts. A message that has only parts of other wires
+    gets their JSON as text, so that it is still a message.
     """
-    for message in messages:
-        if message.origin is not None and message.origin.wire == wire:
-            yield Piece(message, message.origin.raws)
-        elif _is_foreign_item(message, wire):
-            yield Piece(message, (_original_item(message),))
+    index = 0
+    while index < len(messages):
+        first, shared_count = messages[index], _shared_count(messages, index, wire)
+        if first.origin is not None and shared_count:
+            yield Piece(first, first.origin.raws)
+        elif _is_foreign_item(first, wire):
+            yield Piece(first, (_original_item(first),))
         else:
-            yield Piece(_with_foreign_text(message, wire))
+            yield Piece(_with_foreign_text(first, wire))
+        index += shared_count or 1
 
 
 def _with_foreign_text(message: Message, wire: str) -> Message:
@@ -379,6 +384,29 @@ def _has_content(part: Part, wire: str) -> bool:
             return True
         case _:
             assert_never(part)
+
+
+def _shared_count(messages: Sequence[Message], index: int, wire: str) -> int:
+    """Count the messages from this one that complete their raw object; 0 if they do not."""
+    first = messages[index].origin
+    if first is None or first.wire != wire or first.share[0] != 0:
+        return 0
+    count = first.share[1]
+    group = messages[index : index + count]
+    is_complete = len(group) == count and all(
+        (origin := message.origin) is not None
+        and origin.wire == wire
+        and origin.share == (k, count)
+        and _are_same_objects(origin.raws, first.raws)
+        for k, message in enumerate(group)
+    )
+    return count if is_complete else 0
+
+
+def _are_same_objects(first: tuple[object, ...], second: tuple[object, ...]) -> bool:
+    return first is second or (
+        len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
+    )
 
 
 def with_origin(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:

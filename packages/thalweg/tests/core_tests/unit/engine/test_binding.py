@@ -238,3 +238,16 @@ def test_a_lone_surrogate_in_prompt_or_words_is_hashed_like_any_text() -> None:
     engine.receive(user("go \udfff"))
     work(engine, 0, 2)
     assert shown(engine) == ["s0", "s1"]
+
+
+def test_a_snapshot_has_texts_with_half_a_surrogate_pair() -> None:
+    """Cut emoji and names of files in another encoding, which the archive stores as they are."""
+    one = binding_engine(window=4_000)
+    for k in range(40):
+        one.receive(user(f"Read {k} caf\udce9-{k}.txt and \ud83d. " + "word " * 200))
+        one.prepare()
+    snapshot = one.standing()
+
+    assert snapshot.fold
+    assert "\udce9" in snapshot.fold.record
+    assert snapshot_from_bytes(snapshot_to_bytes(snapshot)) == snapshot

@@ -147,5 +147,20 @@ def test_a_config_survives_being_written() -> None:
     assert HarnessProfileConfig.from_dict(config.to_dict()) == config
     profile = config.to_harness_profile()
     assert HarnessProfileConfig.from_harness_profile(profile) == config
-    with pytest.raises(ConfigError, match="Unknown keys: sufix"):
-        HarnessProfileConfig.from_dict({"sufix": "x"})
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"sufix": "x", "excluded": []}, "profile: Unknown keys: excluded, sufix; use base_system"),
+        (
+            {"general_purpose_subagent": {"enable": False}},
+            "general_purpose_subagent: Unknown keys: enable; use enabled, description",
+        ),
+    ],
+)
+def test_unknown_keys_are_all_named_with_those_of_their_place(
+    given: dict[str, object], error: str
+) -> None:
+    with pytest.raises(ConfigError, match=error):
+        HarnessProfileConfig.from_dict(given)

@@ -214,8 +214,7 @@ CREATE TABLE IF NOT EXISTS memory_item (
     stop bigint NOT NULL,
     PRIMARY KEY (scope, number)
 ){clustered};
-DROP INDEX IF EXISTS memory_item_turn;
-CREATE INDEX memory_item_turn ON memory_item (scope, thread, seq);
+CREATE INDEX IF NOT EXISTS memory_item_turn ON memory_item (scope, thread, seq);
 CREATE TABLE IF NOT EXISTS memory_word (
     scope bigint NOT NULL,
     word bigint NOT NULL,
@@ -575,6 +574,8 @@ UPDATE archive_thread SET indexed = 0, passages = 0;
 """
 _LAST_WITH_OTHER_WORDS = "0010"
 """The newest version in which the index of an archive had other words."""
+_WITH_OTHER_PIECES = "0016"
+"""The first version whose index of the pieces of turns has these columns."""
 _MEMORY_JOBS = """
 INSERT INTO queue_job (queue, key, lock, due, latest, priority, attempt)
 SELECT 'memory', name, name, CASE WHEN lease <> '' THEN 0 ELSE due / 1000 END, deadline / 1000,
@@ -618,6 +619,8 @@ UPDATE queue_job SET priority = -1000 WHERE queue = 'run' AND key LIKE '%\x1f*ag
 def upgrade(schema: Schema) -> None:
     """Create missing tables, convert those of earlier processes, and add a wall to each table."""
     has_archive, has_memory = schema.has("archive_meta"), schema.has("memory_meta")
+    if schema.version < _WITH_OTHER_PIECES:
+        schema.make("memory", "DROP INDEX IF EXISTS memory_item_turn;")
     schema.make("archive", _ARCHIVE)
     schema.make("memory", _MEMORY)
     schema.make("runs", _RUNS)
@@ -651,6 +654,8 @@ def _convert_rows(schema: Schema) -> None:
     if schema.version <= _LAST_WITH_OTHER_WORDS:
         schema.in_sqlite("archive", _FORGET_WORDS_IN_SQLITE)
         schema.in_postgres(_FORGET_WORDS_IN_POSTGRES)
+    schema.in_sqlite("memory", "DELETE FROM memory_vector;")  # nothing reads them any more
+    schema.in_postgres("TRUNCATE memory_vector")
     schema.make("runs", _QUEUED + _RETENTION)
     if schema.has("pending_wakes"):
         schema.in_sqlite("jobs", _WAKES_IN_SQLITE)
