@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -282,27 +283,36 @@ class TenantGraphRuns:
     ) -> AsyncIterator[tuple[RunRecord, Event]]:
         """Yield the rows of the runs of a thread that have not ended, and of each later one.
 
+        Runs come in the order of their starts; a delayed one is followed once it is running.
+
         Args:
             thread: The thread.
             pause_s: Seconds between looks for a later run.
             since: Yield also those of runs that another one had not followed at that time; of
                 the newest 1,000.
         """
-        runs = await self._parts.journal.list(self._owner, thread, limit=1_000)
+        journal = self._parts.journal
+        runs = await journal.list(self._owner, thread, limit=1_000)
         seen = {run.key.run for run in runs if run.status in ENDED}
         if since is not None:
-            begun = [later.started is not None and later.started <= since for later in runs]
-            seen = {run.key.run for run, is_past in zip(runs[1:], begun, strict=False) if is_past}
+            begun = sorted((run.started, run.key.run) for run in runs if run.started)
+            seen = {run for (_, run), (later, _) in pairwise(begun) if later <= since}
         while True:
-            new = [run for run in reversed(runs) if run.key.run not in seen]
-            for run in new:
-                seen.add(run.key.run)
-                with suppress(NoSuchRunError):  # it was deleted meanwhile
-                    async for event in self.follow(run):
-                        yield run, event
+            for run in sorted(runs, key=lambda run: run.started or run.created):
+                if run.status != "queued" and run.key.run not in seen:
+                    seen.add(run.key.run)
+                    with suppress(NoSuchRunError):  # it was deleted meanwhile
+                        async for event in self.follow(run):
+                            yield run, event
+            new = set(await journal.begun(self._owner, thread)) - seen
             if not new:
                 await asyncio.sleep(pause_s)
-            runs = await self._parts.journal.list(self._owner, thread, limit=50)
+            keys = (RunKey(self._owner, thread, run) for run in new)
+            runs = [found for key in keys if (found := await journal.get(key)) is not None]
+
+    async def under_way(self, thread: str) -> Sequence[RunRecord]:
+        """Return the runs of a thread that have not ended and are due, the oldest first."""
+        return await self._parts.journal.unended(self._owner, thread, now_ms())
 
     async def wait(self, run: RunRecord) -> RunRecord:
         """Wait for a run to end."""

@@ -82,6 +82,11 @@ class Event:
     data: str
     """A JSON object."""
 
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the last one of its run."""
+        return self.type.removeprefix("run.") in ENDED
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

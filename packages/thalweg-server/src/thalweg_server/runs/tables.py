@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal
 
-from thalweg.database.jobs import BACKGROUND, BETWEEN, LEASE_S, Job, JobQueue, JobSql
+from thalweg.database.jobs import BACKGROUND, BETWEEN, LEASE_S, NEVER_MS, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, NoSuchRunError, RunExistsError
 from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
 from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
@@ -190,9 +190,14 @@ class Tables(ABC):
         rows = await self._read(owner, _NEWEST, (owner, owner))
         return {run.key.thread: run for run in map(_run, rows)}
 
-    async def unended(self, owner: str, thread: str) -> Sequence[RunRecord]:
-        """Return the runs of a thread that have not ended, oldest first."""
-        rows = await self._read(owner, _UNENDED, (owner, thread))
+    async def begun(self, owner: str, thread: str) -> Collection[str]:
+        """Return which of the newest 1,000 runs of a thread are running or have ended."""
+        rows = await self._read(owner, _STATUSES, (owner, thread))
+        return {run for run, status in rows if status != "queued"}
+
+    async def unended(self, owner: str, thread: str, due_ms: int = NEVER_MS) -> Sequence[RunRecord]:
+        """Return the runs of a thread that are due at a time and have not ended, oldest first."""
+        rows = await self._read(owner, _UNENDED, (owner, thread, due_ms))
         return [_run(row) for row in rows]
 
     async def count_active(self, owner: str) -> int:
@@ -383,8 +388,12 @@ _NEWEST = (
 )
 _UNENDED = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED}"  # noqa: S608
-    " ORDER BY number"
+    " AND due <= ? ORDER BY number"
 )
+_STATUSES = (
+    "SELECT run, status FROM runs WHERE owner = ? AND thread = ? ORDER BY number DESC LIMIT 1000"
+)
+"""Columns before `request`: those behind a long one are slow to read in SQLite."""
 _LIST = f"SELECT {_COLUMNS} FROM runs WHERE owner = ?"  # noqa: S608
 _RELEASE = f"""
     UPDATE runs SET status = 'queued', handed = handed + 1

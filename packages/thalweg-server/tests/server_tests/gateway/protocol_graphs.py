@@ -1,6 +1,7 @@
 """An agent with a scripted model, tools, an interrupt and a subagent; a graph with a subgraph."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from functools import reduce
 from operator import add
 from typing import Any
@@ -53,6 +54,16 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
+class StalledModel(ScriptedModel):
+    """Does not write its answer to the end."""
+
+    async def _astream(
+        self, messages: list[BaseMessage], *_: object, **__: object
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        yield ChatGenerationChunk(message=next(self._pieces(messages)))
+        await asyncio.sleep(600)
+
+
 @tool
 def look(what: str) -> str:
     """Return a constant text."""
@@ -88,6 +99,8 @@ agent = create_agent(
     [look, fails, risky, delegate],
     middleware=[HumanInTheLoopMiddleware(interrupt_on={"risky": True})],
 )
+
+stalled = create_agent(StalledModel(), [])
 
 
 def _ask(state: MessagesState) -> dict[str, Any]:

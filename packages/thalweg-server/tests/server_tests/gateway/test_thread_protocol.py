@@ -35,7 +35,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve graphs with scripted models."""
     made = settings(tmp_path_factory.mktemp("home"), keys=KEYS)
     place = "server_tests.gateway.protocol_graphs"
-    agents = [{"name": name, "graph": f"{place}:{name}"} for name in ("agent", "nested")]
+    agents = [{"name": name, "graph": f"{place}:{name}"} for name in ("agent", "nested", "stalled")]
     own = Settings.from_mapping({"agents": agents}).agents
     with gateway(made.model_copy(update={"agents": own})) as found:
         yield found
@@ -266,8 +266,9 @@ async def test_events_are_numbered_over_runs_and_a_stream_continues_after_any(
         assert await read(http, thread, runs=ends, since=numbers[place]) == whole[place + 1 :]
     headers = {"Last-Event-ID": str(numbers[-2])}
     assert await read(http, thread, headers=headers) == whole[-1:]
-    headers = {"Last-Event-ID": "7-1"}
-    assert await read(http, thread, runs=2, headers=headers) == whole
+    for malformed in ("7-1", "9007199254740992", "9" * 5_000):
+        headers = {"Last-Event-ID": malformed}
+        assert await read(http, thread, runs=2, headers=headers) == whole
 
 
 async def test_channels_and_namespaces_filter(http: httpx2.AsyncClient) -> None:
@@ -337,7 +338,13 @@ async def test_a_thread_that_is_missing_or_anothers_has_neither_events_nor_inter
         assert (answered.status_code, answered.json()["code"]) == (404, "thread.not_found")
     answer = await command(http, str(uuid4()), "input.respond", {"interrupt_id": "x"})
     assert answer["error"] == "no_such_run"
-    assert served.url
+    async with httpx2.AsyncClient(base_url=served.url, headers=headers, trust_env=False) as bob:
+        answer = await command(bob, thread, "input.respond", {"interrupt_id": "x"})
+        assert answer["error"] == "no_such_run"
+        body = {"assistant_id": "agent", "input": say("x")}  # on his own thread with that id
+        assert (await command(bob, thread, "run.start", body))["type"] == "success"
+    assert await ada.runs.list(thread) == []
+    assert (await ada.threads.get(thread))["metadata"] == {}
 
 
 @pytest.mark.parametrize(
@@ -372,10 +379,94 @@ async def test_input_for_a_thread_that_waits_is_its_answer(http: httpx2.AsyncCli
     assert [one["content"] for one in state["messages"]] == ["hi", "got it"]
 
 
+async def asked(http: httpx2.AsyncClient, thread: str) -> Json:
+    """Run a graph up to its question; return the question."""
+    await command(http, thread, "run.start", {"assistant_id": "nested", "input": say("hi")})
+    (request,) = [one for one in await read(http, thread) if one["method"] == "input.requested"]
+    return request["params"]["data"]
+
+
+async def contents(http: httpx2.AsyncClient, thread: str) -> list[str]:
+    """Return the texts of the messages of a thread."""
+    state = (await http.get(f"/threads/{thread}/state")).json()["values"]
+    return [one["content"] for one in state["messages"]]
+
+
+async def test_input_is_a_message_once_the_question_was_answered_by_an_update(
+    ada: Client, http: httpx2.AsyncClient
+) -> None:
+    thread = str(uuid4())
+    await asked(http, thread)
+    update = {"messages": [{"role": "assistant", "content": "edited"}]}
+    await ada.threads.update_state(thread, update, as_node="child")
+    body = {"assistant_id": "nested", "input": say("more")}
+    started = await command(http, thread, "run.start", body)
+    events = await read(http, thread, since=started["meta"]["applied_through_seq"])
+    assert status(events[-1]) == "interrupted"
+    assert await contents(http, thread) == ["hi", "edited", "more"]
+
+
+async def test_input_at_a_checkpoint_is_a_message_while_a_question_waits(
+    ada: Client, http: httpx2.AsyncClient
+) -> None:
+    thread = str(uuid4())
+    await asked(http, thread)
+    place = (await ada.threads.get_history(thread))[0]["checkpoint"]["checkpoint_id"]
+    config = {"configurable": {"checkpoint_id": place}}
+    body = {"assistant_id": "nested", "input": say("more"), "config": config}
+    started = await command(http, thread, "run.start", body)
+    events = await read(http, thread, since=started["meta"]["applied_through_seq"])
+    assert status(events[-1]) == "interrupted"
+    assert await contents(http, thread) == ["hi", "more"]
+
+
+async def test_a_delayed_run_is_followed_when_it_starts(
+    ada: Client, http: httpx2.AsyncClient
+) -> None:
+    """It holds up neither the stream nor an answer, and is no past run of a later stream."""
+    thread = (await ada.threads.create())["thread_id"]
+    delayed = await ada.runs.create(thread, "agent", input=say("hi"), after_seconds=3600)
+    question = await asked(http, thread)
+    params = {"interrupt_id": question["interrupt_id"], "response": "it"}
+    answered = await command(http, thread, "input.respond", params)
+    assert answered["type"] == "success"
+    ended = await read(http, thread, since=answered["meta"]["applied_through_seq"])
+    assert status(ended[-1]) == "completed"
+    joined = await ada.threads.join_stream(thread)
+    async with stream(http, thread, channels=["lifecycle"], since=ended[-1]["seq"]) as events:
+        await ada.runs.cancel(thread, delayed["run_id"], wait=True)
+        event = await asyncio.wait_for(anext(events), 20)
+    assert delayed["run_id"] in event["event_id"]
+    assert event["seq"] > ended[-1]["seq"]
+    await joined.aclose()
+
+
+async def test_an_answer_during_a_run_starts_none(
+    ada: Client, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question may be the one that the run answers."""
+    thread = str(uuid4())
+    question = await asked(http, thread)
+    run = await ada.runs.create(thread, "stalled", input=say("hi"))
+    monkeypatch.setattr("thalweg_server.gateway.langgraph_api.thread_protocol._SETTLED_S", 0.2)
+    params = {"interrupt_id": question["interrupt_id"], "response": "it"}
+    answer = await command(http, thread, "input.respond", params)
+    assert (answer["error"], "under way" in answer["message"]) == ("no_such_interrupt", True)
+    assert len(await ada.runs.list(thread)) == 2
+    await ada.runs.cancel(thread, run["run_id"], wait=True)
+
+
 async def test_a_cancelled_run_ends_its_messages(ada: Client, http: httpx2.AsyncClient) -> None:
     """Also a run of the other API."""
     thread = (await ada.threads.create())["thread_id"]
-    waiting = await ada.runs.create(thread, "agent", input=say("hi"), after_seconds=3600)
-    await ada.runs.cancel(thread, waiting["run_id"], wait=True)
-    events = await read(http, thread)
-    assert [status(one) for one in events][-1] == "interrupted"
+    modes = ["values", "messages-tuple"]
+    run = await ada.runs.create(thread, "stalled", input=say("hi"), stream_mode=modes)
+    async with stream(http, thread, channels=["messages"]) as events:
+        written = [await anext(events)]
+        while written[-1]["params"]["data"]["event"] != "content-block-delta":
+            written.append(await anext(events))
+        await ada.runs.cancel(thread, run["run_id"], wait=True)
+    found = await read(http, thread)
+    kinds = [one["params"]["data"]["event"] for one in found if one["method"] == "messages"]
+    assert kinds[len(written) :] == ["content-block-finish", "message-finish"]
+    assert status(found[-1]) == "interrupted"

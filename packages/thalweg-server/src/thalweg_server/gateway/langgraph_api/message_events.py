@@ -66,7 +66,8 @@ class MessageEvents:
         """Yield that messages are not written to their end."""
         for writing in {id(one): one for one in self._open.values()}.values():
             yield writing.event({"event": "error", "message": problem})
-        self._open.clear()
+        for _ in self.finish():  # asyncio complains about generators that are dropped
+            pass
 
     def _begin(self, namespace: Namespace, id_: str, metadata: Mapping[str, Any]) -> "_Writing":
         """Return the message of a piece with a new id: a new one, or the one of its task.

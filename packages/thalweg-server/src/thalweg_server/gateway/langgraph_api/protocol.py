@@ -214,6 +214,8 @@ async def event_frames(
                     view = RunEvents(run if run.started else await runs.get(thread, run.key.run))
                 for frame in view.frames(row, wanted):
                     yield frame
+                if row.is_end:
+                    view = None  # with it, the state of its run
     finally:
         if view is not None:
             view.close()

@@ -216,6 +216,8 @@ async def langgraph_join_thread(
                 view = views[run.key.run] = StreamView(run.key.run, _client_modes(run))
             for name, data in view.frames(event):
                 yield Frame("", name, json.dumps(data, ensure_ascii=False))
+            if event.is_end:
+                del views[run.key.run]
 
     return EventStream(frames(), shared.streams, tenant.owner, sent=shared.metrics.sent)
 

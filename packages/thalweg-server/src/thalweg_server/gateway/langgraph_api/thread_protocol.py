@@ -26,7 +26,7 @@ from thalweg_server.gateway.langgraph_api.protocol import (
 from thalweg_server.gateway.langgraph_api.runs import LastEventId, start_run
 from thalweg_server.gateway.problems import faults_of, status_of
 from thalweg_server.gateway.streams import EventStream
-from thalweg_server.runs.base import ENDED, RunRecord
+from thalweg_server.runs.base import RunRecord
 
 thread_protocol = APIRouter(
     prefix="/threads/{thread}",
@@ -50,7 +50,8 @@ async def langgraph_thread_events(
     shared.streams.check(tenant.owner)
     await tenant.graph_threads.get(thread)
     if wanted.since is None and (last_event_id or "").isdecimal():
-        wanted = EventFilter.model_validate({**wanted.model_dump(), "since": last_event_id})
+        with suppress(ValidationError):  # it is out of range
+            wanted = EventFilter.model_validate({**wanted.model_dump(), "since": last_event_id})
     frames = event_frames(tenant.graph_runs, thread, wanted)
     return EventStream(frames, shared.streams, tenant.owner, sent=shared.metrics.sent)
 
@@ -135,12 +136,13 @@ class CommandError(Exception):
 
 async def _start(tenant: Tenant, shared: Shared, thread: str, given: RunStart) -> RunRecord:
     """Start a run; the input of a thread that waits for an answer is the answer."""
-    is_answer = False
-    if given.input is not None:
-        with suppress(NoSuchThreadError):
-            is_answer = (await tenant.graph_threads.get(thread)).status == "interrupted"
     configurable = given.config.get("configurable")
     place = configurable if isinstance(configurable, dict) else {}
+    is_answer = False
+    if given.input is not None and place.get("checkpoint_id") is None:
+        with suppress(NoSuchThreadError):
+            if (await tenant.graph_threads.get(thread)).status == "interrupted":
+                is_answer = bool((await tenant.graph_threads.snapshot(thread)).interrupts)
     new = NewGraphRun.model_validate(
         {
             "input": None if is_answer else given.input,
@@ -159,10 +161,13 @@ async def _respond(tenant: Tenant, shared: Shared, thread: str, given: InputResp
         found = await tenant.graph_threads.get(thread)
     except NoSuchThreadError as error:
         raise CommandError("no_such_run", str(error)) from None
-    unended = [run for run in await tenant.graph_runs.list(thread) if run.status not in ENDED]
-    if unended:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(tenant.graph_runs.wait(unended[-1]), _SETTLED_S)
+    try:
+        async with asyncio.timeout(_SETTLED_S):
+            for run in await tenant.graph_runs.under_way(thread):
+                await tenant.graph_runs.wait(run)
+    except TimeoutError:
+        problem = "a run is under way on the thread; answer when it has ended, or cancel it"
+        raise CommandError("no_such_interrupt", problem) from None
     state = await tenant.graph_threads.snapshot(thread)
     pending = {one.id for one in state.interrupts}
     for one in given.responses:

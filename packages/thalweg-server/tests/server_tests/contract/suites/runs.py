@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from thalweg.database.jobs import Job, JobSql
+from thalweg.database.jobs import NEVER_MS, Job, JobSql
 from thalweg.errors import BusyError, ClaimLostError, NoSuchRunError, RunExistsError
 from thalweg_server.runs.base import ENDED, Claim, Draft, Event, RunKey
 from thalweg_server.runs.journal import Journal
@@ -144,6 +144,24 @@ class JournalContract:
 
             assert [run.key.run for run in [*first, *rest]] == [f"r{n}" for n in range(5, -1, -1)]
             assert [run.key.run for run in of_thread] == ["r5", "r3", "r1"]
+
+    async def test_a_run_has_begun_once_it_was_claimed(self, journals: Journals) -> None:
+        """Also after its end, and in whatever order; a delayed one has not, nor is it due."""
+        async with journals() as journal:
+            await journal.create(KEY._replace(run="later"), "{}", due_ms=NEVER_MS - 1)
+            for number in range(60):
+                new = KEY._replace(run=f"r{number}")
+                await journal.create(new, "{}", if_busy="enqueue")
+            claim = await journal.claim(KEY)
+            assert claim is not None
+            assert set(await journal.begun("ada", "t1")) == {"r1"}
+            await journal.finish(claim, "completed", [END])
+
+            assert set(await journal.begun("ada", "t1")) == {"r1"}
+            assert list(await journal.begun("bob", "t1")) == []
+            due = await journal.unended("ada", "t1", 0)
+            assert len(due) == 59
+            assert len(await journal.unended("ada", "t1")) == 60
 
     async def test_events_are_numbered_from_one(self, journals: Journals) -> None:
         """And read from any number on."""

@@ -1,7 +1,9 @@
 """Rows of a run as events of LangGraph's thread protocol, without a server."""
 
+import asyncio
+import gc
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -17,6 +19,7 @@ from thalweg_server.gateway.langgraph_api.protocol import (
     MODES,
     EventFilter,
     RunEvents,
+    event_frames,
     number_before,
 )
 from thalweg_server.runs.base import Draft, Event, RunKey, RunRecord
@@ -142,6 +145,44 @@ def test_a_cancelled_run_finishes_the_message_that_is_being_written() -> None:
     found = events(drafts)
     assert messages(found)[-1] == ("message-finish", "lc_run--1")
     assert found[-1]["params"]["data"]["event"] == "interrupted"
+
+
+def test_another_attempt_closes_the_messages_of_the_one_before() -> None:
+    """Asyncio has no error of a generator that was dropped."""
+    errors: list[dict[str, Any]] = []
+
+    async def read() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: errors.append(about))
+        drafts = [piece(encoder(), "half", "lc_run--1"), row("run.resumed", attempt=2)]
+        assert messages(events(drafts))[-1] == ("error", "lc_run--1")
+        for _ in range(3):
+            gc.collect()
+            await asyncio.sleep(0)
+
+    asyncio.run(read())
+    gc.collect()
+    assert errors == []
+
+
+def test_a_stream_keeps_no_state_of_a_run_that_ended() -> None:
+    alive: list[int] = []
+
+    class Runs:
+        async def follow_thread(
+            self, thread: str, *, since: datetime
+        ) -> AsyncIterator[tuple[RunRecord, Event]]:
+            assert since < STARTED, thread
+            for number, kind in enumerate(("run.started", "run.completed"), start=1):
+                yield RUN, Event(number, kind, json.dumps({"type": kind, "text": ""}))
+                gc.collect()
+                alive.append(sum(isinstance(one, RunEvents) for one in gc.get_objects()))
+
+    async def read() -> None:
+        runs: Any = Runs()
+        assert len([frame async for frame in event_frames(runs, "t1", EVERY)]) == 2
+
+    asyncio.run(read())
+    assert alive == [1, 0]
 
 
 def test_questions_are_asked_once() -> None:
