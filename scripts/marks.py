@@ -221,8 +221,8 @@ CEILINGS = {
     "code lines in all without strict_llm": (65_720, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (37, 30),
-    "changes of file in one turn": (397, 300),
-    "calls of functions in one turn": (901, 600),  # from run to run: threads
+    "changes of file in one turn": (400, 300),
+    "calls of functions in one turn": (910, 600),  # from run to run 896 to 905: threads
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -160,7 +160,7 @@ def test_bytes_are_stored_once(archive: Archive) -> None:
     found = read(archive, handle)
     log(archive, Message("tool", (Text(found.text), *found.media), name="recall", answers="c1"))
 
-    with archive._database.reading("ada") as db:  # type: ignore[attr-defined]  # noqa: SLF001
+    with archive._database.reading("ada") as db:  # noqa: SLF001
         (blobs,) = db.row("SELECT COUNT(*) FROM archive_blob")
     assert blobs == 1
 
