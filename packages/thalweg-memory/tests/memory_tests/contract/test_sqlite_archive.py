@@ -167,14 +167,11 @@ from core_tests.contract.suites.archive import said
 key = ThreadKey("ada", "t1")
 with open_archive(sys.argv[1]) as archive:
     print(archive.messages(key)[0].text, len(archive.search(key, "pears")), archive.threads("ada"))
-    for change in (
-        lambda: archive.append(key, [said("more")]),
-        lambda: archive.search(ThreadKey("ada", "t2"), "plums"),
-    ):
-        try:
-            change()
-        except StorageError as error:
-            print(error)
+    print(archive.search(ThreadKey("ada", "t2"), "plums")[0].text)
+    try:
+        archive.append(key, [said("more")])
+    except StorageError as error:
+        print(error)
 with open_memory(sys.argv[1]) as memory:
     print(memory.version(Scope("ada")))
 """
@@ -182,7 +179,7 @@ with open_memory(sys.argv[1]) as memory:
 
 @pytest.mark.parametrize("has_log", [False, True])
 def test_a_backup_on_a_read_only_disk_can_be_read(tmp_path: Path, *, has_log: bool) -> None:
-    """Messages, indexed words and threads are read; a change is refused with the reason."""
+    """Messages and threads are read and searched; a change is refused with the reason."""
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap, which mounts a folder read-only, is not installed")
     from thalweg_memory import open_memory  # noqa: PLC0415 (not for the contract)
@@ -209,6 +206,7 @@ def test_a_backup_on_a_read_only_disk_can_be_read(tmp_path: Path, *, has_log: bo
 
     assert ran.stdout.splitlines() == [
         "pears 1 ['t1', 't2']",
-        *[f"{backup / 'thalweg.db'}: it is read-only; make the file and its folder writable"] * 2,
+        "plums",
+        f"{backup / 'thalweg.db'}: it is read-only; make the file and its folder writable",
         "0",
     ], ran.stderr

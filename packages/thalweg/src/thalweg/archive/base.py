@@ -100,6 +100,15 @@ class Span:
     last: int
 
 
+def intersect_spans(spans: Sequence[Span], whole: Span) -> list[Span]:
+    """Return the intersections of spans with another span."""
+    return [
+        Span(max(whole.first, span.first), min(whole.last, span.last))
+        for span in spans
+        if span.first <= whole.last and whole.first <= span.last
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Logged:
     """A message to append to the log, with additional text for search."""

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thalweg.archive.base import Passage, Reading, Span, ThreadKey, render_passages
+from thalweg.archive.base import (
+    Passage,
+    Reading,
+    Span,
+    ThreadKey,
+    intersect_spans,
+    render_passages,
+)
 from thalweg.archive.handles import is_handle, parse_handle
 from thalweg.archive.reading import read_numbered, read_piece
 from thalweg.archive.recalled_media import (
@@ -335,11 +342,12 @@ class _RecallCall:
         within = self._visible_spans(handle) if handle else self.within
         searched_spans, note = within, ""
         if unindexed := self.archive.unindexed(self.key):
-            note = prompt("recall_unindexed").render(messages=_format_span(unindexed))
+            state = "read_only" if self.archive.is_read_only else "unindexed"
+            note = prompt(f"recall_{state}").render(messages=_format_span(unindexed))
         if within is not None and len(within) > FILTER_ABOVE_SPANS:
             searched_spans = [Span(within[0].first, within[-1].last)]
         hits = self._search_originals(query, searched_spans)
-        if unindexed:
+        if unindexed and not self.archive.is_read_only:
             self.archive.index_soon(self.key)
         if within is not searched_spans:
             spans = within or ()
@@ -388,13 +396,13 @@ class _RecallCall:
         """
         name, requested = parse_handle(handle)
         whole = self.archive.span(self.key, name)
-        spans = _intersect(self.within, whole) if self.within is not None else [whole]
+        spans = intersect_spans(self.within, whole) if self.within is not None else [whole]
         if not spans:
             raise HandleError(handle)
         if requested is None:
             return spans
         is_inside = whole.first <= requested.first <= requested.last <= whole.last
-        if not is_inside or not (requested_parts := _intersect(spans, requested)):
+        if not is_inside or not (requested_parts := intersect_spans(spans, requested)):
             positions = ", ".join(map(_format_span, spans[:MAX_LISTED_SPANS]))
             problem = prompt("recall_outside").render(
                 asked=_format_span(requested), positions=positions
@@ -500,15 +508,6 @@ class _RecallCall:
 
 def _is_single_message(spans: Sequence[Span]) -> bool:
     return len(spans) == 1 and spans[0].first == spans[0].last
-
-
-def _intersect(spans: Sequence[Span], whole: Span) -> list[Span]:
-    """Return the intersections of spans with another span."""
-    return [
-        Span(max(whole.first, span.first), min(whole.last, span.last))
-        for span in spans
-        if span.first <= whole.last and whole.first <= span.last
-    ]
 
 
 def _format_span(span: Span) -> str:

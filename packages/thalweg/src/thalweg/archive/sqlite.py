@@ -20,7 +20,7 @@ class SqliteArchive(Archive):
 
     The methods are documented in `Archive`, concurrent use in `SqliteDatabase`. A file that cannot
     be written, such as a backup, is opened for reading: methods that change it raise
-    `StorageError`, as does a search if messages were not indexed before.
+    `StorageError`, and searches do not index it.
     """
 
     _database: "SqliteDatabase[Transaction]"

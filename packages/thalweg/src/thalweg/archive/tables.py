@@ -76,12 +76,15 @@ class Archive(ABC):
 
     outlives_process: bool = True
     """Whether appended messages can be read after the process has ended."""
+    is_read_only: bool
+    """Whether the archive cannot be written, such as a backup: no search indexes it."""
 
     def __init__(
         self, database: Database[ArchiveRows], secret: bytes | None, *, version: int
     ) -> None:
-        self._database = database
+        self._database, self.is_read_only = database, database.is_read_only
         self._indexing: dict[ThreadKey, Thread] = {}
+        self._deleting: set[ThreadKey] = set()
         self._indexing_lock, self._closing = Lock(), Event()
         try:
             self._secret = read_secret(database, "archive", secret, version=version)
@@ -431,8 +434,9 @@ class Archive(ABC):
             query: A question or some words; it has no syntax.
             within: Search only in these spans; `None` means the whole log.
             max_tokens: Bound on `render_passages` of the result.
-            wait: Index new messages first, all of them; otherwise the newest of those that
-                `unindexed` returns are searched by the beginnings of words, in bounded time.
+            wait: Index new messages first, all of them; otherwise, and in a read-only archive, the
+                newest of those that `unindexed` returns are searched by the beginnings of words,
+                in bounded time.
         """
         if wait or self.unindexed(key) is None:
             self._index_new_messages(key)
@@ -448,11 +452,12 @@ class Archive(ABC):
     def unindexed(self, key: ThreadKey) -> Span | None:
         """Return the messages without an index; `None` if each search indexes them: they are few.
 
-        See `INDEXED_AT_ONCE`.
+        See `INDEXED_AT_ONCE`. A search of a read-only archive indexes none.
         """
+        indexed_at_once = 0 if self.is_read_only else INDEXED_AT_ONCE
         with self._database.reading(key.owner) as db:
             progress, (_, length) = index_progress(db, key), find_thread(db, key)
-        if progress is None or length - progress[1] <= INDEXED_AT_ONCE:
+        if progress is None or length - progress[1] <= indexed_at_once:
             return None
         return Span(progress[1], length - 1)
 
@@ -463,8 +468,12 @@ class Archive(ABC):
         )
         with self._indexing_lock:
             if not self._closing.is_set() and key not in self._indexing:
-                self._indexing[key] = worker
-                worker.start()
+                try:
+                    worker.start()
+                except RuntimeError as error:  # too many threads, or the interpreter ends
+                    _log.debug("thread %r is not indexed yet: %s", key.thread, error)
+                else:
+                    self._indexing[key] = worker
 
     def _index_in_background(self, key: ThreadKey) -> None:
         try:
@@ -486,6 +495,8 @@ class Archive(ABC):
         exchanges: bool = False,
     ) -> list[ThreadPassage]:
         """Return passages in the threads of an owner, best first, within a token budget.
+
+        In a read-only archive, messages without an index are not searched.
 
         Args:
             owner: Owner of the threads.
@@ -519,7 +530,7 @@ class Archive(ABC):
         """Return the threads that have some words, best first, each with its best passage.
 
         A thread is left out if others have much more of the words; words that occur in many threads
-        count little.
+        count little. In a read-only archive, messages without an index are not searched.
 
         Args:
             owner: Owner of the threads.
@@ -531,6 +542,8 @@ class Archive(ABC):
 
     def update_index(self, owner: str, threads: Collection[str] | None = None) -> None:
         """Index the messages appended since the last search; otherwise the next search does so.
+
+        A read-only archive is not changed.
 
         Args:
             owner: Owner of the threads.
@@ -560,14 +573,18 @@ class Archive(ABC):
     def delete(self, key: ThreadKey) -> None:
         """Delete a thread: log, references, index. Its blobs are deleted by `prune`."""
         # The index is deleted first, in batches: deleting it takes as long as building it.
-        while self._unindex_batch(key):
-            pass
-        with self._database.writing(key.owner) as db:
-            thread, _ = lock_thread(db, key)
-            if thread is None:
-                return
-            searching.remove(db, thread, 0)
-            db.drop_thread(thread, *THREAD_TABLES)
+        self._deleting.add(key)
+        try:
+            while self._unindex_batch(key):
+                pass
+            with self._database.writing(key.owner) as db:
+                thread, _ = lock_thread(db, key)
+                if thread is None:
+                    return
+                searching.remove(db, thread, 0)
+                db.drop_thread(thread, *THREAD_TABLES)
+        finally:
+            self._deleting.discard(key)
 
     @abstractmethod
     def prune(self) -> int:
@@ -600,7 +617,7 @@ class Archive(ABC):
 
     def _index_batch(self, key: ThreadKey) -> bool:
         with self._database.reading(key.owner) as db:
-            if index_progress(db, key) is None:
+            if self.is_read_only or key in self._deleting or index_progress(db, key) is None:
                 return False
         with self._database.writing(key.owner) as db:
             lock_thread(db, key)

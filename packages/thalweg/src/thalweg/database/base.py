@@ -97,6 +97,8 @@ class Database(ABC, Generic[R_co]):
 
     place: str
     """Its address, in words for people: without a password."""
+    is_read_only: bool = False
+    """Whether it was opened for reading alone: a file that cannot be written."""
     begin_read: str
     begin_write: str
 

@@ -31,7 +31,7 @@ def connect(
     """Open a file with the tables of a component, which are created if they are missing.
 
     A new file is for the user of this process alone. One that cannot be written is opened for
-    reading: see `SqliteDatabase.is_read_only`.
+    reading: see `Database.is_read_only`.
 
     Args:
         path: The file, or `MEMORY`.

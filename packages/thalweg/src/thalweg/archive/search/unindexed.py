@@ -8,8 +8,9 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
+from itertools import chain
 
-from thalweg.archive.base import Span
+from thalweg.archive.base import Span, intersect_spans
 from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow, passages_of
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.ranking import MAX_FOLLOWERS, WEIGHTS, PassageWeights
@@ -44,15 +45,15 @@ def scan(
         db: In a transaction.
         thread: The thread's number.
         first_passage: Number of its indexed passages.
-        unindexed: Its other messages, of which the newest `SCANNED_CHARS` are searched.
+        unindexed: Its other messages.
         question: The query.
-        within: Return passages of these spans only; `None` means any.
+        within: Search only in these spans, in the newest `SCANNED_CHARS` of them; `None` means any.
     """
     beginnings = _beginnings(question)
+    spans = [unindexed] if within is None else intersect_spans(within, unindexed)
     found = {
         position: (_words_in(text, beginnings), len(text))
-        for position, text in _newest_texts(db, thread, unindexed)
-        if within is None or any(span.first <= position <= span.last for span in within)
+        for position, text in _newest_texts(db, thread, spans)
     }
     counts = [
         sum(words >> bit & 1 for words, _ in found.values()) for bit in range(len(question.words))
@@ -86,25 +87,27 @@ def scan(
     return Hits(hits, tuple(counts), total), rows
 
 
-def _newest_texts(db: ArchiveRows, thread: int, span: Span) -> Iterator[tuple[int, str]]:
+def _newest_texts(db: ArchiveRows, thread: int, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
     """Yield messages as they are stored, the newest first, with their positions."""
-    end, chars_left = span.last, SCANNED_CHARS
-    while end >= span.first and chars_left > 0:
-        start = max(span.first, end - _PAGE_MESSAGES + 1)
-        page = list(
-            db.rows(
-                "SELECT position, body, holes, about FROM archive_log"
-                " WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position DESC",
-                (thread, start, end),
-            )
-        )
-        hashes = {position: large_text_hashes(holes) for position, _, holes, _ in page}
-        texts = large_texts(db, {digest for digests in hashes.values() for digest in digests})
-        for position, body, _, about in page:
-            text = "\n".join((body, decode(about), *map(texts.__getitem__, hashes[position])))
-            yield position, text
-            chars_left -= len(text)
-        end = start - 1
+    pages = (
+        (max(span.first, end - _PAGE_MESSAGES + 1), end)
+        for span in sorted(spans, key=lambda span: span.last, reverse=True)
+        for end in range(span.last, span.first - 1, -_PAGE_MESSAGES)
+    )
+    statement = (
+        "SELECT position, body, holes, about FROM archive_log"
+        " WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position DESC"
+    )
+    chars_left = SCANNED_CHARS
+    for row in chain.from_iterable(db.rows(statement, (thread, *page)) for page in pages):
+        position, body, holes, about = row
+        hashes = large_text_hashes(holes)
+        texts = large_texts(db, set(hashes)) if hashes else {}
+        text = "\n".join((body, decode(about), *map(texts.__getitem__, hashes)))
+        yield position, text
+        chars_left -= len(text)
+        if chars_left <= 0:
+            break
 
 
 def _words_in(text: str, beginnings: Sequence[tuple[str, int]]) -> int:
