@@ -15,7 +15,6 @@ from croniter import CroniterBadDateError, croniter
 from pydantic import ValidationError
 
 from thalweg.errors import (
-    BusyError,
     ConfigError,
     NoSuchThreadError,
     StorageError,
@@ -28,10 +27,11 @@ from thalweg_server.app.registry import moment, now_ms
 from thalweg_server.app.runs import TenantGraphRuns, graph_run
 from thalweg_server.app.spending import TenantUsage, reached_limit
 from thalweg_server.runs.base import RunKey, RunRecord
-from thalweg_server.runs.crons import CronRecord
+from thalweg_server.runs.crons import CronRecord, PostponedError
 
 if TYPE_CHECKING:
     from thalweg_server.app.parts import AppParts
+    from thalweg_server.settings.sections import OwnerLimits
 
 LATE_MS = 60_000
 """A due time that is this late has no run if the cron was due again since."""
@@ -42,15 +42,6 @@ _MOST_DELETED = 3
 _PATIENCE_S = 10.0
 """How long runs that a cron cancels may take to end."""
 _log = logging.getLogger("thalweg.server.crons")
-
-
-class _PostponedError(BusyError):
-    """The run of a cron cannot start yet."""
-
-    sentence = "{problem}"
-
-    problem: str
-    """The reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +124,13 @@ class TenantCrons:
     async def fire(self, key: RunKey) -> None:
         """Submit the run of a due time, unless it has one or the cron was changed.
 
-        If no run can start, the reason is logged, and the cron waits for its next due time. A
-        cron whose thread is deleted is deleted, too.
+        If no run can start, the reason is logged, and the cron waits for its next due time. So
+        are due times that are left out because the cron is late. A cron whose thread is deleted
+        is deleted, too.
 
         Raises:
-            BusyError: A run that it cancels has not ended, or the owner has too many runs, up to
-                the next due time: call it again later.
+            PostponedError: A run that it cancels has not ended, or the owner has too many runs,
+                up to the next due time: call it again later.
             ConfigError: The schedule or the time zone is invalid here.
             StorageError: A database failed.
         """
@@ -152,7 +144,7 @@ class TenantCrons:
         next_ms = next_due(cron.new, due_ms)
         try:
             is_fired = await self._start(cron, due_ms, next_ms)
-        except (StorageError, _PostponedError):
+        except (StorageError, PostponedError):
             raise
         except NoSuchThreadError as error:
             if not record.thread:
@@ -160,15 +152,24 @@ class TenantCrons:
             _log.warning("cron %s of %s is deleted: %s", record.id, self._owner, error)
             await self._journal.delete_cron(record)
         except (ThalwegError, ValidationError) as error:
-            due = datetime.fromtimestamp(due_ms / 1000, UTC).isoformat()
+            self._log_missed(record, due_ms)
+            due = moment(due_ms).isoformat()
             _log.warning("cron %s of %s has no run at %s: %s", record.id, self._owner, due, error)
             await self._journal.skip(record, next_ms)
         else:
             if is_fired:
+                self._log_missed(record, due_ms)
                 await self._runs.delete_temporary(_MOST_DELETED)
 
+    def _log_missed(self, record: CronRecord, due_ms: int) -> None:
+        if due_ms > record.due_ms:
+            first, due = moment(record.due_ms).isoformat(), moment(due_ms).isoformat()
+            missed = "cron %s of %s is late: it has no run for due times from %s until before %s"
+            _log.warning(missed, record.id, self._owner, first, due)
+
     async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
-        await self._check_limits(cron.record.id, next_ms)
+        limits = self._parts.settings().gateway.limits_of(self._owner)
+        await self._check_limits(limits, cron.record.id, next_ms)
         record, new = cron.record, cron.new
         run = graph_run(await self._assistants.get(new.assistant_id), new, record.id)
         thread = record.thread or str(uuid5(UUID(record.id), f"thread {due_ms}"))
@@ -183,9 +184,19 @@ class TenantCrons:
         if not record.thread:
             await self._threads.merge(thread, new.metadata or {})
         key = RunKey(self._owner, thread, str(uuid5(UUID(record.id), str(due_ms))))
-        is_fired = await self._journal.fire(record, next_ms, key, run.model_dump_json())
-        if not (is_fired or record.thread):
-            current = await self.get(record.id)  # at the same due time, its job uses the thread
+        is_fired = await self._journal.fire(
+            record,
+            next_ms,
+            key,
+            run.model_dump_json(),
+            at_once=limits.runs_at_once,
+            per_minute=limits.runs_per_minute,
+        )
+        current = None if is_fired else await self.get(record.id)
+        if current == cron:
+            problem = "another run reached a limit of runs meanwhile"
+            raise PostponedError(record.id, record.id, problem, is_limit=True)
+        if not (is_fired or record.thread):  # at the same due time, its job uses the thread
             is_left = current is None or current.record.due_ms != record.due_ms
             if is_left and await self._journal.get(key) is None:
                 with suppress(ThalwegError):
@@ -196,23 +207,20 @@ class TenantCrons:
         """End runs that were found before, unless one of them may be the cron's own."""
         id_ = cron.record.id
         if await self.get(id_) != cron:
-            raise _PostponedError(id_, id_, f"cron {id_} was changed since it was read")
+            raise PostponedError(id_, id_, f"cron {id_} was changed since it was read")
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 await self._runs.end(unended)
         except TimeoutError:
-            raise _PostponedError(
-                id_, id_, f"a run that cron {id_} cancels has not ended"
-            ) from None
+            raise PostponedError(id_, id_, f"a run that cron {id_} cancels has not ended") from None
 
-    async def _check_limits(self, id_: str, next_ms: int) -> None:
-        """Check the owner's limits.
+    async def _check_limits(self, limits: "OwnerLimits", id_: str, next_ms: int) -> None:
+        """Check the owner's limits before anything is changed for the run.
 
         Raises:
-            BusyError: The owner has too many runs; the next due time has not come.
+            PostponedError: The owner has too many runs; the next due time has not come.
             ConfigError: A limit is reached.
         """
-        limits = self._parts.settings().gateway.limits_of(self._owner)
         count = partial(self._journal.count_active, self._owner)
         name = await reached_limit(limits, count, TenantUsage(self._owner, self._parts).today)
         if name is None and limits.runs_per_minute is not None:
@@ -223,7 +231,7 @@ class TenantCrons:
             problem = f"{getattr(limits, name):,} is reached"
             error = ConfigError(f"limits.{name}", problem, "raise it")
             if name in {"runs_at_once", "runs_per_minute"} and not 0 < next_ms <= now_ms():
-                raise _PostponedError(id_, id_, str(error))
+                raise PostponedError(id_, id_, str(error), is_limit=True)
             raise error
 
 

@@ -6,15 +6,28 @@ and its job in one transaction. So each due time has one run, and a job of anoth
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from thalweg.database.jobs import BETWEEN, NEVER_MS, JobSql
+from thalweg.errors import BusyError
 from thalweg_server.runs.base import CRON, RunKey
 from thalweg_server.runs.drafts import sound
-from thalweg_server.runs.tables import INTO_RUNS, Tables
+from thalweg_server.runs.tables import COUNT_ACTIVE, CREATED_AT, INTO_RUNS, Tables
 
 MOST_CRONS = 100
 """Crons of an owner."""
+
+
+class PostponedError(BusyError):
+    """The run of a cron cannot start yet."""
+
+    sentence = "{problem}"
+
+    problem: str
+    """The reason."""
+    is_limit: bool = False
+    """Whether the reason is a limit of the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,7 @@ class CronTables(Tables):
         new = replace(new, body=sound(new.body))
         if old is None:
             values = (*astuple(new), new.owner, MOST_CRONS)
-            return await self._change_cron(new, _INSERT, values, new.owner)
+            return await self._change_cron(new, _INSERT, values)
         changed = (new.due_ms, new.body, new.updated_ms, *_place(old))
         return await self._change_cron(new, _UPDATE, changed)
 
@@ -72,41 +85,63 @@ class CronTables(Tables):
         """Delete the crons of an owner updated up to a time; their jobs have no effect any more."""
         await self._change(owner, f"{_DELETE} AND updated <= ? RETURNING 1", (owner, until_ms))
 
-    async def fire(self, cron: CronRecord, due_ms: int, key: RunKey, request: str) -> bool:
-        """Submit the run of a cron that is due.
+    async def fire(
+        self,
+        cron: CronRecord,
+        due_ms: int,
+        key: RunKey,
+        request: str,
+        *,
+        at_once: int | None = None,
+        per_minute: int | None = None,
+    ) -> bool:
+        """Submit the run of a cron that is due. The crons of an owner are fired one by one.
 
         Args:
             cron: The cron.
             due_ms: Its next due time; 0 if there is none.
             key: The key of the run.
             request: The request of the run, a JSON object.
+            at_once: Runs of the owner that may be queued or running, this one included.
+            per_minute: Runs of the owner that may be created in a minute, this one included.
 
         Returns:
-            False if the cron was changed, or this due time has its run.
+            False if the cron was changed, this due time has its run, or a limit is reached.
         """
+        where, values = "", list[str | int]()
+        if at_once is not None:
+            where, values = _HAS_FEWER_ACTIVE, [cron.owner, at_once]
+        if per_minute is not None:
+            since = datetime.now(UTC) - timedelta(minutes=1)
+            where += _HAS_FEWER_SINCE
+            values += [cron.owner, per_minute - 1, since.isoformat(timespec="milliseconds")]
         run = JobSql(_RUN.format(now=self.now), (*key, sound(request)))
         job = self.jobs.submit(key.job, key.lock, priority=_PRIORITY)
-        return await self._move(cron, due_ms, run, job)
+        return await self._move(cron, due_ms, run, job, where=where, values=values)
 
     async def skip(self, cron: CronRecord, due_ms: int) -> None:
         """Move a cron to its next due time without a run; no effect if it was changed."""
         await self._move(cron, due_ms)
 
-    async def _move(self, cron: CronRecord, due_ms: int, *then: JobSql) -> bool:
+    async def _move(
+        self,
+        cron: CronRecord,
+        due_ms: int,
+        *then: JobSql,
+        where: str = "",
+        values: Sequence[str | int] = (),
+    ) -> bool:
         """Move a cron to its next due time; then run statements, unless it was changed."""
         every = (*then, *self._submitted(replace(cron, due_ms=due_ms)))
-        lock, values = cron.job.lock, (due_ms, *_place(cron))
-        return bool(await self._change(cron.owner, _MOVE, values, locked=lock, then=every))
+        statement, values = f"{_MOVE}{where} RETURNING 1", (due_ms, *_place(cron), *values)
+        owner = cron.owner
+        return bool(await self._change(owner, statement, values, locked=owner, then=every))
 
-    async def _change_cron(
-        self, cron: CronRecord, statement: str, values: Sequence[Any], locked: str = ""
-    ) -> bool:
+    async def _change_cron(self, cron: CronRecord, statement: str, values: Sequence[Any]) -> bool:
         """Run a statement on a cron; replace its waiting job if a row is returned."""
-        lock = cron.job.lock
-        others = self.jobs.discard(f"{lock}{BETWEEN}{CRON}", held=False)
-        then = (others, *self._submitted(cron))
-        locked = locked or lock
-        return bool(await self._change(cron.owner, statement, values, locked=locked, then=then))
+        others = self.jobs.discard(f"{cron.job.lock}{BETWEEN}{CRON}", held=False)
+        then, owner = (others, *self._submitted(cron)), cron.owner
+        return bool(await self._change(owner, statement, values, locked=owner, then=then))
 
     def _submitted(self, cron: CronRecord) -> Sequence[JobSql]:
         key, due_ms = cron.job, cron.due_ms
@@ -124,7 +159,9 @@ _INSERT = """
     RETURNING 1
 """
 _THIS = "owner = ? AND cron = ? AND due = ? AND updated = ?"
-_MOVE = f"UPDATE run_cron SET due = ? WHERE {_THIS} RETURNING 1"  # noqa: S608 (constants)
+_MOVE = f"UPDATE run_cron SET due = ? WHERE {_THIS}"  # noqa: S608 (constants)
+_HAS_FEWER_ACTIVE = f" AND ({COUNT_ACTIVE}) < ?"
+_HAS_FEWER_SINCE = f" AND NOT EXISTS (SELECT 1 FROM ({CREATED_AT}) AS earlier WHERE created > ?)"  # noqa: S608
 _UPDATE = f"UPDATE run_cron SET due = ?, body = ?, updated = ? WHERE {_THIS} RETURNING 1"  # noqa: S608
 _DELETE = "DELETE FROM run_cron WHERE owner = ?"
 DELETE_CRONS = f"{_DELETE} AND thread = ?"

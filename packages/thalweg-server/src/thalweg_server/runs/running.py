@@ -24,6 +24,7 @@ from thalweg.errors import (
 from thalweg_server.api.events import RunCancelled, RunFailed
 from thalweg_server.api.problems import Problem
 from thalweg_server.runs.base import AGE, CHORE, CRON, Claim, Draft, RunKey, RunRecord
+from thalweg_server.runs.crons import PostponedError
 from thalweg_server.runs.emitting import Emit
 from thalweg_server.runs.journal import Journal
 
@@ -304,9 +305,13 @@ class ProcessRuns:
             await self._perform_chore(key)
         except (BusyError, StorageError) as error:
             pause_s = _CHORE_PAUSE_S
-            if key.run.startswith(CRON):  # as long as it is late already, so the delay doubles
+            if isinstance(error, PostponedError) and error.is_limit:
+                # As long as it is late already, so the delay doubles; crons may share a due time.
                 late_s = time.time() - int(key.run.split()[-1]) / 1_000
                 pause_s = min(max(_PAUSE_S, late_s), _CHORE_PAUSE_S)
+                pause_s *= random.uniform(0.7, 1)  # noqa: S311 (no secret)
+            elif key.run.startswith(CRON):
+                pause_s = _PAUSE_S
             problem = "%s of thread %s is retried in %.0f s: %s"
             _log.warning(problem, key.run, key.thread, pause_s, error)
             return pause_s

@@ -202,12 +202,12 @@ class Tables(ABC):
 
     async def count_active(self, owner: str) -> int:
         """Return how many runs of an owner have not ended."""
-        ((count,),) = await self._read(owner, _COUNT_ACTIVE, (owner,))
+        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner,))
         return int(count)
 
     async def created_at(self, owner: str, place: int) -> datetime | None:
         """Return when a run of an owner was created, the newest at place 1; `None` for no run."""
-        rows = await self._read(owner, _CREATED_AT, (owner, place - 1))
+        rows = await self._read(owner, CREATED_AT, (owner, place - 1))
         return _time(rows[0][0]) if rows else None
 
     async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
@@ -380,8 +380,10 @@ _CLAIM = f"""
 """  # noqa: S608 (constants)
 _ONLY_QUEUED = " AND status = 'queued'"
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
-_COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
-_CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
+COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
+"""See `Tables.count_active`."""
+CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
+"""See `Tables.created_at`."""
 _NEWEST = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND number IN"  # noqa: S608
     " (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)"

@@ -1,25 +1,29 @@
 """Due times of crons, in a process that performs no runs: each is fired by the test."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from server_tests.gateway.worlds import KEYS, settings
-from thalweg.database.jobs import Job
-from thalweg.errors import BusyError, ConfigError
+from thalweg.database.jobs import Job, JobSql
+from thalweg.errors import BusyError, ConfigError, StorageError
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app import App, open_app
 from thalweg_server.app import crons as module
 from thalweg_server.app.configured import Assistant, TenantAssistants
-from thalweg_server.app.registry import now_ms
+from thalweg_server.app.registry import moment, now_ms
 from thalweg_server.app.runs import TEMPORARY
 from thalweg_server.runs.base import CRON, RunKey
-from thalweg_server.runs.crons import CronRecord
+from thalweg_server.runs.crons import CronRecord, PostponedError
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
+from thalweg_server.runs.tables import CREATED_AT
 from thalweg_server.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -186,19 +190,68 @@ async def test_the_rate_of_runs_postpones_a_cron(app: App) -> None:
         await crons.fire(cron.job)
     assert await journal.crons("ada") == [cron]
     await app.parts.runs.cancel(run)
-    await journal.delete(*run)
+    assert (await journal.existing(run)).status == "cancelled"
+    with pytest.raises(BusyError, match="runs_per_minute: 1 is reached"):
+        await crons.fire(cron.job)
+    earlier = (datetime.now(UTC) - timedelta(minutes=2)).isoformat(timespec="milliseconds")
+    await journal.change_queue(JobSql("UPDATE runs SET created = ? RETURNING 1", (earlier,)))
     await crons.fire(cron.job)
-    assert len(await journal.list("ada")) == 1
+    assert len(await journal.list("ada")) == 2
 
 
-@pytest.mark.parametrize(("late_s", "pause_s"), [(0, 1), (100, 100), (DAY_MS, 300)])
-async def test_a_cron_that_waits_is_retried_as_late_again_as_it_is(
-    app: App, late_s: int, pause_s: int
+async def test_the_rate_of_runs_is_read_from_an_index(app: App) -> None:
+    """Runs of an owner are not sorted for each cron that is due."""
+    plan = await app.parts.journal._read(  # noqa: SLF001 (as the journal asks)
+        "ada", f"EXPLAIN QUERY PLAN {CREATED_AT}", ("ada", 599)
+    )
+    assert [row[3] for row in plan] == ["SEARCH runs USING INDEX runs_of_owner (owner=?)"]
+
+
+async def test_crons_due_at_the_same_time_keep_a_limit(app: App) -> None:
+    """All check it before one of them starts a run; the others are postponed."""
+    first, crons, journal = await due(app, "bob"), app.tenant("bob").crons, app.parts.journal
+    every = [first, *(replace(first, id=str(UUID(int=number))) for number in range(4))]
+    for one in every[1:]:
+        assert await journal.put_cron(one)
+    ended = await asyncio.gather(*(crons.fire(one.job) for one in every), return_exceptions=True)
+    assert ended.count(None) == 1
+    assert sum(isinstance(one, PostponedError) and one.is_limit for one in ended) == 4
+    assert len(await journal.list("bob")) == 1
+    assert sum(one.due_ms == first.due_ms for one in await journal.crons("bob")) == 4
+
+
+async def test_due_times_that_are_left_out_are_logged(
+    app: App, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At a limit, many crons would else ask a database each second."""
+    """The newest one has a run."""
+    cron = await due(app, due_ms=now_ms() - 3 * DAY_MS)
+    await app.tenant("ada").crons.fire(cron.job)
+    assert len(await app.parts.journal.list("ada")) == 1
+    assert f"from {moment(cron.due_ms).isoformat()} until before" in caplog.text
 
-    async def postpone(key: RunKey) -> None:
-        raise BusyError(key.thread, key.run)
+
+LIMIT = PostponedError("c1", "c1", "a limit is reached", is_limit=True)
+CHANGED = PostponedError("c1", "c1", "the cron was changed")
+FAILED = StorageError("runs.db", "the disk is full", "make room")
+
+
+@pytest.mark.parametrize(
+    ("error", "late_s", "pause_s"),
+    [
+        (LIMIT, 0, 1),
+        (LIMIT, 100, 100),
+        (LIMIT, DAY_MS, 300),
+        (CHANGED, 7_200, 1),
+        (FAILED, 7_200, 1),
+    ],
+)
+async def test_a_cron_at_a_limit_is_retried_as_late_again_as_it_is(
+    app: App, error: Exception, late_s: int, pause_s: int
+) -> None:
+    """Many crons would else ask a database each second, or all at once."""
+
+    async def postpone(_: RunKey) -> None:
+        raise error
 
     async def perform(*_: object) -> RunOutcome:
         raise AssertionError
@@ -206,6 +259,6 @@ async def test_a_cron_that_waits_is_retried_as_late_again_as_it_is(
     runs = ProcessRuns(app.parts.journal, perform, perform_chore=postpone)
     job = Job(1, "", 1)
     key = RunKey("ada", "c1", f"{CRON} {now_ms() - 1_000 * late_s}")
-    found = await runs._chore(key, job)  # noqa: SLF001 (without a queue)
-    assert found is not None
-    assert pause_s <= found < pause_s + 30
+    found = {await runs._chore(key, job) for _ in range(5)}  # noqa: SLF001 (without a queue)
+    assert all(one is not None and 0.7 * pause_s <= one < pause_s + 30 for one in found)
+    assert (len(found) > 1) == (error is LIMIT)

@@ -46,6 +46,31 @@ class CronContract:
             assert not await journal.fire(CRON, 3_000, RunKey("ada", "t1", "r2"), "{}")
             assert await waiting(journal) == ["*cron 1000", "r1", "*cron 2000"]
 
+    @pytest.mark.parametrize("limit", ["at_once", "per_minute"])
+    async def test_a_limit_holds_for_crons_fired_at_once(
+        self, journals: Journals, limit: str
+    ) -> None:
+        """Each process saw before that another run may start; another owner's runs are none."""
+        crons = [replace(CRON, id=f"c{number}") for number in range(8)]
+        async with journals() as journal, journals() as other:
+            await journal.create(RUN._replace(owner="bob"), "{}")
+            for one in crons:
+                await journal.put_cron(one)
+
+            async def fire(number: int) -> bool:
+                process, key = (
+                    (journal, other)[number % 2],
+                    RunKey("ada", f"t{number}", f"{number}"),
+                )
+                return await process.fire(crons[number], 2_000, key, "{}", **{limit: 3})
+
+            assert sum(await asyncio.gather(*map(fire, range(len(crons))))) == 3
+            assert len(await journal.list("ada")) == 3
+            assert (
+                sorted(one.due_ms for one in await journal.crons("ada"))
+                == [1_000] * 5 + [2_000] * 3
+            )
+
     async def test_a_lost_job_is_submitted_again(self, journals: Journals) -> None:
         """A queue that was emptied by hand would else end a cron; one that is off has no job."""
         off = replace(CRON, id="c2", due_ms=0)

@@ -328,10 +328,10 @@ _QUEUED = "UPDATE runs SET status = 'queued' WHERE status = 'waiting';"
 _RUN_INDEXES = """
 CREATE UNIQUE INDEX IF NOT EXISTS one_running_run ON runs (owner, thread) WHERE status = 'running';
 CREATE INDEX active_runs ON runs (owner, thread, number) WHERE status IN ('queued', 'running');
+CREATE INDEX IF NOT EXISTS runs_of_owner ON runs (owner, number);
 """
 _RUNS_IN_POSTGRES = """
 ALTER TABLE runs SET (fillfactor = 70);
-CREATE INDEX IF NOT EXISTS runs_of_owner ON runs (owner, number);
 """
 _APP = """
 CREATE TABLE IF NOT EXISTS app_thread (
