@@ -124,9 +124,8 @@ class TenantCrons:
     async def fire(self, key: RunKey) -> None:
         """Submit the run of a due time, unless it has one or the cron was changed.
 
-        If no run can start, the reason is logged, and the cron waits for its next due time. So
-        are due times that are left out because the cron is late. A cron whose thread is deleted
-        is deleted, too.
+        If no run can start, the reason is logged, and the cron waits for its next due time. A
+        cron whose thread is deleted is deleted, too.
 
         Raises:
             PostponedError: A run that it cancels has not ended, or the owner has too many runs,
@@ -152,20 +151,12 @@ class TenantCrons:
             _log.warning("cron %s of %s is deleted: %s", record.id, self._owner, error)
             await self._journal.delete_cron(record)
         except (ThalwegError, ValidationError) as error:
-            self._log_missed(record, due_ms)
             due = moment(due_ms).isoformat()
             _log.warning("cron %s of %s has no run at %s: %s", record.id, self._owner, due, error)
             await self._journal.skip(record, next_ms)
         else:
             if is_fired:
-                self._log_missed(record, due_ms)
                 await self._runs.delete_temporary(_MOST_DELETED)
-
-    def _log_missed(self, record: CronRecord, due_ms: int) -> None:
-        if due_ms > record.due_ms:
-            first, due = moment(record.due_ms).isoformat(), moment(due_ms).isoformat()
-            missed = "cron %s of %s is late: it has no run for due times from %s until before %s"
-            _log.warning(missed, record.id, self._owner, first, due)
 
     async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
         limits = self._parts.settings().gateway.limits_of(self._owner)
@@ -184,14 +175,8 @@ class TenantCrons:
         if not record.thread:
             await self._threads.merge(thread, new.metadata or {})
         key = RunKey(self._owner, thread, str(uuid5(UUID(record.id), str(due_ms))))
-        is_fired = await self._journal.fire(
-            record,
-            next_ms,
-            key,
-            run.model_dump_json(),
-            at_once=limits.runs_at_once,
-            per_minute=limits.runs_per_minute,
-        )
+        most = (limits.runs_at_once, limits.runs_per_minute)
+        is_fired = await self._journal.fire(record, next_ms, key, run.model_dump_json(), most)
         current = None if is_fired else await self.get(record.id)
         if current == cron:
             problem = "another run reached a limit of runs meanwhile"

@@ -17,6 +17,8 @@ from thalweg_server.runs.tables import COUNT_ACTIVE, CREATED_AT, INTO_RUNS, Tabl
 
 MOST_CRONS = 100
 """Crons of an owner."""
+Limits = tuple[int | None, int | None]
+"""Runs of an owner at once and a minute; see `CronTables.fire`."""
 
 
 class PostponedError(BusyError):
@@ -91,9 +93,7 @@ class CronTables(Tables):
         due_ms: int,
         key: RunKey,
         request: str,
-        *,
-        at_once: int | None = None,
-        per_minute: int | None = None,
+        limits: Limits = (None, None),
     ) -> bool:
         """Submit the run of a cron that is due. The crons of an owner are fired one by one.
 
@@ -102,13 +102,13 @@ class CronTables(Tables):
             due_ms: Its next due time; 0 if there is none.
             key: The key of the run.
             request: The request of the run, a JSON object.
-            at_once: Runs of the owner that may be queued or running, this one included.
-            per_minute: Runs of the owner that may be created in a minute, this one included.
+            limits: Runs of the owner that may be queued or running, and that may be created in a
+                minute, this one included; `None` for no limit.
 
         Returns:
             False if the cron was changed, this due time has its run, or a limit is reached.
         """
-        where, values = "", list[str | int]()
+        where, values, (at_once, per_minute) = "", list[str | int](), limits
         if at_once is not None:
             where, values = _HAS_FEWER_ACTIVE, [cron.owner, at_once]
         if per_minute is not None:
@@ -117,24 +117,17 @@ class CronTables(Tables):
             values += [cron.owner, per_minute - 1, since.isoformat(timespec="milliseconds")]
         run = JobSql(_RUN.format(now=self.now), (*key, sound(request)))
         job = self.jobs.submit(key.job, key.lock, priority=_PRIORITY)
-        return await self._move(cron, due_ms, run, job, where=where, values=values)
+        return await self._move(cron, due_ms, JobSql(where, tuple(values)), run, job)
 
     async def skip(self, cron: CronRecord, due_ms: int) -> None:
         """Move a cron to its next due time without a run; no effect if it was changed."""
-        await self._move(cron, due_ms)
+        await self._move(cron, due_ms, JobSql("", ()))
 
-    async def _move(
-        self,
-        cron: CronRecord,
-        due_ms: int,
-        *then: JobSql,
-        where: str = "",
-        values: Sequence[str | int] = (),
-    ) -> bool:
-        """Move a cron to its next due time; then run statements, unless it was changed."""
+    async def _move(self, cron: CronRecord, due_ms: int, where: JobSql, *then: JobSql) -> bool:
+        """Move a cron that meets a condition to its next due time; then run statements."""
         every = (*then, *self._submitted(replace(cron, due_ms=due_ms)))
-        statement, values = f"{_MOVE}{where} RETURNING 1", (due_ms, *_place(cron), *values)
-        owner = cron.owner
+        statement, owner = f"{_MOVE}{where.text} RETURNING 1", cron.owner
+        values = (due_ms, *_place(cron), *where.values)
         return bool(await self._change(owner, statement, values, locked=owner, then=every))
 
     async def _change_cron(self, cron: CronRecord, statement: str, values: Sequence[Any]) -> bool:

@@ -18,7 +18,7 @@ from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app import App, open_app
 from thalweg_server.app import crons as module
 from thalweg_server.app.configured import Assistant, TenantAssistants
-from thalweg_server.app.registry import moment, now_ms
+from thalweg_server.app.registry import now_ms
 from thalweg_server.app.runs import TEMPORARY
 from thalweg_server.runs.base import CRON, RunKey
 from thalweg_server.runs.crons import CronRecord, PostponedError
@@ -218,16 +218,6 @@ async def test_crons_due_at_the_same_time_keep_a_limit(app: App) -> None:
     assert sum(isinstance(one, PostponedError) and one.is_limit for one in ended) == 4
     assert len(await journal.list("bob")) == 1
     assert sum(one.due_ms == first.due_ms for one in await journal.crons("bob")) == 4
-
-
-async def test_due_times_that_are_left_out_are_logged(
-    app: App, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The newest one has a run."""
-    cron = await due(app, due_ms=now_ms() - 3 * DAY_MS)
-    await app.tenant("ada").crons.fire(cron.job)
-    assert len(await app.parts.journal.list("ada")) == 1
-    assert f"from {moment(cron.due_ms).isoformat()} until before" in caplog.text
 
 
 LIMIT = PostponedError("c1", "c1", "a limit is reached", is_limit=True)

@@ -8,7 +8,7 @@ import pytest
 from server_tests.contract.suites.runs import Journals
 from thalweg.errors import BusyError
 from thalweg_server.runs.base import RunKey
-from thalweg_server.runs.crons import MOST_CRONS, CronRecord
+from thalweg_server.runs.crons import MOST_CRONS, CronRecord, Limits
 from thalweg_server.runs.journal import Journal
 
 CRON = CronRecord("ada", "c1", "t1", 1_000, "{}", 1, 1)
@@ -46,9 +46,9 @@ class CronContract:
             assert not await journal.fire(CRON, 3_000, RunKey("ada", "t1", "r2"), "{}")
             assert await waiting(journal) == ["*cron 1000", "r1", "*cron 2000"]
 
-    @pytest.mark.parametrize("limit", ["at_once", "per_minute"])
+    @pytest.mark.parametrize("limits", [(3, None), (None, 3)])
     async def test_a_limit_holds_for_crons_fired_at_once(
-        self, journals: Journals, limit: str
+        self, journals: Journals, limits: Limits
     ) -> None:
         """Each process saw before that another run may start; another owner's runs are none."""
         crons = [replace(CRON, id=f"c{number}") for number in range(8)]
@@ -62,7 +62,7 @@ class CronContract:
                     (journal, other)[number % 2],
                     RunKey("ada", f"t{number}", f"{number}"),
                 )
-                return await process.fire(crons[number], 2_000, key, "{}", **{limit: 3})
+                return await process.fire(crons[number], 2_000, key, "{}", limits)
 
             assert sum(await asyncio.gather(*map(fire, range(len(crons))))) == 3
             assert len(await journal.list("ada")) == 3
