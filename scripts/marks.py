@@ -217,7 +217,7 @@ CEILINGS = {
     "code lines of thalweg_integrations": (828, 900),
     "code lines of thalweg_memory": (7_963, 7_500),
     "code lines of thalweg_recorder": (6_386, 4_800),
-    "code lines of thalweg_server": (16_271, 11_500),
+    "code lines of thalweg_server": (16_291, 11_500),
     "code lines in all without strict_llm": (65_720, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (37, 30),
