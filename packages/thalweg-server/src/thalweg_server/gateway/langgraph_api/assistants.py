@@ -89,7 +89,8 @@ async def langgraph_update_assistant(
     tenant: CurrentTenant, assistant: str, change: AssistantChange
 ) -> View:
     """Store a new version of an assistant."""
-    fields = change.model_dump(exclude_unset=True)
+    given = change.model_dump(exclude_unset=True)
+    fields = {name: value for name, value in given.items() if value is not None}
     if "graph_id" in fields:
         fields["graph"] = (await tenant.assistants.get(fields.pop("graph_id"))).graph
     return assistant_view(await tenant.assistants.update(assistant, fields))

@@ -23,6 +23,10 @@ store = APIRouter(
 @store.put("/items")
 async def langgraph_put_item(tenant: CurrentTenant, item: ItemPut) -> Response:
     """Store an item in place of the one with its key."""
+    if not item.namespace:
+        raise GatewayRefusal(
+            422, "store.namespace", "namespace: it has no label; send at least one"
+        )
     _check(item.namespace)
     await tenant.store.aput(item.namespace, item.key, item.value)
     return Response(status_code=204)
@@ -33,7 +37,9 @@ async def langgraph_get_item(
     tenant: CurrentTenant, key: str, namespace: Annotated[str, Query()] = ""
 ) -> View:
     """Return an item; its namespace is joined by dots."""
-    found = await tenant.store.aget(tuple(filter(None, namespace.split("."))), key)
+    labels = tuple(filter(None, namespace.split(".")))
+    _check(labels)
+    found = await tenant.store.aget(labels, key)
     if found is None:
         raise GatewayRefusal(404, "store.not_found", f"there is no item {key!r}")
     return found.dict()
@@ -42,6 +48,7 @@ async def langgraph_get_item(
 @store.delete("/items")
 async def langgraph_delete_item(tenant: CurrentTenant, item: ItemKey) -> Response:
     """Delete an item; no effect if there is none."""
+    _check(item.namespace)
     await tenant.store.adelete(item.namespace, item.key)
     return Response(status_code=204)
 
@@ -49,6 +56,7 @@ async def langgraph_delete_item(tenant: CurrentTenant, item: ItemKey) -> Respons
 @store.post("/items/search")
 async def langgraph_search_items(tenant: CurrentTenant, search: ItemSearch) -> View:
     """Return items below a namespace, the newest first."""
+    _check(search.namespace_prefix)
     found = await tenant.store.asearch(
         search.namespace_prefix, filter=search.filter, limit=search.limit, offset=search.offset
     )
@@ -58,6 +66,7 @@ async def langgraph_search_items(tenant: CurrentTenant, search: ItemSearch) -> V
 @store.post("/namespaces")
 async def langgraph_list_namespaces(tenant: CurrentTenant, search: NamespaceSearch) -> View:
     """Return the namespaces that have items."""
+    _check((*(search.prefix or ()), *(search.suffix or ())))
     found = await tenant.store.alist_namespaces(
         prefix=search.prefix,
         suffix=search.suffix,
@@ -69,11 +78,11 @@ async def langgraph_list_namespaces(tenant: CurrentTenant, search: NamespaceSear
 
 
 def _check(namespace: tuple[str, ...]) -> None:
-    """Refuse a namespace that no read could name.
+    """Refuse labels that LangGraph's store refuses.
 
     Raises:
-        GatewayRefusal: It is empty, or a label is empty or has a dot.
+        GatewayRefusal: A label is empty, or has a dot or a NUL.
     """
-    if not namespace or any(not label or "." in label for label in namespace):
-        detail = "namespace: labels are not empty and have no dot; send at least one"
+    if any(not label or "." in label or "\0" in label for label in namespace):
+        detail = "namespace: a label is empty, or has a dot or a NUL; send others"
         raise GatewayRefusal(422, "store.namespace", detail)
