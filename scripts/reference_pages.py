@@ -20,6 +20,7 @@ PACKAGES = (
     "thalweg.errors",
     "thalweg.testing",
     "thalweg_memory",
+    "thalweg_memory.jobs.learner",
     "thalweg_agent",
     "thalweg_agent.backends",
     "thalweg_agent.backends.protocol",
