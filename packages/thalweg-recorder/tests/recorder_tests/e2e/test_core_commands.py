@@ -120,8 +120,8 @@ def test_a_command_whose_library_is_missing_is_one_sentence(tmp_path: Path) -> N
 
 
 def test_a_model_whose_package_is_missing_names_its_extra(tmp_path: Path) -> None:
-    learn = ["memory", "learn", "--model", "anthropic:x"]
-    ((code, out, err),) = run(["langchain_anthropic"], [learn], tmp_path)
+    evaluate = ["eval", "--model", "anthropic:x"]
+    ((code, out, err),) = run(["langchain_anthropic"], [evaluate], tmp_path)
     assert (code, out) == (2, "")
     assert err.startswith("thalweg: anthropic:x: the package langchain_anthropic is not installed")
     assert err.count("\n") == 1
