@@ -4,7 +4,7 @@ They were written without knowledge of the policies of compaction (`docs/harm.md
 blind, first run"). A task is a list of steps; the driver finds the number of the next one in its
 own words, and each fact that a step needs in its request, or calls a tool to read it again.
 
-- `configs`: reads configuration files, looks through logs, then edits some of the files.
+- `configs`: reads configuration files, searches logs, then edits some of the files.
 - `bughunt`: searches, reads modules, then runs tests after each fix; the last is in the first file.
 - `reports`: reads a long report and then another one, and compares their figures.
 - `pages`: collects records page by page, writes a table of all, then corrects some rows.
@@ -142,11 +142,11 @@ def decide_task(view: View, task: Task, mode: Mode = "own") -> Respond | Use:
     try:
         move = task.steps[number - 1](Sight(view, texts_seen, is_failed))
     except MissingError as missing:
-        return _look_up(view, missing.needs, mode, number, steps, is_failed=is_failed)
+        return _lookup(view, missing.needs, mode, number, steps, is_failed=is_failed)
     return replace(move, text=f"Step {number} of {steps}: {move.text}")
 
 
-def _look_up(
+def _lookup(
     view: View, needs: Sequence[Need], mode: Mode, number: int, steps: int, *, is_failed: bool
 ) -> Use:
     text = f"Before step {number} of {steps} I read again what I do not see."
@@ -232,7 +232,7 @@ def _calls(uses: Sequence[Use], text: str) -> Step:
     return lambda _: joined(uses, text)
 
 
-def _says(text: str) -> Step:
+def _answer(text: str) -> Step:
     return lambda _: Respond(text)
 
 
@@ -292,7 +292,7 @@ def _configs(dice: Random, window: int, units: int) -> Task:
         _calls(batch, "I read these files.")
         for batch in _batches([_read(p) for p in paths.values()], 3)
     ]
-    steps += [_calls([_bash(command)], "I look through this log.") for command in logs]
+    steps += [_calls([_bash(command)], "I read this log.") for command in logs]
 
     def change(name: str) -> Step:
         def step(sight: Sight) -> Use:
@@ -306,7 +306,10 @@ def _configs(dice: Random, window: int, units: int) -> Task:
         return step
 
     steps += [change(name) for name in changed]
-    steps += [_calls([_bash("configctl validate")], "I validate."), _says("The files are changed.")]
+    steps += [
+        _calls([_bash("configctl validate")], "I validate."),
+        _answer("The files are changed."),
+    ]
     request = (
         "TASK: the load test showed that some services exhaust their pools. Read the configuration "
         "files in deploy, then the logs of the services, which advise new sizes, and change the "
@@ -363,7 +366,7 @@ def _bughunt(dice: Random, window: int, units: int) -> Task:
     ]
     for _ in order:
         steps += [fix, _calls([run], "I run the tests again.")]
-    steps.append(_says("All tests pass."))
+    steps.append(_answer("All tests pass."))
     request = (
         "TASK: the contract tests fail since the limits of the services were changed. Find the "
         "limits, and correct one after the other until `pytest -q` passes. Keep their comments."
@@ -414,7 +417,7 @@ def _reports(dice: Random, window: int, units: int) -> Task:
         uses = [page_of(one, k) for k in range(len(topics))]
         steps += [_calls(batch, f"I read {one}'s report.") for batch in _batches(uses, 2)]
     steps += [compare(k) for k in dice.sample(range(len(topics)), len(topics))]
-    steps.append(_says("The comparison is complete."))
+    steps.append(_answer("The comparison is complete."))
     request = (
         f"TASK: read the annual report of Norvik, then that of Halden ({len(topics)} pages each), "
         "and then add a finding for each segment with the revenues of both."
@@ -506,9 +509,9 @@ def _pages(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (texts,
     reads = [Use("list_invoices", {"page": k + 1}) for k in range(count // PAGE)]
     steps = [_calls([use], "I read the next page.") for use in reads]
     steps += [write(ids[k : k + TABLE]) for k in range(0, count, TABLE)]
-    steps.append(_calls([Use("get_corrections", {})], "I ask for corrections."))
+    steps.append(_calls([Use("get_corrections", {})], "I request corrections."))
     steps += [correct(k + 1) for k in range(len(wanted))]
-    steps.append(_says("The table is complete."))
+    steps.append(_answer("The table is complete."))
     request = (
         f"TASK: collect all {count} invoices, beginning with {ids[0]}, and write a table of them "
         "with their totals and due dates. Then add the numbers of the orders that are needed."
@@ -556,7 +559,7 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
     tickets: list[str] = []
     expected: dict[int, int] = {}
     orders: dict[str, str] = {}
-    steps: list[Step] = [_says("I am ready for the tickets.")]
+    steps: list[Step] = [_answer("I am ready for the tickets.")]
     refunds: dict[object, object] = {}
 
     def get_customer(email: str) -> str:
@@ -601,7 +604,7 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
         def find_order(sight: Sight) -> Use:
             ((email, order, _),) = [found.groups() for found in sight.need(request)]
             uses = [Use("get_customer", {"email": email}), Use("get_order", {"order_id": order})]
-            return joined(uses, "I look up the customer and the order.")
+            return joined(uses, "I find the customer and the order.")
 
         def pay(sight: Sight) -> Use:
             ((_, order, reason),) = [found.groups() for found in sight.need(request)]
@@ -646,7 +649,7 @@ def _support(dice: Random, window: int, units: int) -> Task:  # noqa: C901, PLR0
     for number in range(1, count + 1):
         is_again = number > FIRST and dice.random() < AGAIN
         steps += again(number) if is_again else usual(number)
-        steps.append(_says(f"The refund for ticket {number} is paid."))
+        steps.append(_answer(f"The refund for ticket {number} is paid."))
     request = (
         "TASK: you are the support agent of a shop. Answer each ticket that I send: look up what "
         "it is about, and pay the refund that the policy for its reason states. Refunds are "
@@ -735,7 +738,7 @@ def _research(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (tex
     ):
         steps += [fetch(topic), note(topic, following)]
     steps += [section(number, chosen) for number, chosen in enumerate(sections, 1)]
-    steps.append(_says("The report is written."))
+    steps.append(_answer("The report is written."))
     request = (
         f"TASK: research the surveys about {len(topics)} subjects. Note the sentence with the "
         f"count of each one. Then write a report of {len(sections)} sections that quote these "
@@ -818,7 +821,7 @@ def _migration(dice: Random, window: int, units: int) -> Task:  # noqa: C901 (te
     steps.append(_calls([run], "I run all tests."))
     for _ in early:
         steps += [fix, _calls([run], "I run all tests again.")]
-    steps.append(_says("Everything is migrated, and all tests pass."))
+    steps.append(_answer("Everything is migrated, and all tests pass."))
     request = (
         "TASK: migrate all calls of `client.fetch` to `http.get`, whose arguments are attempts and "
         "milliseconds. Read each file before you change it, run the tests, and repair what "
@@ -912,7 +915,7 @@ def _requirements(dice: Random, window: int, units: int) -> Task:  # noqa: C901 
         for k in members:
             use = Use("get_inquiry", {"number": k + 1})
             steps += [_calls([use], "I read the next inquiry."), quote(k, which)]
-        steps.append(_says(f"The quotes {span} are saved."))
+        steps.append(_answer(f"The quotes {span} are saved."))
     expected = {k + 1: packs[k] * prices[which][good] for k, (good, which) in enumerate(chosen)}
     tools = {one.__name__: one for one in (get_inquiry, save_quote, ask_user)}
     world = World(

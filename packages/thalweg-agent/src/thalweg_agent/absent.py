@@ -49,9 +49,15 @@ class SummarizationToolMiddleware(metaclass=_Absent):
 
 
 class UnsupportedContentMiddleware(metaclass=_Absent):
-    """Absent: the engine sends no content that the model's profile excludes."""
+    """Absent: the engine sends no content that the model's profile excludes.
 
-    advice = "ContextMiddleware and create_deep_agent replace what the model's profile excludes"
+    Its fields for results of tools are not read (`image_tool_message`, `pdf_tool_message`).
+    """
+
+    advice = (
+        "ContextMiddleware and create_deep_agent replace what the model's profile excludes,"
+        " except for image_tool_message and pdf_tool_message"
+    )
 
 
 def create_summarization_tool_middleware(*_arguments: object, **_options: object) -> NoReturn:

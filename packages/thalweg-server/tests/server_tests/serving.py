@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -31,6 +32,11 @@ class Served:
     def end(self) -> None:
         """Ask it to end; does not wait."""
         self.server.should_exit = True
+
+
+def chat_input(text: str = "hi") -> dict[str, Any]:
+    """Return an input of a chat for a graph."""
+    return {"messages": [{"role": "user", "content": text}]}
 
 
 @contextmanager

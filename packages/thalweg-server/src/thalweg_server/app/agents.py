@@ -73,7 +73,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class OwnGraphs:
-    """The graphs of the settings, imported when first asked."""
+    """The graphs of the settings, imported at their first use."""
 
     def __init__(self) -> None:
         self._settings: Settings | None = None

@@ -179,7 +179,7 @@ class TenantCrons:
         is_fired = await self._journal.fire(record, next_ms, key, run.model_dump_json(), most)
         current = None if is_fired else await self.get(record.id)
         if current == cron:
-            problem = "another run reached a limit of runs meanwhile"
+            problem = "another run reached a limit of runs first"
             raise PostponedError(record.id, record.id, problem, is_limit=True)
         if not (is_fired or record.thread):  # at the same due time, its job uses the thread
             is_left = current is None or current.record.due_ms != record.due_ms

@@ -210,7 +210,7 @@ class Retention:
 FORGET = f"{CHORE}forget"
 """The chore that deletes everything of an owner, `…*forget MILLISECONDS`; it names no thread."""
 _ROUNDS = 3
-"""How often runs and threads are listed: some may begin meanwhile."""
+"""How often runs and threads are listed: some may begin in the meantime."""
 _PATIENCE_S = 10.0
 """How long a run that is cancelled may take to end."""
 _AUDIT = "audit.jsonl of the gateway: names of the owner and of deleted threads, without content"

@@ -287,7 +287,7 @@ class TenantGraphRuns:
 
         Args:
             thread: The thread.
-            pause_s: Seconds between looks for a later run.
+            pause_s: Seconds between polls for a later run.
             since: Yield also those of runs that another one had not followed at that time; of
                 the newest 1,000.
         """
@@ -301,7 +301,7 @@ class TenantGraphRuns:
             for run in sorted(runs, key=lambda run: run.started or run.created):
                 if run.status != "queued" and run.key.run not in seen:
                     seen.add(run.key.run)
-                    with suppress(NoSuchRunError):  # it was deleted meanwhile
+                    with suppress(NoSuchRunError):  # it was deleted in the meantime
                         async for event in self.follow(run):
                             yield run, event
             new = set(await journal.begun(self._owner, thread)) - seen

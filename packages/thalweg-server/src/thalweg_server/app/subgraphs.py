@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from thalweg_server.app.streaming import calls_in
-
-Namespace = tuple[str, ...]
+from thalweg_server.app.streaming import Namespace, calls_in
 
 
 class SubgraphTracker:

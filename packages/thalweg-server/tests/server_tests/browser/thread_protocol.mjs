@@ -4,7 +4,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { StreamController } from "@langchain/langgraph-sdk/stream";
 
 const client = new Client({ apiUrl: process.argv[2], apiKey: process.argv[3] });
-const say = (content) => ({ messages: [{ type: "human", content }] });
+const chatInput = (content) => ({ messages: [{ type: "human", content }] });
 async function until(check, what) {
   for (let n = 0; n < 600; n += 1) {
     if (check()) return;
@@ -20,7 +20,7 @@ const texts = [];
 const read = (async () => {
   for await (const message of thread.messages) texts.push(await message.text);
 })();
-await thread.run.start({ input: say("call look") });
+await thread.run.start({ input: chatInput("call lookup") });
 await read;
 assert.deepEqual(texts, ["Calling.", "saw x", "One, two."]);
 await thread.close();
@@ -33,7 +33,7 @@ async function opened() {
   return [controller, () => controller.rootStore.getSnapshot()];
 }
 const [before, was] = await opened();
-await before.submit(say("call risky"));
+await before.submit(chatInput("call risky"));
 await until(() => was().interrupts.length, "question");
 assert.equal(was().interrupts[0].value.actionRequests[0].name, "risky");
 const [after, is] = await opened();
@@ -41,7 +41,7 @@ await until(() => is().interrupts.length, "question after a reload");
 await after.respond({ decisions: [{ type: "approve" }] }, { interruptId: is().interrupts[0].id });
 await until(() => !is().isLoading && is().messages.length === 4, "answer");
 assert.equal(is().messages[2].content, "did x");
-await after.submit(say("call delegate"));
+await after.submit(chatInput("call delegate"));
 await until(() => !is().isLoading && is().messages.length === 8, "second turn");
 assert(is().toolCalls.some((one) => one.name === "delegate" && one.status === "finished"), "tool call");
 assert.equal(is().error, undefined);

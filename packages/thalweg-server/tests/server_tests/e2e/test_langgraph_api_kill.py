@@ -13,6 +13,7 @@ from langgraph_sdk import get_client
 
 from memory_tests.e2e.gateways_models import asking
 from server_tests.e2e.gateways_world import Gateway, World, roles, world
+from server_tests.serving import chat_input
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(400)]
 KEY = "key-of-owner-0"
@@ -43,11 +44,6 @@ async def client() -> AsyncIterator[Connect]:
         yield connect
 
 
-def say(text: str) -> dict[str, Any]:
-    """Return an input of a chat."""
-    return {"messages": [{"role": "user", "content": text}]}
-
-
 async def read(stream: Any, most: int = 10**9) -> list[Part]:  # noqa: ANN401 (an iterator)
     """Read frames of a stream."""
     parts: list[Part] = []
@@ -66,10 +62,10 @@ async def follow(made: World, client: Connect) -> None:
     thread = (await one.threads.create(metadata={"user": "u1"}))["thread_id"]
     await one.store.put_item(("a",), "k", {"v": 1})
     run = await one.runs.create(
-        thread, "agent", input=say(asking("amphora", "1", "run-a")), stream_mode=MODES
+        thread, "agent", input=chat_input(asking("amphora", "1", "run-a")), stream_mode=MODES
     )
     waits = await one.runs.create(
-        thread, "agent", input=say(asking("brush", "2", "run-b")), stream_mode=MODES
+        thread, "agent", input=chat_input(asking("brush", "2", "run-b")), stream_mode=MODES
     )
     run_id = run["run_id"]
     begun = await read(one.runs.join_stream(thread, run_id), 12)
@@ -113,7 +109,7 @@ async def protocol(made: World, client: Connect) -> None:
     one, other = await client(first), await client(second)
     thread = (await one.threads.create())["thread_id"]
     async with one.threads.stream(thread, assistant_id="agent") as opened:
-        await opened.run.start(input=say(asking("amphora", "1", "run-p")))
+        await opened.run.start(input=chat_input(asking("amphora", "1", "run-p")))
         begun = []
         async for event in opened.events:
             begun.append(event)

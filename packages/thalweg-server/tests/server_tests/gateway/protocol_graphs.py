@@ -65,7 +65,7 @@ class StalledModel(ScriptedModel):
 
 
 @tool
-def look(what: str) -> str:
+def lookup(what: str) -> str:
     """Return a constant text."""
     return f"saw {what}"
 
@@ -82,21 +82,21 @@ def risky(what: str) -> str:
     return f"did {what}"
 
 
-_inner = create_agent(ScriptedModel(), [look], name="inner")
+_inner = create_agent(ScriptedModel(), [lookup], name="inner")
 
 
 @tool
 async def delegate(what: str) -> str:
     """Return the answer of a subagent."""
     assert what
-    asked: Any = {"messages": [("user", "call look")]}
-    answer = await _inner.ainvoke(asked)
+    task: Any = {"messages": [("user", "call lookup")]}
+    answer = await _inner.ainvoke(task)
     return str(answer["messages"][-1].text)
 
 
 agent = create_agent(
     ScriptedModel(),
-    [look, fails, risky, delegate],
+    [lookup, fails, risky, delegate],
     middleware=[HumanInTheLoopMiddleware(interrupt_on={"risky": True})],
 )
 

@@ -15,7 +15,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from server_tests.gateway.worlds import KEYS, settings
-from server_tests.serving import Served, gateway
+from server_tests.serving import Served, chat_input, gateway
 from thalweg.errors import StorageError
 from thalweg_server.settings import Settings
 from thalweg_server.uploads.disk import DiskFiles
@@ -82,11 +82,6 @@ def bob(served: Served) -> Client:
     return get_client(url=served.url, api_key="bob-s-key", timeout=60)
 
 
-def say(text: str = "hi") -> dict[str, Any]:
-    """Return an input of a chat."""
-    return {"messages": [{"role": "user", "content": text}]}
-
-
 SLOW = {"configurable": {"model": "slow"}}
 
 
@@ -119,7 +114,7 @@ async def test_a_thread_has_metadata_and_is_found_by_it(ada: Client) -> None:
     made = await ada.threads.create(metadata={"user": "u7"})
     id_ = made["thread_id"]
     await ada.threads.update(id_, metadata={"title": "T"})
-    await ada.runs.wait(id_, "agent", input=say())
+    await ada.runs.wait(id_, "agent", input=chat_input())
     found = await ada.threads.search(metadata={"user": "u7"}, status="idle")
     assert [one["thread_id"] for one in found] == [id_]
     assert found[0]["metadata"].items() >= {"title": "T", "graph_id": "agent"}.items()
@@ -152,7 +147,7 @@ async def test_a_thread_has_metadata_and_is_found_by_it(ada: Client) -> None:
 async def test_each_stream_mode_has_its_events(ada: Client, mode: Any, event: str) -> None:  # noqa: ANN401 (the client's literal)
     """After one that names the run; and no other."""
     graph = "lazy" if mode == "custom" else "agent"
-    stream = ada.runs.stream(None, graph, input=say(), stream_mode=mode)
+    stream = ada.runs.stream(None, graph, input=chat_input(), stream_mode=mode)
     seen = [part async for part in stream]
     assert seen[0].event == "metadata"
     assert seen[0].data["attempt"] == 1
@@ -163,8 +158,8 @@ async def test_each_stream_mode_has_its_events(ada: Client, mode: Any, event: st
 async def test_a_stream_has_the_whole_state_of_each_step(ada: Client) -> None:
     """Also of the second turn, which begins with the messages of the first."""
     id_ = (await ada.threads.create())["thread_id"]
-    await ada.runs.wait(id_, "agent", input=say("one"))
-    stream = ada.runs.stream(id_, "agent", input=say("two"), stream_mode="values")
+    await ada.runs.wait(id_, "agent", input=chat_input("one"))
+    stream = ada.runs.stream(id_, "agent", input=chat_input("two"), stream_mode="values")
     values = [part.data async for part in stream if part.event == "values"]
     assert [len(one["messages"]) for one in (values[0], values[-1])] == [3, 4]
     state = await ada.threads.get_state(id_)
@@ -176,36 +171,36 @@ async def test_a_run_continues_from_a_checkpoint_and_a_state_is_changed(
 ) -> None:
     """As in any graph: a fork does not have the later messages."""
     id_ = (await ada.threads.create())["thread_id"]
-    await ada.runs.wait(id_, "agent", input=say("one"))
+    await ada.runs.wait(id_, "agent", input=chat_input("one"))
     fork = (await ada.threads.get_state(id_))["checkpoint"]
-    await ada.runs.wait(id_, "agent", input=say("two"))
+    await ada.runs.wait(id_, "agent", input=chat_input("two"))
     history = await ada.threads.get_history(id_, limit=100)
     assert fork["checkpoint_id"] in {one["checkpoint"]["checkpoint_id"] for one in history}
     values = await ada.runs.wait(
-        id_, "agent", input=say("three"), checkpoint_id=fork["checkpoint_id"]
+        id_, "agent", input=chat_input("three"), checkpoint_id=fork["checkpoint_id"]
     )
     texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
     assert texts == ["one", "three"]
-    await ada.threads.update_state(id_, say("by hand"))
+    await ada.threads.update_state(id_, chat_input("by hand"))
     copied = await ada.threads.copy(id_)
     for thread in (id_, copied["thread_id"]):
         state = await ada.threads.get_state(thread)
         assert state["values"]["messages"][-1]["content"] == "by hand"
-    values = await ada.runs.wait(copied["thread_id"], "agent", input=say("four"))
+    values = await ada.runs.wait(copied["thread_id"], "agent", input=chat_input("four"))
     assert len(values["messages"]) == 7
     with pytest.raises(ConflictError):
-        await ada.threads.update_state(id_, say("x"), as_node="no such node")
+        await ada.threads.update_state(id_, chat_input("x"), as_node="no such node")
 
 
 async def test_a_run_from_a_checkpoint_delegates(ada: Client) -> None:
     """As front ends continue a thread: they name the newest checkpoint with each message."""
     talker = {"configurable": {"model": "talker"}}
     id_ = (await ada.threads.create())["thread_id"]
-    await ada.runs.wait(id_, "agent", input=say(), config=talker)
+    await ada.runs.wait(id_, "agent", input=chat_input(), config=talker)
     newest = (await ada.threads.get_state(id_))["checkpoint"]
 
     values = await ada.runs.wait(
-        id_, "agent", input=say("delegate"), config=talker, checkpoint=newest
+        id_, "agent", input=chat_input("delegate"), config=talker, checkpoint=newest
     )
 
     reported = values["messages"][-2]
@@ -217,7 +212,7 @@ async def test_the_newest_state_has_the_files_of_a_thread(ada: Client, bob: Clie
     """Text files that the gateway's agent wrote, as in the state of deepagents."""
     talker = {"configurable": {"model": "talker"}}
     id_ = (await ada.threads.create())["thread_id"]
-    await ada.runs.wait(id_, "agent", input=say("write rivers"), config=talker)
+    await ada.runs.wait(id_, "agent", input=chat_input("write rivers"), config=talker)
 
     newest, *older = await ada.threads.get_history(id_)
 
@@ -227,7 +222,7 @@ async def test_the_newest_state_has_the_files_of_a_thread(ada: Client, bob: Clie
     at = await ada.threads.get_state(id_, checkpoint_id=newest["checkpoint"]["checkpoint_id"])
     assert not at["values"].get("files")
     other = (await bob.threads.create(thread_id=id_))["thread_id"]
-    await bob.runs.wait(other, "agent", input=say())
+    await bob.runs.wait(other, "agent", input=chat_input())
     assert not (await bob.threads.get_state(other))["values"].get("files")
 
 
@@ -236,7 +231,7 @@ async def test_only_the_newest_state_of_the_built_in_agent_has_files(
 ) -> None:
     """Neither a state that a search found, nor that of another graph, whose `files` are its own."""
     ticking = await ada.threads.create(
-        supersteps=[{"updates": [{"values": say(), "as_node": None}]}]
+        supersteps=[{"updates": [{"values": chat_input(), "as_node": None}]}]
     )
     counting = await ada.threads.create(metadata={"graph_id": "counting"})
     await ada.threads.update_state(counting["thread_id"], {"files": ["own"]})
@@ -276,27 +271,31 @@ async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
     id_ = (await ada.threads.create())["thread_id"]
 
     async def slow() -> str:
-        run = await ada.runs.create(id_, "agent", input=say("slow"), config=SLOW)
+        run = await ada.runs.create(id_, "agent", input=chat_input("slow"), config=SLOW)
         while (await ada.runs.get(id_, run["run_id"]))["status"] != "running":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         return str(run["run_id"])
 
     first = await slow()
     with pytest.raises(ConflictError):
-        await ada.runs.create(id_, "agent", input=say("no"), multitask_strategy="reject")
-    waits = await ada.runs.create(id_, "agent", input=say("waits"))
+        await ada.runs.create(id_, "agent", input=chat_input("no"), multitask_strategy="reject")
+    waits = await ada.runs.create(id_, "agent", input=chat_input("waits"))
     assert waits["status"] == "pending"
     assert (await ada.threads.get(id_))["status"] == "busy"
     await ada.runs.cancel(id_, first, wait=True)
     await ada.runs.join(id_, waits["run_id"])
     first = await slow()
-    new = await ada.runs.create(id_, "agent", input=say("now"), multitask_strategy="interrupt")
+    new = await ada.runs.create(
+        id_, "agent", input=chat_input("now"), multitask_strategy="interrupt"
+    )
     values = await ada.runs.join(id_, new["run_id"])
     assert (await ada.runs.get(id_, first))["status"] == "interrupted"
     texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
     assert texts == ["slow", "waits", "slow", "now"]
     first = await slow()
-    values = await ada.runs.wait(id_, "agent", input=say("again"), multitask_strategy="rollback")
+    values = await ada.runs.wait(
+        id_, "agent", input=chat_input("again"), multitask_strategy="rollback"
+    )
     texts = [one["content"] for one in values["messages"] if one["type"] == "human"]
     assert texts == ["slow", "waits", "slow", "now", "again"]
     with pytest.raises(NotFoundError):
@@ -312,7 +311,7 @@ async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:
         stream = ada.runs.stream(
             id_,
             "agent",
-            input=say(),
+            input=chat_input(),
             config=SLOW,
             on_disconnect=leave,
             stream_mode="messages-tuple",
@@ -382,7 +381,7 @@ async def test_owners_see_nothing_of_each_other(ada: Client, bob: Client, served
     """Another's thread, run and assistant are not there; the same id is a thread of one's own."""
     id_ = str(uuid4())
     await ada.threads.create(thread_id=id_, metadata={"secret": "s"})
-    run = await ada.runs.create(id_, "agent", input=say("secret"))
+    run = await ada.runs.create(id_, "agent", input=chat_input("secret"))
     await ada.runs.join(id_, run["run_id"])
     before = (await ada.threads.get(id_))["metadata"]
     mine = await ada.assistants.create(graph_id="agent", name="mine")
@@ -429,10 +428,10 @@ async def test_owners_see_nothing_of_each_other(ada: Client, bob: Client, served
 async def test_a_config_cannot_name_another_owner(ada: Client, bob: Client) -> None:
     """What only the gateway sets is not taken from a request."""
     id_ = (await bob.threads.create())["thread_id"]
-    await bob.runs.wait(id_, "agent", input=say("of bob"))
+    await bob.runs.wait(id_, "agent", input=chat_input("of bob"))
     mine = (await ada.threads.create())["thread_id"]
     stolen = {"configurable": {"owner": "bob", "thread_id": id_, "__pregel_read": 1}}
-    values = await ada.runs.wait(mine, "agent", input=say("mine"), config=stolen)
+    values = await ada.runs.wait(mine, "agent", input=chat_input("mine"), config=stolen)
     assert "of bob" not in str(values)
     assert len((await bob.threads.get_state(id_))["values"]["messages"]) == 2
 
@@ -458,7 +457,7 @@ async def test_a_stream_of_a_thread_has_its_later_runs(ada: Client) -> None:
     stream = await ada.threads.join_stream(id_)
     first = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0.3)
-    run = await ada.runs.create(id_, "agent", input=say(), stream_mode="values")
+    run = await ada.runs.create(id_, "agent", input=chat_input(), stream_mode="values")
     part = await asyncio.wait_for(first, 20)
     assert (part.event, part.data["run_id"]) == ("metadata", run["run_id"])
     await stream.aclose()

@@ -13,7 +13,7 @@ import pytest
 from langgraph_sdk import get_client, get_sync_client
 
 from server_tests.gateway.worlds import KEYS, settings
-from server_tests.serving import Served, gateway
+from server_tests.serving import Served, chat_input, gateway
 from thalweg_server.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -55,11 +55,6 @@ async def http(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
         base_url=served.url, headers=headers, timeout=30, trust_env=False
     ) as opened:
         yield opened
-
-
-def say(text: str) -> dict[str, Any]:
-    """Return an input of a chat."""
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 async def command(
@@ -118,13 +113,13 @@ async def read(
 async def test_a_run_is_started_and_its_messages_tools_and_output_are_read(ada: Client) -> None:
     """On a thread that the command creates: text, tool calls, usage, the final state."""
     async with ada.threads.stream(assistant_id="agent") as thread:
-        started = await thread.run.start(input=say("call look"), metadata={"a": "b"})
+        started = await thread.run.start(input=chat_input("call lookup"), metadata={"a": "b"})
         messages, calls = await asyncio.gather(listed(thread.messages), listed(thread.tool_calls))
         assert [str(await one.text) for one in messages] == ["Calling.", "One, two."]
-        assert [call["name"] for call in await messages[0].tool_calls] == ["look"]
+        assert [call["name"] for call in await messages[0].tool_calls] == ["lookup"]
         assert (await messages[1].output).usage_metadata["total_tokens"] == 12
         assert [(one.name, one.input, (await one.output)["content"]) for one in calls] == [
-            ("look", {"what": "x"}, "saw x")
+            ("lookup", {"what": "x"}, "saw x")
         ]
         output = (await thread.output)["messages"]
         assert [one["type"] for one in output] == ["human", "ai", "tool", "ai"]
@@ -141,10 +136,10 @@ async def listed(found: Json) -> list[Any]:
 async def test_a_second_run_of_a_thread_streams_itself_alone(ada: Client) -> None:
     """Also with a new client, while an earlier run of the thread may be running."""
     thread = (await ada.threads.create())["thread_id"]
-    await ada.runs.create(thread, "agent", input=say("none"))
+    await ada.runs.create(thread, "agent", input=chat_input("none"))
     for number in (1, 2):
         async with ada.threads.stream(thread, assistant_id="agent") as opened:
-            await opened.run.start(input=say(f"number {number}"))
+            await opened.run.start(input=chat_input(f"number {number}"))
             messages = await listed(opened.messages)
             assert [str(await one.text) for one in messages] == ["One, two."]
     state = await ada.threads.get_state(thread)
@@ -154,13 +149,13 @@ async def test_a_second_run_of_a_thread_streams_itself_alone(ada: Client) -> Non
 async def test_an_interrupt_is_answered(ada: Client) -> None:
     """Its value is readable; the run of the answer continues the stream."""
     async with ada.threads.stream(assistant_id="agent") as thread:
-        await thread.run.start(input=say("call risky"))
+        await thread.run.start(input=chat_input("call risky"))
         states = await listed(thread.values)
         assert not any("__interrupt__" in one for one in states)
         while not thread.interrupted:  # noqa: ASYNC110 (the client has no event)
             await asyncio.sleep(0.05)
-        (asked,) = thread.interrupts
-        assert asked["value"]["action_requests"][0]["name"] == "risky"
+        (interrupt,) = thread.interrupts
+        assert interrupt["value"]["action_requests"][0]["name"] == "risky"
         await thread.run.respond(APPROVED)
         messages = await listed(thread.messages)
         assert [str(await one.text) for one in messages] == ["One, two."]
@@ -170,12 +165,12 @@ async def test_an_interrupt_is_answered(ada: Client) -> None:
 async def test_a_subagent_is_found_by_its_call(ada: Client) -> None:
     """With its name, messages and tools; the tool call is the cause of its start."""
     async with ada.threads.stream(assistant_id="agent") as thread:
-        await thread.run.start(input=say("call delegate"))
+        await thread.run.start(input=chat_input("call delegate"))
         (inner,) = await listed(thread.subagents)
         assert inner.status == "completed"
         messages = await listed(inner.messages)
         assert [str(await one.text) for one in messages] == ["Calling.", "One, two."]
-        assert [one.name for one in await listed(inner.tool_calls)] == ["look"]
+        assert [one.name for one in await listed(inner.tool_calls)] == ["lookup"]
         id_ = thread.thread_id
     async with ada.threads.stream(id_, assistant_id="agent") as thread:
         events = thread.subscribe(["lifecycle"], namespaces=[["tools"]])
@@ -191,7 +186,7 @@ async def test_a_subagent_is_found_by_its_call(ada: Client) -> None:
 
 async def test_a_failure_ends_the_tool_and_the_run(ada: Client) -> None:
     async with ada.threads.stream(assistant_id="agent") as thread:
-        await thread.run.start(input=say("call fails"))
+        await thread.run.start(input=chat_input("call fails"))
         (call,) = await listed(thread.tool_calls)
         with pytest.raises(RuntimeError, match="x"):
             await call.output
@@ -203,7 +198,7 @@ async def test_the_blocking_client_does_the_same(served: Served) -> None:
     def run() -> list[str]:
         client = get_sync_client(url=served.url, api_key="ada-s-key")
         with client.threads.stream(assistant_id="agent") as thread:
-            thread.run.start(input=say("call look"))
+            thread.run.start(input=chat_input("call lookup"))
             return [str(one.text) for one in thread.messages]
 
     assert await asyncio.to_thread(run) == ["Calling.", "One, two."]
@@ -213,18 +208,18 @@ async def test_an_interrupt_of_a_subgraph_has_its_namespace(http: httpx2.AsyncCl
     """Its values and its lifecycle have it, too; a message that a node returns has events."""
     thread = str(uuid4())
     started = await command(
-        http, thread, "run.start", {"assistant_id": "nested", "input": say("hi")}
+        http, thread, "run.start", {"assistant_id": "nested", "input": chat_input("hi")}
     )
-    asked = await read(http, thread, channels=[*ALL, "custom"])
-    (request,) = [one["params"] for one in asked if one["method"] == "input.requested"]
+    events = await read(http, thread, channels=[*ALL, "custom"])
+    (request,) = [one["params"] for one in events if one["method"] == "input.requested"]
     assert request["namespace"][0].startswith("child:")
     assert request["data"]["payload"] == {"ask": 1}
-    assert [one["params"]["data"] for one in asked if one["method"] == "custom"] == [
+    assert [one["params"]["data"] for one in events if one["method"] == "custom"] == [
         {"payload": {"half": True}}
     ]
     life = [
         (len(one["params"]["namespace"]), one["params"]["data"]["event"])
-        for one in asked
+        for one in events
         if one["method"] == "lifecycle"
     ]
     assert life == [(0, "running"), (1, "started"), (1, "interrupted"), (0, "interrupted")]
@@ -252,8 +247,8 @@ async def test_events_are_numbered_over_runs_and_a_stream_continues_after_any(
 ) -> None:
     """By `since` or `Last-Event-ID`; each connection reads the same events."""
     thread = str(uuid4())
-    for text in ("call look", "more"):
-        body = {"assistant_id": "agent", "input": say(text)}
+    for text in ("call lookup", "more"):
+        body = {"assistant_id": "agent", "input": chat_input(text)}
         assert (await command(http, thread, "run.start", body))["type"] == "success"
     whole = await read(http, thread, runs=2)
     assert await read(http, thread, runs=2) == whole
@@ -273,7 +268,7 @@ async def test_events_are_numbered_over_runs_and_a_stream_continues_after_any(
 
 async def test_channels_and_namespaces_filter(http: httpx2.AsyncClient) -> None:
     thread = str(uuid4())
-    body = {"assistant_id": "agent", "input": say("call delegate")}
+    body = {"assistant_id": "agent", "input": chat_input("call delegate")}
     await command(http, thread, "run.start", body)
     whole = await read(http, thread)
     some = await read(http, thread, channels=["lifecycle", "tools"])
@@ -341,7 +336,7 @@ async def test_a_thread_that_is_missing_or_anothers_has_neither_events_nor_inter
     async with httpx2.AsyncClient(base_url=served.url, headers=headers, trust_env=False) as bob:
         answer = await command(bob, thread, "input.respond", {"interrupt_id": "x"})
         assert answer["error"] == "no_such_run"
-        body = {"assistant_id": "agent", "input": say("x")}  # on his own thread with that id
+        body = {"assistant_id": "agent", "input": chat_input("x")}  # on his own thread with that id
         assert (await command(bob, thread, "run.start", body))["type"] == "success"
     assert await ada.runs.list(thread) == []
     assert (await ada.threads.get(thread))["metadata"] == {}
@@ -369,7 +364,7 @@ async def test_a_filter_that_is_none_is_refused(
 
 async def test_input_for_a_thread_that_waits_is_its_answer(http: httpx2.AsyncClient) -> None:
     thread = str(uuid4())
-    for given in (say("hi"), "it"):
+    for given in (chat_input("hi"), "it"):
         body = {"assistant_id": "nested", "input": given}
         started = await command(http, thread, "run.start", body)
         since = started["meta"]["applied_through_seq"]
@@ -379,9 +374,9 @@ async def test_input_for_a_thread_that_waits_is_its_answer(http: httpx2.AsyncCli
     assert [one["content"] for one in state["messages"]] == ["hi", "got it"]
 
 
-async def asked(http: httpx2.AsyncClient, thread: str) -> Json:
+async def interrupted(http: httpx2.AsyncClient, thread: str) -> Json:
     """Run a graph up to its question; return the question."""
-    await command(http, thread, "run.start", {"assistant_id": "nested", "input": say("hi")})
+    await command(http, thread, "run.start", {"assistant_id": "nested", "input": chat_input("hi")})
     (request,) = [one for one in await read(http, thread) if one["method"] == "input.requested"]
     return request["params"]["data"]
 
@@ -396,10 +391,10 @@ async def test_input_is_a_message_once_the_question_was_answered_by_an_update(
     ada: Client, http: httpx2.AsyncClient
 ) -> None:
     thread = str(uuid4())
-    await asked(http, thread)
+    await interrupted(http, thread)
     update = {"messages": [{"role": "assistant", "content": "edited"}]}
     await ada.threads.update_state(thread, update, as_node="child")
-    body = {"assistant_id": "nested", "input": say("more")}
+    body = {"assistant_id": "nested", "input": chat_input("more")}
     started = await command(http, thread, "run.start", body)
     events = await read(http, thread, since=started["meta"]["applied_through_seq"])
     assert status(events[-1]) == "interrupted"
@@ -410,10 +405,10 @@ async def test_input_at_a_checkpoint_is_a_message_while_a_question_waits(
     ada: Client, http: httpx2.AsyncClient
 ) -> None:
     thread = str(uuid4())
-    await asked(http, thread)
+    await interrupted(http, thread)
     place = (await ada.threads.get_history(thread))[0]["checkpoint"]["checkpoint_id"]
     config = {"configurable": {"checkpoint_id": place}}
-    body = {"assistant_id": "nested", "input": say("more"), "config": config}
+    body = {"assistant_id": "nested", "input": chat_input("more"), "config": config}
     started = await command(http, thread, "run.start", body)
     events = await read(http, thread, since=started["meta"]["applied_through_seq"])
     assert status(events[-1]) == "interrupted"
@@ -425,8 +420,8 @@ async def test_a_delayed_run_is_followed_when_it_starts(
 ) -> None:
     """It holds up neither the stream nor an answer, and is no past run of a later stream."""
     thread = (await ada.threads.create())["thread_id"]
-    delayed = await ada.runs.create(thread, "agent", input=say("hi"), after_seconds=3600)
-    question = await asked(http, thread)
+    delayed = await ada.runs.create(thread, "agent", input=chat_input("hi"), after_seconds=3600)
+    question = await interrupted(http, thread)
     params = {"interrupt_id": question["interrupt_id"], "response": "it"}
     answered = await command(http, thread, "input.respond", params)
     assert answered["type"] == "success"
@@ -446,8 +441,8 @@ async def test_an_answer_during_a_run_starts_none(
 ) -> None:
     """The question may be the one that the run answers."""
     thread = str(uuid4())
-    question = await asked(http, thread)
-    run = await ada.runs.create(thread, "stalled", input=say("hi"))
+    question = await interrupted(http, thread)
+    run = await ada.runs.create(thread, "stalled", input=chat_input("hi"))
     monkeypatch.setattr("thalweg_server.gateway.langgraph_api.thread_protocol._SETTLED_S", 0.2)
     params = {"interrupt_id": question["interrupt_id"], "response": "it"}
     answer = await command(http, thread, "input.respond", params)
@@ -460,7 +455,7 @@ async def test_a_cancelled_run_ends_its_messages(ada: Client, http: httpx2.Async
     """Also a run of the other API."""
     thread = (await ada.threads.create())["thread_id"]
     modes = ["values", "messages-tuple"]
-    run = await ada.runs.create(thread, "stalled", input=say("hi"), stream_mode=modes)
+    run = await ada.runs.create(thread, "stalled", input=chat_input("hi"), stream_mode=modes)
     async with stream(http, thread, channels=["messages"]) as events:
         written = [await anext(events)]
         while written[-1]["params"]["data"]["event"] != "content-block-delta":

@@ -5,7 +5,6 @@ messages, edits and calls produce the same requests, to the byte.
 """
 
 import json
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -101,14 +100,11 @@ def _parse_edit(plain: Mapping[str, Any]) -> Edit:
 
 def _validated(name: str, plain: Mapping[str, Any]) -> Any:  # noqa: ANN401 (of the named type)
     """Return a value of a type; JSON is parsed strictly, and has lists for tuples."""
-    text = json.dumps(plain)
-    if _HALF.search(text):  # the parser refuses half a surrogate pair, which texts may have
+    try:
+        text = json.dumps(plain, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which texts may have and JSON may not
         return _adapter(name).validate_python(plain)
     return _adapter(name).validate_json(text, strict=True)
-
-
-_HALF = re.compile(r"\\ud[89a-f]")
-"""Half a surrogate pair in JSON; whole pairs match, too."""
 
 
 @cache

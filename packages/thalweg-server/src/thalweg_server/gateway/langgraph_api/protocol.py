@@ -88,7 +88,8 @@ class RunEvents:
         self._subgraphs: dict[Namespace, str] = {}
         """The names of those that started and have not ended."""
         self._started: set[Namespace] = set()
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
+        """The ids of the interrupts whose requests were made."""
 
     def frames(self, row: Event, wanted: EventFilter) -> Iterator[Frame]:
         """Yield the events of a row that match a filter and follow its `since`."""
@@ -163,11 +164,11 @@ class RunEvents:
                 pass
 
     def _requests(
-        self, namespace: Namespace, asked: Iterable[Mapping[str, Any]]
+        self, namespace: Namespace, interrupts: Iterable[Mapping[str, Any]]
     ) -> Iterator[ThreadEvent]:
-        for one in asked:
-            if one["id"] not in self._asked:
-                self._asked.add(one["id"])
+        for one in interrupts:
+            if one["id"] not in self._requested:
+                self._requested.add(one["id"])
                 value = one["value"]
                 data = {"interrupt_id": one["id"], "payload": value, "value": value}
                 yield ThreadEvent("input.requested", namespace, data)

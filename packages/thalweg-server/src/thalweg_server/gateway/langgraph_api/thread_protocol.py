@@ -35,7 +35,7 @@ thread_protocol = APIRouter(
     include_in_schema=False,
 )
 _SETTLED_S = 5.0
-"""Seconds that an answer waits for the run that asked to end."""
+"""Seconds that an answer waits for the run with the interrupt to end."""
 
 
 @thread_protocol.post("/stream/events", response_class=EventStream)
