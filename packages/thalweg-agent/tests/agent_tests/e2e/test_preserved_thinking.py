@@ -24,6 +24,7 @@ BETA = "thinking-binding-controls-2026-08-01"
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_no_request_is_refused_whatever_happens_to_a_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

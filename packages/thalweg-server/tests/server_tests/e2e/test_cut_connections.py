@@ -66,6 +66,8 @@ def test_an_append_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingPr
     assert failed > 4
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fact_that_is_cut_anywhere_is_whole_or_not_there(proxy: ResettingProxy) -> None:
     """A fact that is remembered can be recalled; one that is not has no rows."""
     failed = 0
@@ -98,6 +100,7 @@ class TestRuns:
         return "asyncio"
 
     @pytest.mark.slow
+    @pytest.mark.nightly
     async def test_events_that_are_cut_anywhere_have_no_gap_and_no_repeat(
         self, proxy: ResettingProxy, own_postgres: Server
     ) -> None:

@@ -56,6 +56,7 @@ def agent(provider: StrictProvider, saver: InMemorySaver, place: Path, model: st
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_all_reasoning_stays_valid_through_clears() -> None:
     """No request differs from the one before but at its end; none is over the window."""
     provider, watch, seen = steps(4, "clearing")

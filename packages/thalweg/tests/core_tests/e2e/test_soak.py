@@ -227,7 +227,7 @@ def figures(soak: Soak, seconds: float) -> str:
     )
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(1_800)]
 
 
 def edits(soak: Soak) -> list[Any]:

@@ -651,6 +651,7 @@ def drops(messages: Sequence[BaseMessage]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_after_twenty_compactions_every_fact_can_still_be_found() -> None:
     """The summarizer drops facts each time; none of the drops adds up (I25, I29)."""
     thread = Thread(Speaker(drops))

@@ -253,7 +253,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_where_nothing_is_removed_the_agent_is_as_without_the_middleware(case: Case) -> None:
     try:
         plain, messages, verdict = case.run(None)

@@ -27,6 +27,7 @@ class Whole(Driver):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @given(
     runs=st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(["", "end", "fail"])), min_size=2, max_size=7

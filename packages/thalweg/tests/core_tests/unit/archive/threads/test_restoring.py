@@ -195,7 +195,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), JSON), min_size=1, max_size=3))
 def test_no_value_in_a_snapshot_ends_a_thread(changes: list[tuple[int, Any]]) -> None:
     """Values anywhere in it are replaced by others."""
