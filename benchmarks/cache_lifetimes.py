@@ -12,38 +12,17 @@ import argparse
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from benchmarks.arena.sources import read_thread
 from core_tests.recorded import RECORDED, WHY_SKIPPED
-from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import LIFE_1H, NAMED_TARIFFS, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import StableLifetime
 from thalweg.errors import ThalwegError
+from thalweg_recorder.replay.subject import waits_of
 
 Chooser = Callable[[float, Tariff], bool]
 """Returns whether the prefix of a request at a time is marked for an hour."""
-
-
-def waits_of(messages: Sequence[Message]) -> list[float]:
-    """Return the seconds between each answer and the request for the next one, 0 where unknown."""
-    waits: list[float] = []
-    asked = answered = None
-    for message in messages:
-        at = _time(message.at)
-        if message.role == "assistant":
-            waits.append(max(0.0, asked - answered) if asked and answered else 0.0)
-            answered = at or answered
-        else:
-            asked = at or asked
-    return waits
-
-
-def _time(at: str) -> float | None:
-    with suppress(ValueError):
-        return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
-    return None
 
 
 def cost_of(waits: Sequence[float], tariff: Tariff, choose: Chooser) -> float:
@@ -71,7 +50,7 @@ def main() -> None:
     tariff, sessions = NAMED_TARIFFS[asked.tariff], list[list[float]]()
     for path in sorted((RECORDED / "trajectories").glob("*")):
         with suppress(ThalwegError):
-            waits = waits_of(read_thread(path).messages)
+            waits = [*waits_of(read_thread(path).messages).values()]
             sessions += [waits] if any(waits) else []
     if not sessions:
         raise SystemExit(WHY_SKIPPED)

@@ -38,7 +38,8 @@ class Account:
 
     Its cost and its requests are of messages. The bill has the recorded agent's own system prompt
     and tools, too, if the log states usage: they precede the messages of every request, also of a
-    summary that is requested on the live thread, and a second cache has them. A contestant's own
+    summary that is requested on the live thread, and a second cache has them, under our policies
+    with the lifetime that our middleware asks for. A contestant's own
     overhead tokens are in neither; `overhead` has their number.
     """
 
@@ -94,6 +95,7 @@ class Account:
         charge = billed = self.cache.send(items, cold=cold)
         if self.terms.overhead:
             billed = self.billed.send(items, cold=cold, overhead=self.terms.overhead)
+        is_ours, lifetime_costs = self.policy.startswith("thalweg"), self.terms.lifetime_costs
         before = self.step_cost
         sent = self._enter(position, request, charge)
         self._outline(items, contestant, rewritten=charge.broke_at >= 0)
@@ -118,11 +120,13 @@ class Account:
                 length=len(items),
                 problems=request.problems,
                 bill=Bill(
-                    input=self.terms.factor * charge.cost + (billed.cost - charge.cost),
+                    input=self.terms.factor * charge.cost
+                    + (billed.cost - charge.cost)
+                    + is_ours * lifetime_costs.get(position, 0.0),
                     output=self.terms.output(position),
                     summaries=sum(map(self._billed_summary, request.summaries), 0.0),
                     steps=self.terms.factor * (self.step_cost - before)
-                    + calls * self._overhead_read(billed.tokens),
+                    + calls * self.terms.overhead * self.terms.tariff.prices(billed.tokens).read,
                 ),
             )
         )
@@ -198,10 +202,6 @@ class Account:
             return price
         is_cold, prices = not summary.cached, self.terms.tariff.prices(summary.tokens)
         return price + self.terms.overhead * (prices.write if is_cold else prices.read)
-
-    def _overhead_read(self, tokens: int) -> float:
-        """Return the cost of the overhead in one more call, which finds it in the cache."""
-        return self.terms.overhead * self.terms.tariff.prices(tokens).read
 
     def close(self, final: PeerRequest, contestant: Contestant) -> ReplayRun:
         """Sum up, with the request that the thread's next call would be.

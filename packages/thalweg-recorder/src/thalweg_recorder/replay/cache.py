@@ -24,9 +24,6 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.window.breakpoints import BreakpointLayout, plan_marks
 from thalweg.engine.window.items import WindowItem
 
-MOST_PREFIXES = 100_000
-"""So many prefixes are kept in mind; a second lot is, until the first is full again."""
-
 
 @dataclass(frozen=True, slots=True)
 class RequestCharge:
@@ -90,8 +87,6 @@ class PrefixCache:
     """Of the last request."""
     _until: dict[int, float] = field(default_factory=dict, repr=False)
     """When the cache forgets a prefix, by its key."""
-    _older: dict[int, float] = field(default_factory=dict, repr=False)
-    """The same for prefixes that no request had since `_until` was reset."""
     _now: float = 0.0
     _used: float = 0.0
     """The time at which the entries read or written by the last request were last in use."""
@@ -125,7 +120,7 @@ class PrefixCache:
             self._now = max(self._now, at.timestamp())
         self._used = max(self._now, answered.timestamp()) if answered else self._now
         if cold:
-            self._until, self._older = {}, {}
+            self._until = {}
         same = _common_prefix(self._last, items)
         broke = -1 if same == len(self._last) else same
         self._path = path = self._prefixes(items, same, overhead)
@@ -153,13 +148,11 @@ class PrefixCache:
         return path
 
     def _is_there(self, key: int) -> bool:
-        return max(self._until.get(key, -1.0), self._older.get(key, -1.0)) >= self._now
+        return self._until.get(key, -1.0) >= self._now
 
     def _keep(self, keys: Iterable[int]) -> None:
         until = self._used + (self.tariff.lifetime_s or math.inf)
         self._until.update(dict.fromkeys(keys, until))
-        if len(self._until) > MOST_PREFIXES:
-            self._until, self._older = {}, self._until
 
     def _found_alone(self, path: _Prefixes) -> int:
         """Read the longest prefix that is there, and keep all prefixes."""

@@ -44,7 +44,7 @@ def cost(runs: Sequence[ReplayRun]) -> float:
     In dollars if the prices of all are, else in uncached input tokens.
     """
     whole = is_whole(runs)
-    return _total(runs, lambda run: run.bill.total if whole else _input_cost(run))
+    return _total(runs, lambda run: run.bill.total if whole else run.cost_with_steps)
 
 
 def cost_of_everything(runs: Sequence[ReplayRun]) -> float:
@@ -72,10 +72,6 @@ def _total(runs: Sequence[ReplayRun], of: Callable[[ReplayRun], float]) -> float
     if in_dollars(runs):
         return sum(of(run) * (run.usd_per_million or 0) / PER_MILLION for run in runs)
     return sum(map(of, runs), 0.0)
-
-
-def _input_cost(run: ReplayRun) -> float:
-    return run.cost_with_steps
 
 
 def dollars(usd: float) -> str:
@@ -158,7 +154,7 @@ WHOLE_COST = Figure(
 INPUT_COST = Figure(
     "cost of input",
     "with summaries and steps; without system prompt, tools, answers",
-    lambda runs: amount(_total(runs, _input_cost), runs),
+    lambda runs: amount(_total(runs, lambda run: run.cost_with_steps), runs),
 )
 FIGURES: tuple[Figure, ...] = (
     Figure("vs. all", "cost, divided by that of sending every call whole", _compared),

@@ -4,14 +4,16 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.cost import units_of
 from thalweg.engine.pricing.matching import tariff_of_model
+from thalweg.engine.pricing.table import LIFE_1H, MODELS, WRITE_1H
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.tokens import exact_counter
+from thalweg.engine.window.breakpoints import StableLifetime
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.window import Window
 from thalweg_recorder.recordings.base import Recording
@@ -19,6 +21,9 @@ from thalweg_recorder.replay.bill import Bill, PriceSource
 from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.uses import LaterUse, find_uses
+
+_HOURLY = {tariff.name for tariff in MODELS["anthropic"]}
+"""Tariffs of the provider whose cache keeps a prefix five minutes or an hour, as each mark asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,11 @@ class TariffTerms:
     overhead: int = 0
     """Tokens of the recorded agent's own system prompt and tools: those that its first request has
     above our count of its messages; 0 if the log states no usage."""
-    overhead_costs: Mapping[int, float] = field(default_factory=dict)
-    """Of the overhead in each call that is sent whole, by the position of its answer."""
+    overhead_cost: float = 0.0
+    """Of the overhead in all calls that are sent whole."""
+    lifetime_costs: Mapping[int, float] = field(default_factory=dict)
+    """What the overhead costs more in a call, by its answer's position, if the thread's pauses
+    choose how long the cache keeps it, as those of a middleware do; see `StableLifetime`."""
     factor: float = 1.0
     """The provider's tokens for one of ours: those of the recorded requests before any compaction,
     divided by our count of the same messages. At least 1: a host may send less than it logs."""
@@ -76,11 +84,6 @@ class TariffTerms:
         """The total of the bill of sending every call whole."""
         outputs = sum(map(self.output, self.paid))
         return self.factor * self.cost_unmanaged + self.overhead_cost + outputs
-
-    @property
-    def overhead_cost(self) -> float:
-        """Of the overhead in all calls that are sent whole."""
-        return sum(self.overhead_costs.values(), 0.0)
 
     def output(self, position: int) -> float:
         """Return the cost of the output of a recorded answer, reasoning included."""
@@ -111,7 +114,8 @@ def terms_of(
     entries, messages = subject.entries, subject.recording.messages
     stated = {p: m.usage for p, m in enumerate(messages) if m.usage and m.role == "assistant"}
     paid = _paid(stated, tariff, priced_by)
-    cold = frozenset(_cold_turns(messages, tariff.lifetime_s))
+    waits, lifetime_s = waits_of(messages), tariff.lifetime_s or math.inf
+    cold = frozenset(position for position, wait in waits.items() if wait > lifetime_s)
     whole = _whole(entries, cold, tariff)
     terms = TariffTerms(tariff, cold, whole, priced_by=priced_by, paid=paid)
     if not stated:
@@ -122,28 +126,21 @@ def terms_of(
     overhead = max(0, stated[first].input - whole[first].tokens)
     charged = _whole(entries, cold, tariff, overhead) if overhead else whole
     overhead_costs = {p: charged[p].cost - whole[p].cost for p in whole}
-    factor = _factor(early, stated, whole, overhead)
+    ours = sum(whole[p].tokens for p in early)
+    theirs = sum(stated[p].input - overhead for p in early)
+    factor = max(1.0, theirs / ours) if ours else 1.0
     simulated = sum(factor * whole[p].cost + overhead_costs[p] for p in early)
     logged = sum(units_of(replace(stated[p], output=0), tariff) for p in early)
     return replace(
         terms,
         overhead=overhead,
-        overhead_costs=overhead_costs,
+        overhead_cost=sum(overhead_costs.values()),
+        lifetime_costs={p: overhead * cost for p, cost in _lifetime_costs(waits, tariff).items()}
+        if overhead >= tariff.minimum and tariff.name in _HOURLY
+        else {},
         factor=factor,
         simulated_share=simulated / logged if simulated and logged else None,
     )
-
-
-def _factor(
-    early: Sequence[int],
-    stated: Mapping[int, Usage],
-    whole: Mapping[int, RequestCharge],
-    overhead: int,
-) -> float:
-    """Return the provider's tokens for one of ours, over the requests before any compaction."""
-    ours = sum(whole[p].tokens for p in early)
-    theirs = sum(stated[p].input - overhead for p in early)
-    return max(1.0, theirs / ours) if ours else 1.0
 
 
 def _paid(stated: Mapping[int, Usage], tariff: Tariff, priced_by: PriceSource) -> dict[int, Bill]:
@@ -172,21 +169,40 @@ def _whole(
     return charges
 
 
-def _cold_turns(messages: Sequence[Message], lifetime_s: float | None) -> list[int]:
-    cold: list[int] = []
+def waits_of(messages: Sequence[Message]) -> dict[int, float]:
+    """Return the seconds from an answer to the request for the next one, by the latter's position.
+
+    0 where times are unknown.
+    """
+    waits: dict[int, float] = {}
     sent_at = answered_at = None
     for position, message in enumerate(messages):
         if message.role == "assistant":
-            if lifetime_s and sent_at and answered_at:
-                cold += [position] if (sent_at - answered_at).total_seconds() > lifetime_s else []
+            waits[position] = max(0.0, sent_at - answered_at) if sent_at and answered_at else 0.0
             answered_at = _time(message.at) or answered_at
         else:
             sent_at = _time(message.at) or sent_at
-    return cold
+    return waits
 
 
-def _time(at: str) -> datetime | None:
+def _lifetime_costs(waits: Mapping[int, float], tariff: Tariff) -> dict[int, float]:
+    """Return what a token of a stable prefix costs more if the pauses choose its lifetime.
+
+    Of the calls after pauses that the tariff's own lifetime does not outlive.
+    """
+    lifetime, now = StableLifetime(), 0.0
+    costs: dict[int, float] = {}
+    for position, wait in waits.items():
+        now += wait
+        is_found = lifetime.is_hourly and wait <= LIFE_1H
+        written = WRITE_1H if lifetime.send(now, tariff) else tariff.write
+        if wait > (tariff.lifetime_s or math.inf):
+            costs[position] = (tariff.read if is_found else written) - tariff.write
+    return costs
+
+
+def _time(at: str) -> float | None:
     try:
-        return datetime.fromisoformat(at).replace(tzinfo=None)
+        return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None

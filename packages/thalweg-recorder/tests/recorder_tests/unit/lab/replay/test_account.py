@@ -8,6 +8,7 @@ import pytest
 from recorder_tests.unit.lab.replay.threads import FLAT, answered, asked, driven, entries_of, said
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.pricing.savings import ASK_TOKENS
+from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.window.budget import Budget
@@ -19,7 +20,7 @@ from thalweg_recorder.replay.fleet import drive
 from thalweg_recorder.replay.harm import LOST
 from thalweg_recorder.replay.questions import Goal, NeedleQuestion, Questions
 from thalweg_recorder.replay.results import ReplayRun
-from thalweg_recorder.replay.subject import subject_of, terms_of
+from thalweg_recorder.replay.subject import subject_of, terms_of, waits_of
 
 PATH = "/srv/delta/heron-4f9d2c1.csv"
 THREAD = [
@@ -36,6 +37,7 @@ THREAD = [
     answered("o", "open_file", "one heron"),
     said("assistant", "Counted."),
 ]
+ANTHROPIC = TARIFFS["anthropic"]
 DEAR = Tariff(name="dear", read=0.5, write=2.0, output=10.0, minimum=1)
 
 
@@ -157,6 +159,70 @@ def test_a_bill_has_the_recorded_agents_overhead_in_every_call() -> None:
     live, alone = 600 * 0.1 + 100 * 1.25 + 300 + 50 * 5.0, 1_000 + 50 * 5.0
     assert run.bill.summaries == pytest.approx(live + 5_000 * FLAT.read + alone)
     assert run.is_whole
+
+
+def _paused(*minutes: int) -> Recording:
+    """Return turns at some minutes, whose answers come at once, with 5,000 tokens before them."""
+    log: list[Message] = []
+    for minute in minutes:
+        at = f"2026-11-30T{8 + minute // 60:02}:{minute % 60:02}:00Z"
+        usage = None if log else Usage(5_000 + entries_of([said("user", "go")])[0].tokens)
+        log += [replace(said("user", "go"), at=at)]
+        log += [replace(said("assistant", "done"), at=at, usage=usage)]
+    return Recording("paused", "by hand", tuple(log))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "units"),
+    [
+        ((0, 4, 8), 0.0),
+        ((0, 10), 2.0 - 1.25),
+        ((0, 10, 20), 2.0 - 1.25 + 0.1 - 1.25),
+        ((0, 10, 80), 2.0 - 1.25),
+        ((0, 80, 160), 0.0),
+    ],
+)
+def test_our_bill_has_the_lifetime_that_the_pauses_choose_for_system_prompt_and_tools(
+    minutes: Sequence[int], units: float
+) -> None:
+    """An hour from the first pause on that only an hour outlives; nobody else's bill has it."""
+    subject = subject_of(_paused(*minutes), Questions())
+    inputs: dict[str, float] = {}
+    for policy in ("thalweg-careful", "peer:other"):
+        account = Account(subject, terms_of(subject, ANTHROPIC), policy, Budget(window=8_000))
+        inputs[policy] = drive(subject, ByHand([range(9)]), [account])[0].bill.input
+
+    ours, other = inputs.values()
+    assert ours - other == pytest.approx(5_000 * units)
+
+
+@pytest.mark.parametrize("tariff", [FLAT, TARIFFS["anthropic-1h"], TARIFFS["openai-6"]])
+def test_only_a_cache_with_both_lifetimes_has_one_chosen(tariff: Tariff) -> None:
+    """Not one that lives an hour anyway, or that nobody asks for an hour."""
+    terms = terms_of(subject_of(_paused(0, 40, 80), Questions()), tariff)
+
+    assert not any(terms.lifetime_costs.values())
+
+
+@pytest.mark.parametrize(("minimum", "is_stored"), [(5_000, True), (5_001, False)])
+def test_a_stable_prefix_too_short_for_the_cache_costs_nothing_more(
+    minimum: int, *, is_stored: bool
+) -> None:
+    """No mark stores it."""
+    subject = subject_of(_paused(0, 10), Questions())
+    tariff = ANTHROPIC.model_copy(update={"minimum": minimum})
+    terms = terms_of(subject, tariff)
+
+    assert any(terms.lifetime_costs.values()) == is_stored
+
+
+def test_waits_are_those_between_answers_and_requests_with_known_times() -> None:
+    """And never negative: clocks are set back."""
+    one, two = _paused(0, 10).messages[:2], _paused(0, 10).messages[2:]
+
+    assert [*waits_of([*one, *two]).values()] == [0.0, 600.0]
+    assert [*waits_of([*two, *one]).values()] == [0.0, 0.0]
+    assert [*waits_of([*one, replace(two[0], at="later"), two[1]]).values()] == [0.0, 0.0]
 
 
 def test_without_usage_the_bill_is_the_cost_of_input() -> None:
