@@ -9,7 +9,7 @@ from thalweg_recorder.recordings.files import FORMATS, session_state, sessions_i
 from thalweg_recorder.recordings.opencode_database import is_database
 
 _SUBAGENT = "agent-"
-"""Prefix of Claude Code's files of subagents, which are no sessions of their own."""
+"""Prefix of files of subagents, which are no sessions of their own."""
 
 
 def coding_sessions(
@@ -22,7 +22,7 @@ def coding_sessions(
 
     Args:
         machine: The home folder, and the variables that move folders of agents.
-        subagents: Whether the threads of Claude Code's subagents are listed, too.
+        subagents: Whether the threads of subagents are listed, too.
         profiles: Further folders of agents, by the agents' names.
 
     Returns:

@@ -1,6 +1,7 @@
 """Qwen Code sessions: `~/.qwen/projects/<folder>/chats/<session>.jsonl`.
 
-A row wraps a content of Google's API; results of tools are rows of their own.
+A row wraps a content of Google's API; results of tools are rows of their own. A subagent's log has
+the session's id with its own `agentId`.
 """
 
 from collections.abc import Iterator
@@ -23,10 +24,10 @@ def detect(source: RecordedFile) -> bool:
 
 def _map(row: JsonObject) -> Iterator[JsonObject]:
     kind = row["type"]
-    stated = {"id": row.get("sessionId"), "project": row.get("cwd"), "branch": row.get("gitBranch")}
+    own_id = ".".join(filter(None, (row.get("sessionId"), row.get("agentId"))))
+    stated = {"id": own_id, "project": row.get("cwd"), "branch": row.get("gitBranch")}
     yield {"session": {**stated, "model": row.get("model")}}
     if kind in _MESSAGES and "parts" in row["message"]:
-        is_answer = kind == "assistant"
         yield {
             "message": row["message"],
             "id": row.get("uuid"),
@@ -35,7 +36,7 @@ def _map(row: JsonObject) -> Iterator[JsonObject]:
             "injected": row.get("subtype") == "notification",
             "model": row.get("model"),
             "usage": row.get("usageMetadata"),
-            "answer": row.get("uuid") if is_answer else "",
+            "answer": row.get("uuid") if kind == "assistant" else "",
         }
     elif kind == "system" and row.get("subtype") == "chat_compression":
         payload = row["systemPayload"]

@@ -1,8 +1,8 @@
 """Logs that the agents themselves wrote against a loopback model, and how each is read.
 
 `recorder_tests/agent_logs` has one of each: Claude Code 2.1.197, Codex 0.171, Copilot CLI 1.0.102,
-Droid 0.225, Gemini CLI 0.61, Kimi Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15. System prompts and
-reminders are left out of them; nothing else was changed, except for paths.
+Droid 0.225, Gemini CLI 0.61, Kimi Code 2.1, OpenHands SDK 1.58, Qwen Code 0.15 (subagent: 0.24).
+System prompts and reminders are left out of them; nothing else was changed, except for paths.
 """
 
 import json
@@ -16,6 +16,8 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.errors import RecordingError
 from thalweg_recorder import import_sessions
 from thalweg_recorder.recordings import Recording, read_recording
+from thalweg_recorder.recordings.agents import Machine
+from thalweg_recorder.recordings.sessions import coding_sessions
 
 LOGS = Path(__file__).parents[3] / "agent_logs"
 SESSIONS = {
@@ -160,6 +162,42 @@ def test_rows_of_a_subagent_are_a_thread_of_its_own(tmp_path: Path) -> None:
     assert said(subagent) == [("assistant", "Found it")]
     assert subagent.session.id == f"{SESSIONS['copilot-cli'][0]}.call_9"
     assert subagent.session.project == "/home/ann/shop"
+
+
+@pytest.mark.parametrize(
+    ("agent", "place", "thread", "messages"),
+    [
+        (
+            "gemini-cli",
+            ".gemini/tmp/shop/chats/aaf69462/1b39c045.jsonl",
+            "gemini-cli:1b39c045-99c8-473d-b3da-6983ae8fc4c4",
+            6,
+        ),
+        (
+            "qwen-code",
+            ".qwen/projects/-home-ann-shop/subagents/b7acb1a6/agent-general-purpose-call_15.jsonl",
+            "qwen-code:b7acb1a6-97b0-4a1a-8325-cf2e9a7f98b9.general-purpose-call_15",
+            2,
+        ),
+    ],
+)
+def test_subagents_in_files_of_their_own_are_threads(
+    agent: str, place: str, thread: str, messages: int, tmp_path: Path
+) -> None:
+    """Gemini CLI 0.61 and Qwen Code 0.24 write them below the folder of their session."""
+    log = tmp_path / place
+    log.parent.mkdir(parents=True)
+    log.write_bytes((LOGS / f"{agent}-subagent.jsonl").read_bytes())
+    machine = Machine(tmp_path, {})
+
+    assert coding_sessions(machine) == []
+    with open_archive(":memory:") as archive:
+        (imported,) = import_sessions(archive, coding_sessions(machine, subagents=True))
+        texts = [one.text for one in archive.messages(ThreadKey("local", thread))]
+    assert imported.thread == thread
+    assert len(texts) == messages
+    assert texts[0] == "Report about cranes"
+    assert "The cranes have ring CR-9." in texts
 
 
 def test_copilot_calls_a_tool_with_any_text_and_loads_a_skill(tmp_path: Path) -> None:
