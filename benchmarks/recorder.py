@@ -8,7 +8,8 @@
 Import of all recorded sessions, CPU and size; needles over all of them in one archive and in
 their own threads; the latency of the hook next to that of an empty Python; with `--messages`, a
 search in archives that hold the sessions again and again. With `--questions`, only how often the
-first hit, and one of the first five, has the answer: of `search_sessions` and of FTS5. A line of a
+first hit, one of the first five, and any has the answer: of `search_sessions` and, for the first
+five alone, of FTS5. A line of a
 file has `question`, `needle` and `alternatives`, verbatim passages that answer it. With
 `--summaries`, how many of the requests that a compaction of Claude Code took out of the context
 are in the summary that the recorder gives it afterwards. With `--growing`, the CPU of an import
@@ -44,7 +45,7 @@ from thalweg_recorder.recordings.files import read_recording
 from thalweg_recorder.recordings.source import open_source
 from thalweg_recorder.replay.questions import REQUEST_CHARS, find_questions, requests_of
 from thalweg_recorder.replay.recorded import is_lost
-from thalweg_recorder.searching import search_sessions
+from thalweg_recorder.searching import render_found, search_sessions
 from thalweg_recorder.worker import summarize
 
 HOOKS = 100
@@ -139,6 +140,9 @@ def _search(archive: Archive, needles: Sequence[Needle]) -> None:
     print(f"needles, one search of 2,000 tokens: in their own session {own} of {len(known)}")
     found = _timed("  over all sessions", archive, known)
     print(f"  over all sessions {found} of {len(known)}")
+    shown = [render_found(search_sessions(archive, needle.question)) for needle in known]
+    found = sum(needle.answer in text for needle, text in zip(known, shown, strict=True))
+    print(f"  `record search`, 3,000 tokens over all sessions: {found} of {len(known)}")
     _plain_fts5(archive, known)
 
 
@@ -178,7 +182,7 @@ _CHARACTERS = (2_000, 3_000)
 
 
 def _ask(archive: Archive, files: Sequence[Path], calls: Sequence[Path]) -> None:
-    """Print how often the answer is in the first hit and in one of the first five.
+    """Print how often the answer is in the first hit, in one of the first five, and in any.
 
     Args:
         archive: The archive of all sessions.
@@ -193,7 +197,7 @@ def _ask(archive: Archive, files: Sequence[Path], calls: Sequence[Path]) -> None
                 pieces += [text[at : at + size] for at in range(0, len(text), size)]
     dbs = {f"FTS5, {size:,} characters": _fts5(pieces) for size, pieces in texts.items()}
     for file, called in zip_longest(files, calls):
-        counts = {who: [0, 0] for who in ("search", *(["other words"] if called else []), *dbs)}
+        counts = {who: [0, 0, 0] for who in ("search", *(["other words"] if called else []), *dbs)}
         rows = called.read_text("utf-8").splitlines() if called else ()
         phrasings = {
             row["index"]: [row["query"], *row["other_words"]] for row in map(json.loads, rows)
@@ -202,21 +206,24 @@ def _ask(archive: Archive, files: Sequence[Path], calls: Sequence[Path]) -> None
         for index, one in enumerate(questions):
             wanted = [_joined(text) for text in (one["needle"], *one["alternatives"])]
             plain = {who: _ask_fts5(db, one["question"], 5) for who, db in dbs.items()}
-            plain["search"] = _first_five(archive, one["question"])
+            plain["search"] = _hits(archive, one["question"])
             if called:
-                plain["other words"] = _first_five(archive, phrasings[index])
+                plain["other words"] = _hits(archive, phrasings[index])
             for who, found in plain.items():
                 right = [any(text in _joined(hit) for text in wanted) for hit in found]
-                counts[who][0] += any(right[:1])
-                counts[who][1] += any(right)
-        for who, (first, five) in counts.items():
-            print(f"{file.name}: {who}: first hit {first}, first five {five} of {len(questions)}")
+                for at, hits in enumerate((right[:1], right[:5], right)):
+                    counts[who][at] += any(hits)
+        for who, (first, five, whole) in counts.items():
+            print(
+                f"{file.name}: {who}: first hit {first}, first five {five}, any {whole} of"
+                f" {len(questions)}"
+            )
 
 
-def _first_five(archive: Archive, query: str | Sequence[str]) -> list[str]:
+def _hits(archive: Archive, query: str | Sequence[str]) -> list[str]:
     return [
         "\n".join([hit.passage.about, hit.passage.text, *(p.text for p in hit.exchange)])
-        for hit in search_sessions(archive, query)[:5]
+        for hit in search_sessions(archive, query)
     ]
 
 

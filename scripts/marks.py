@@ -211,14 +211,14 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (21_313, 16_500),  # searches without an index: 127
+    "code lines of thalweg": (21_352, 16_500),  # searches without an index: 127; of exchanges: 39
     "code lines of thalweg_agent": (10_458, 10_500),
     "code lines of thalweg_evals": (2_474, 2_474),
     "code lines of thalweg_integrations": (828, 900),
     "code lines of thalweg_memory": (7_963, 7_500),
     "code lines of thalweg_recorder": (6_386, 4_800),
     "code lines of thalweg_server": (16_301, 11_500),
-    "code lines in all without strict_llm": (65_723, 59_500),
+    "code lines in all without strict_llm": (65_764, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (37, 30),
     "changes of file in one turn": (400, 300),

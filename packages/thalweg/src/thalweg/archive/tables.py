@@ -504,7 +504,7 @@ class Archive(ABC):
                 of each are fused by their ranks; without `exchanges` they are one query.
             threads: Search only in these; `None` means all.
             max_tokens: Bound on `render_passages` of the result.
-            exchanges: Return fewer hits, of different exchanges, with passages around each.
+            exchanges: Return hits of different exchanges, the first with passages around each.
         """
         queries = [query] if isinstance(query, str) else query
         questions = [searching.ask(one) for one in (queries if exchanges else [" ".join(queries)])]

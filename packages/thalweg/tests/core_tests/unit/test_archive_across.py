@@ -68,6 +68,41 @@ def test_a_text_that_many_threads_repeat_takes_the_place_of_no_other() -> None:
     assert "why" in [hit.thread for hit in found]
 
 
+def test_after_the_first_exchanges_come_the_next_best_passages() -> None:
+    texts = {
+        f"t{i}": [
+            f"The heron test fails at night, case {i}.",
+            *[f"A heron was seen at {i} by person {j} {'and so on ' * 9}" for j in range(9)],
+        ]
+        for i in range(9)
+    }
+    with _archive(texts) as archive:
+        question = "heron test fails at night"
+        found = archive.search_threads("o", question, exchanges=True, max_tokens=1_000)
+    assert {hit.thread for hit in found} == texts.keys()
+    assert all(hit.passage.text.startswith("The heron test") for hit in found)
+    assert all(hit.exchange for hit in found[:5])
+
+
+def test_a_passage_that_is_found_by_itself_is_shown_in_the_exchange_it_is_in() -> None:
+    prose = [f"We look at the clock of heron {i}. {'It is so. ' * 30}" for i in range(9)]
+    deep = "\n".join([*["import os"] * 1_500, "HERON_CLOCK = 1719  # slow"])
+    with _archive({"t": [*prose[:4], "Why is the heron clock slow?", *prose[4:8]]}) as archive:
+        archive.append(ThreadKey("o", "t"), [Logged(Message("tool", (Text(deep),), name="Read"))])
+        (hit,) = archive.search_threads("o", "slow heron clock", exchanges=True, max_tokens=700)
+    shown = [hit.passage, *hit.exchange]
+    assert any("1719" in passage.text for passage in shown)
+    assert [one.position for one in hit.exchange] == sorted(one.position for one in hit.exchange)
+
+
+def test_an_exchange_shows_a_file_that_was_read_twice_once() -> None:
+    file = "\n".join(f"line {i} of the heron file" for i in range(8))
+    with _archive({"t": ["Which heron file has the clock?", file, file, "It is set."]}) as archive:
+        (hit,) = archive.search_threads("o", "clock heron file", exchanges=True)
+    shown = "\n".join(passage.text for passage in (hit.passage, *hit.exchange))
+    assert shown.count("line 5 of the heron file") == 1
+
+
 def test_what_another_phrasing_finds_is_found_and_what_two_find_is_first() -> None:
     texts = {
         "one": ["The heron test fails."],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core_tests.forking import PYTHON_PATH
 from thalweg.archive import Passage, render_passages
-from thalweg.archive.search.across import pack_excerpts
+from thalweg.archive.search.across import by_score, pack_excerpts
 from thalweg.archive.search.index import Hits, PassageRow, words_of
 from thalweg.archive.search.question import SearchQuery, ask
 from thalweg.archive.search.ranking import FINALISTS, rank, surroundings
@@ -43,7 +43,7 @@ def chosen(query: str, rows: Sequence[PassageRow], max_tokens: int = 2_000) -> l
     """Choose passages."""
     question = ask(query)
     by_id = {one.id: one for one in rows}
-    ranked = rank(question, found(question, rows), by_id)
+    ranked = by_score(rank(question, found(question, rows), by_id))
     return [passage for _, passage in pack_excerpts(ranked, by_id, max_tokens, exact_counter())]
 
 
@@ -61,9 +61,11 @@ def test_of_equals_what_a_person_or_the_agent_wrote_comes_before_results_of_tool
         row(2, "a proxy timeout", speaker="tool Read"),
         row(3, "its proxy timeout", speaker="user"),
         row(4, "the proxy timeout of quokka", speaker="tool Read"),
+        row(5, "any proxy timeout", speaker="user ada"),
+        row(6, "one proxy timeout", speaker="user (injected)"),
     ]
 
-    assert [one.position for one in chosen("proxy timeout quokka", rows)] == [4, 3, 1, 2]
+    assert [one.position for one in chosen("proxy timeout quokka", rows)] == [4, 5, 3, 1, 2, 6]
 
 
 def test_words_that_stand_together_beat_the_same_words_far_apart() -> None:

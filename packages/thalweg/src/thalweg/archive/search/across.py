@@ -13,7 +13,7 @@ from itertools import accumulate, chain, combinations, groupby, islice
 
 from thalweg.archive.base import Passage, Span, ThreadPassage, render_passages
 from thalweg.archive.search.excerpts import NARROWEST, segments, widen
-from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow, find, rows_of
+from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow, find, rows_of, written_by
 from thalweg.archive.search.question import SearchQuery
 from thalweg.archive.search.ranking import (
     SHORTLIST,
@@ -38,8 +38,11 @@ WIDTHS = ((2, 700), (1_000, NARROWEST))
 WRITTEN = 0.1
 """Added to the score of a passage that a person or the agent wrote: it answers more often than a
 result of a tool with as many words of the query, which mostly is a file."""
+EXCHANGES_SHARE = 0.6
+"""Of the tokens of an answer, for its first hits with the messages around them. The rest is for
+excerpts of the next best passages, in these exchanges or in others."""
 EXCHANGE_SHARES = (0.3, 0.2, 0.17, 0.17, 0.16)
-"""Of the tokens of an answer, by hit, with the messages around it; the last is of later hits."""
+"""Of those tokens, by hit."""
 EXCHANGE_MESSAGES = 5
 """Messages before and after a hit that are one exchange with it."""
 EXCHANGE_PASSAGES = 60
@@ -82,42 +85,60 @@ def pack_excerpts(
     rows: Mapping[int, PassageRow],
     max_tokens: int,
     count: Counter,
+    shown: Sequence[tuple[int, Passage]] = (),
 ) -> list[tuple[int, Passage]]:
-    """Return excerpts of passages, the best first, as many different ones as fit, with row ids."""
+    """Return excerpts of passages, the best first, as many different ones as fit, with row ids.
+
+    Args:
+        candidates: Ranked, the best first.
+        rows: The candidates' passages and those around them.
+        max_tokens: Bound on the excerpts.
+        count: Counts them.
+        shown: Passages that the answer has already, with row ids: no excerpt repeats them.
+    """
     chosen: list[tuple[int, Passage]] = []
     seen_lines: set[str] = set()
-    covered_messages: set[tuple[int, int]] = set()
+    messages: dict[tuple[int, int], list[Passage]] = {}
+    for row_id, passage in shown:
+        messages.setdefault((row_id >> PASSAGE_BITS, passage.position), []).append(passage)
+        seen_lines |= _unnumbered_lines(passage.text)
     tokens_left = max_tokens
-    ranked = sorted(candidates, key=_score_with_speaker, reverse=True)
-    for candidate in _of_different_messages(ranked):
+    for candidate in _of_different_messages(candidates):
         if tokens_left < LEAST_TOKENS:
             break
-        width = next(chars for max_hits, chars in WIDTHS if len(chosen) < max_hits)
-        core = _excerpt(candidate, rows, 0)
-        if not _unnumbered_lines(core.text) - seen_lines:
+        if not _unnumbered_lines(_excerpt(candidate, rows, 0).text) - seen_lines:
             continue
         row = candidate.row
-        message = (row.id >> PASSAGE_BITS, row.position)
-        with_about = message not in covered_messages
+        of_message = messages.setdefault((row.id >> PASSAGE_BITS, row.position), [])
+        width = next(chars for max_hits, chars in WIDTHS if len(chosen) + len(shown) < max_hits)
         for chars in (width, NARROWEST, 0):
-            passage = _excerpt(candidate, rows, chars, with_about=with_about)
+            passage = _excerpt(candidate, rows, chars, with_about=not of_message)
             cost = count(render_passages([passage]) + "\n\n") + 1
-            if cost <= tokens_left:
+            if cost <= tokens_left and not any(_overlap(passage, one) for one in of_message):
                 break
         else:
             continue
         tokens_left -= cost
         seen_lines |= _unnumbered_lines(passage.text)
-        covered_messages.add(message)
+        of_message.append(passage)
         chosen.append((row.id, passage))
     while chosen and count(render_passages([passage for _, passage in chosen])) > max_tokens:
         chosen.pop()
     return chosen
 
 
-def _score_with_speaker(candidate: PassageCandidate) -> float:
-    is_written = candidate.row.speaker in {"user", "assistant"}
-    return candidate.features.score + WRITTEN * is_written
+def _overlap(one: Passage, other: Passage) -> bool:
+    """Return whether two passages of one message have characters in common."""
+    return one.start < other.start + len(other.text) and other.start < one.start + len(one.text)
+
+
+def by_score(candidates: Iterable[PassageCandidate]) -> list[PassageCandidate]:
+    """Sort candidates for an answer of excerpts, the best first."""
+    return sorted(
+        candidates,
+        key=lambda one: one.features.score + WRITTEN * bool(written_by(one.row.speaker)),
+        reverse=True,
+    )
 
 
 def _of_different_messages(candidates: Sequence[PassageCandidate]) -> list[PassageCandidate]:
@@ -196,7 +217,8 @@ def search_thread(
         hits = Hits(hits.rows | more.rows, counts, total + more.total)
     rows = rows_of(db, shortlist(question, hits))
     rows |= rows_of(db, surroundings(rows.values(), hits)) | scanned
-    chosen = pack_excerpts(rank(question, hits, rows, within), rows, max_tokens, count)
+    ranked = by_score(rank(question, hits, rows, within))
+    chosen = pack_excerpts(ranked, rows, max_tokens, count)
     return [passage for _, passage in chosen]
 
 
@@ -219,36 +241,36 @@ def search_threads(
         max_tokens: Bound on the excerpts.
         count: Counts them.
         others: Threads of the owner that are not searched.
-        exchanges: Return fewer hits, of different exchanges, with passages around each.
+        exchanges: Return hits of different exchanges, the first with passages around each.
     """
     lists: list[list[_RankedExchange]] = []
+    rankings: list[list[PassageCandidate]] = []
     rows: dict[int, PassageRow] = {}
     for question in questions:
         hits = _find_in_threads(db, threads, question, others)
         read = _read_rows(db, shortlist(question, _heaviest(question, hits)))
         rows |= read | _read_rows(db, surroundings(read.values(), hits))
         ranked = rank(question, hits, rows)
-        if not exchanges:
-            chosen = pack_excerpts(ranked, rows, max_tokens, count)
-            return [
-                ThreadPassage(threads[row >> PASSAGE_BITS][0], passage) for row, passage in chosen
-            ]
-        lists.append(_weigh_exchanges(db, ranked, question, hits, rows))
-    found: list[ThreadPassage] = []
-    shares = [int(max_tokens * share) for share in EXCHANGE_SHARES]
-    for one in _fused(lists):
-        room = min(max_tokens, shares[min(len(found), len(shares) - 1)])
-        if room < LEAST_TOKENS:
-            break
-        for best in (one.best, _excerpt(one.hit, rows, NARROWEST)):
-            cost = _tokens([best], count)
-            if cost <= room:
-                around = tuple(_choose(one.weights, room - cost, count))
-                name, _ = threads[one.hit.row.id >> PASSAGE_BITS]
-                found.append(ThreadPassage(name, best, around))
-                max_tokens -= _tokens([best, *around], count)
-                break
-    return found
+        rankings.append(by_score(ranked))
+        if exchanges:
+            lists.append(_weigh_exchanges(db, ranked, question, hits, rows))
+    found = _show_exchanges(_fused(lists), rows, int(max_tokens * EXCHANGES_SHARE), count)
+    shown = [(row.id, passage) for row, passages in found for passage in passages]
+    max_tokens -= _tokens([passage for _, passage in shown], count)
+    candidates = _fused_candidates(rankings)
+    for row_id, passage in pack_excerpts(candidates, rows, max_tokens, count, shown):
+        row = rows[row_id]
+        near = (passages for one, passages in found if exchanges and _is_near(row, one))
+        if (passages := next(near, None)) is None:
+            found.append((row, [passage]))
+        else:
+            passages.append(passage)
+            passages[1:] = sorted(passages[1:], key=lambda one: (one.position, one.start))
+    names = [threads[row.id >> PASSAGE_BITS][0] for row, _ in found]
+    return [
+        ThreadPassage(name, best, tuple(around))
+        for name, (_, (best, *around)) in zip(names, found, strict=True)
+    ]
 
 
 def find_threads(
@@ -336,6 +358,29 @@ def _weigh_exchanges(
     return sorted(found, key=lambda one: -one.score)
 
 
+def _show_exchanges(
+    ranked: Iterable[_RankedExchange],
+    rows: Mapping[int, PassageRow],
+    max_tokens: int,
+    count: Counter,
+) -> list[tuple[PassageRow, list[Passage]]]:
+    """Return the hits of the best exchanges, each with passages around it."""
+    found: list[tuple[PassageRow, list[Passage]]] = []
+    seen_lines: set[str] = set()
+    shares = [int(max_tokens * share) for share in EXCHANGE_SHARES]
+    for one, share in zip(ranked, shares, strict=False):
+        room = min(max_tokens, share)
+        for best in (one.best, _excerpt(one.hit, rows, NARROWEST)):
+            cost = _tokens([best], count)
+            if cost <= room:
+                seen_lines |= _unnumbered_lines(best.text)
+                around = _choose(one.weights, room - cost, count, seen_lines)
+                found.append((one.hit.row, [best, *around]))
+                max_tokens -= _tokens(found[-1][1], count)
+                break
+    return found
+
+
 def _fused(lists: Sequence[Iterable[_RankedExchange]]) -> list[_RankedExchange]:
     """Return the exchanges for several phrasings, each once, by their ranks for each."""
     groups: list[list[_RankedExchange]] = []
@@ -349,6 +394,16 @@ def _fused(lists: Sequence[Iterable[_RankedExchange]]) -> list[_RankedExchange]:
     found = sorted(map(_merged, groups), key=lambda one: -one.score)
     seen_lines: set[str] = set()
     return [one for one in found if _has_new_line(one.best, seen_lines)]
+
+
+def _fused_candidates(rankings: Sequence[Sequence[PassageCandidate]]) -> list[PassageCandidate]:
+    """Return the candidates for several phrasings, each once, by their ranks for each."""
+    best: dict[int, PassageCandidate] = {}
+    scores: dict[int, float] = {}
+    for place, one in chain.from_iterable(map(enumerate, rankings)):
+        best.setdefault(one.row.id, one)
+        scores[one.row.id] = scores.get(one.row.id, 0.0) + 1 / (FUSION + place)
+    return sorted(best.values(), key=lambda one: -scores[one.row.id])
 
 
 def _merged(group: Sequence[_RankedExchange]) -> _RankedExchange:
@@ -366,7 +421,7 @@ def _merged(group: Sequence[_RankedExchange]) -> _RankedExchange:
     return replace(first, weights=weights, score=score)
 
 
-def _has_new_line(passage: Passage, seen_lines: set[str]) -> bool:
+def _has_new_line(passage: Passage | PassageRow, seen_lines: set[str]) -> bool:
     """Return whether a passage has a line that none before it has, and note its lines."""
     new_lines = _unnumbered_lines(passage.text) - seen_lines
     seen_lines |= new_lines
@@ -402,7 +457,7 @@ def _passage_weights(
             words = words if part is row else words & weigh.words_in(text)
             exact = sum(token in text for token in question.tokens) / max(1, len(question.tokens))
             weight = (3.15 * weigh(words) + 1.87 * weigh(words & ~shown)) / weigh.all + 1.35 * exact
-            weight += {"user": 0.62, "assistant": 0.94}.get(row.speaker, 0.0)
+            weight += {"user": 0.62, "assistant": 0.94}.get(written_by(row.speaker), 0.0)
             weight -= 0.28 * math.log1p(lengths[row.position])
             if row.position == best.position:
                 gap = min(abs(part.start - end), abs(best.start - part.start - len(text)))
@@ -424,9 +479,12 @@ def _parts_not_shown(row: PassageRow, shown: Passage) -> list[PassageRow]:
 
 
 def _choose(
-    weights: Mapping[PassageRow, float], max_tokens: int, count: Counter
+    weights: Mapping[PassageRow, float], max_tokens: int, count: Counter, seen_lines: set[str]
 ) -> Iterator[Passage]:
-    """Yield the passages that weigh most and fit, in the order of the thread."""
+    """Yield the passages that weigh most and fit, in the order of the thread.
+
+    A passage has a line that none before it has; its lines are added to those.
+    """
     chosen: list[PassageRow] = []
     for row in sorted(weights, key=weights.__getitem__, reverse=True):
         if max_tokens < LEAST_TOKENS:
@@ -434,7 +492,7 @@ def _choose(
         if len(row.text) > max_tokens * MOST_CHARS_PER_TOKEN:
             continue
         cost = count(row.text) + PLACE_TOKENS
-        if cost <= max_tokens:
+        if cost <= max_tokens and _has_new_line(row, seen_lines):
             max_tokens -= cost
             chosen.append(row)
     runs: list[PassageRow] = []

@@ -151,6 +151,18 @@ def _speaker_label(message: Message) -> str:
     return label if label.endswith(name) else f"{label} {name}"
 
 
+def written_by(label: str) -> str:
+    """Return who wrote a passage, `user` or `assistant`, by its label; empty for any other.
+
+    Example:
+        >>> [written_by(label) for label in ("user ada", "user (injected)", "assistant Bash")]
+        ['user', '', '']
+    """
+    role, _, name = label.partition(" ")
+    is_person = role == "user" and not name.startswith("(injected)")
+    return role if is_person or label == "assistant" else ""
+
+
 def words_of(speaker_label: str, text: str) -> str:
     """Return the words of a passage for the index, with its speaker's name."""
     _, _, name = speaker_label.partition(" ")
